@@ -1,0 +1,131 @@
+"""Settings: the only reader of the environment and of footnotes.toml.
+
+Order, last wins: defaults, `footnotes.toml` in the library's folder, the file FOOTNOTES_CONFIG names,
+`FOOTNOTES_*` variables, keyword arguments. Settings are frozen and passed in; nothing else reads them from
+anywhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from footnotes.errors import ConfigError
+
+PREFIX = "FOOTNOTES_"
+FILE_NAME = "footnotes.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that can be set. Each field's comment is its line in the reference."""
+
+    # ── where
+    library: str = "~/.footnotes"  # the folder of the library
+    user: str = "local"  # the tenant whose documents are meant
+    collection: str = "default"  # the collection documents are added to
+
+    # ── ingest
+    chunker: str = "rules"  # the chunker of collections that chose none
+    chunker_options: Mapping[str, Any] = field(default_factory=dict)  # its options
+    embedder: str = "local:minilm-l6"  # provider:model of the embedder
+    embedder_threads: int = 0  # threads of the local embedder; 0 means one a core
+    embedder_variant: str = "int8"  # local weights: "int8" as shipped, "fast" dynamic int8 made once
+    embed_batch: int = 32  # texts in a call to the embedder
+    model_dir: str = ""  # a folder with model.onnx and vocab.txt, used before the packaged model
+    language: str = "auto"  # language of stemming: "auto" or an ISO 639-1 code
+    max_file_bytes: int = 512 * 1024 * 1024  # larger files are refused
+    parse_memory_bytes: int = 2 * 1024**3  # address space of the parser process
+    parse_seconds: int = 300  # processor time a document may take to parse
+    parse_max_characters: int = 1_000_000_000  # text a document may give
+    lock_seconds: float = 10.0  # how long to wait for another writer
+
+    # ── retrieve
+    mode: str = "hybrid"  # hybrid, lexical or dense
+    limit: int = 10  # hits returned
+    per_document: int = 1  # chunks a document may give in a search
+    fusion: str = "adaptive"  # adaptive, alpha or rrf
+    alpha: float = 0.7  # weight of the dense leg in alpha fusion
+    rrf_k: int = 60  # the constant of reciprocal rank fusion
+    candidates: int = 50  # chunks each leg puts forward
+    max_query_chars: int = 20_000  # longer questions are refused
+
+    # ── answer
+    model: str = "extractive"  # provider:model of the answer, or extractive
+    answer_passages: int = 6  # passages an answer may draw on
+    answer_sentences: int = 3  # sentences of an extractive answer
+
+
+def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
+    """Settings for a library folder, from all sources."""
+    environ = os.environ if environ is None else environ
+    values: dict[str, Any] = {}
+    for path in _config_files(folder, environ):
+        values.update(_from_file(path))
+    values.update(_from_environment(environ))
+    values.update({name: value for name, value in overrides.items() if value is not None})
+    return settings_from(values)
+
+
+def settings_from(values: Mapping[str, Any]) -> Settings:
+    """Settings from plain values, each checked against its field."""
+    hints = get_type_hints(Settings)
+    unknown = sorted(set(values) - set(hints))
+    if unknown:
+        raise ConfigError(
+            f"there is no setting named {unknown[0]!r}", remedy="See docs/reference/settings.md for the names."
+        )
+    return Settings(**{name: _coerced(name, value, hints[name]) for name, value in values.items()})
+
+
+def _config_files(folder: Path | None, environ: Mapping[str, str]) -> list[Path]:
+    files = []
+    if folder is not None and (folder / FILE_NAME).is_file():
+        files.append(folder / FILE_NAME)
+    if named := environ.get(PREFIX + "CONFIG"):
+        if not Path(named).is_file():
+            raise ConfigError(f"FOOTNOTES_CONFIG names {named}, which is not a file")
+        files.append(Path(named))
+    return files
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    names = {f.name for f in dataclasses.fields(Settings)}
+    found = {key[len(PREFIX) :].lower(): value for key, value in environ.items() if key.startswith(PREFIX)}
+    return {name: value for name, value in found.items() if name in names}
+
+
+def _coerced(name: str, value: Any, kind: Any) -> Any:
+    """The value in its field's type; text from the environment is read as TOML would read it."""
+    try:
+        if kind is str:
+            return _as_text(value)
+        if kind is float and not isinstance(value, bool):
+            return float(value)
+        if kind is int and not isinstance(value, (bool, float)):
+            return int(value)
+        if isinstance(value, str):
+            value = tomllib.loads(f"value = {value}")["value"]
+        if isinstance(value, Mapping):
+            return dict(value)
+    except (ValueError, TypeError, tomllib.TOMLDecodeError):
+        pass
+    raise ConfigError(f"the setting {name} cannot be {value!r}")
+
+
+def _as_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value

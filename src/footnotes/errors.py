@@ -1,0 +1,288 @@
+"""Every error Footnotes raises on purpose.
+
+FootnotesError
+├── InputError            the caller can mend it
+│   ├── DocumentError         one document cannot be taken in
+│   │   ├── EmptyDocument         empty_document
+│   │   ├── ParseError            parse_error
+│   │   ├── ParseLimit            parse_limit
+│   │   ├── EncryptedDocument     encrypted_document
+│   │   ├── UnsupportedType       unsupported_type
+│   │   ├── DocumentTooLarge      document_too_large
+│   │   └── SourceUnreadable      source_unreadable
+│   ├── QueryError            query_empty, query_too_long
+│   ├── FilterError           filter_invalid
+│   ├── OptionError           option_invalid
+│   ├── NotFound              not_found
+│   └── ImportFormatError     import_invalid
+├── ConfigError           settings_invalid
+│   ├── UnknownPlugin         unknown_plugin
+│   └── MissingExtra          missing_extra
+├── StoreError            the library on disk
+│   ├── StoreLocked           store_locked
+│   ├── StoreCorrupt          store_corrupt
+│   ├── StoreFull             storage_full
+│   ├── StoreUnavailable      store_unavailable
+│   ├── SchemaTooNew          schema_too_new
+│   └── NotALibrary           not_a_library
+├── EmbeddingError        the embedder
+│   ├── EmbedderUnavailable   embedder_unavailable
+│   ├── DimensionMismatch     dimension_mismatch
+│   ├── InvalidVector         invalid_vector
+│   └── ModelDamaged          model_damaged
+├── ProviderError         a model behind a network
+│   ├── ProviderUnavailable   provider_unavailable
+│   ├── ProviderTimeout       provider_timeout
+│   ├── ProviderRateLimited   provider_rate_limited
+│   ├── ProviderRefused       provider_refused
+│   └── ProviderBadResponse   provider_bad_response
+├── SearchUnavailable     search_unavailable: no leg could run
+└── Interrupted           interrupted: stopped on request; what was acknowledged is kept
+
+An error has a stable `code`, a message that states the cause in one sentence, a `remedy` that says what to
+do, and `retryable`: whether the same call may succeed later without a change.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from footnotes.types import ErrorInfo
+
+
+class FootnotesError(Exception):
+    """The root of the tree. Catch this to catch everything Footnotes raises on purpose."""
+
+    code: ClassVar[str] = "internal_error"
+    default_remedy: ClassVar[str] = "Please report this with the steps that led to it."
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, remedy: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy or self.default_remedy
+
+    def info(self) -> ErrorInfo:
+        """The error as data."""
+        return ErrorInfo(self.code, self.message, self.remedy)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class InputError(FootnotesError):
+    """The caller can mend it."""
+
+    code = "invalid_input"
+    default_remedy = "Correct the input and call again."
+
+
+class DocumentError(InputError):
+    """One document cannot be taken in; the others go on."""
+
+    code = "document_error"
+
+
+class EmptyDocument(DocumentError):
+    code = "empty_document"
+    default_remedy = "Check that the file has content; a scan without a text layer needs OCR."
+
+
+class ParseError(DocumentError):
+    code = "parse_error"
+    default_remedy = "The file seems damaged: open it in its own program and save it again."
+
+
+class ParseLimit(DocumentError):
+    code = "parse_limit"
+    default_remedy = "Split the file, or raise the parser limits in the settings if you trust it."
+
+
+class EncryptedDocument(DocumentError):
+    code = "encrypted_document"
+    default_remedy = "Save a copy without the password and add that."
+
+
+class UnsupportedType(DocumentError):
+    code = "unsupported_type"
+    default_remedy = "Convert the file to text, Markdown or PDF."
+
+
+class DocumentTooLarge(DocumentError):
+    code = "document_too_large"
+    default_remedy = "Split the file, or raise max_file_bytes in the settings."
+
+
+class SourceUnreadable(DocumentError):
+    code = "source_unreadable"
+    default_remedy = "Check that the path exists and that you may read it."
+
+
+class QueryError(InputError):
+    code = "query_invalid"
+    default_remedy = "Ask in fewer words."
+
+
+class QueryEmpty(QueryError):
+    code = "query_empty"
+    default_remedy = "Write at least one word or number."
+
+
+class QueryTooLong(QueryError):
+    code = "query_too_long"
+    default_remedy = "Shorten the question; max_query_chars in the settings is the limit."
+
+
+class FilterError(InputError):
+    code = "filter_invalid"
+    default_remedy = "See docs/reference/filters.md for fields and operators."
+
+
+class OptionError(InputError):
+    code = "option_invalid"
+    default_remedy = "See the reference for the allowed values."
+
+
+class NotFound(InputError):
+    code = "not_found"
+    default_remedy = "List the documents to see the ids there are."
+
+
+class ImportFormatError(InputError):
+    code = "import_invalid"
+    default_remedy = "Give a file written by `footnotes export`."
+
+
+class ConfigError(FootnotesError):
+    code = "settings_invalid"
+    default_remedy = "Correct footnotes.toml or the FOOTNOTES_* variable that is named."
+
+
+class UnknownPlugin(ConfigError):
+    code = "unknown_plugin"
+    default_remedy = "Use one of the names listed, or install the package that provides it."
+
+
+class MissingExtra(ConfigError):
+    code = "missing_extra"
+    default_remedy = "Install the extra that is named."
+
+
+class StoreError(FootnotesError):
+    code = "store_error"
+    default_remedy = "Run `footnotes verify` to see what is wrong."
+
+
+class StoreLocked(StoreError):
+    code = "store_locked"
+    default_remedy = "Wait for the other process, or stop it."
+    retryable = True
+
+
+class StoreCorrupt(StoreError):
+    code = "store_corrupt"
+    default_remedy = "Restore the library from a backup, or export what can be read and import it anew."
+
+
+class StoreFull(StoreError):
+    code = "storage_full"
+    default_remedy = "Free some space and call again; nothing acknowledged was lost."
+    retryable = True
+
+
+class StoreUnavailable(StoreError):
+    code = "store_unavailable"
+    default_remedy = "Check that the library's folder can be read and written."
+    retryable = True
+
+
+class SchemaTooNew(StoreError):
+    code = "schema_too_new"
+    default_remedy = "Upgrade Footnotes; the library was left untouched."
+
+
+class NotALibrary(StoreError):
+    code = "not_a_library"
+    default_remedy = "Name a folder that holds a library, or add a document to make one."
+
+
+class EmbeddingError(FootnotesError):
+    code = "embedding_error"
+    default_remedy = "Check the embedder in the settings."
+
+
+class EmbedderUnavailable(EmbeddingError):
+    code = "embedder_unavailable"
+    default_remedy = "Install the embedder's package or choose another in the settings."
+    retryable = True
+
+
+class DimensionMismatch(EmbeddingError):
+    code = "dimension_mismatch"
+    default_remedy = "Run `footnotes reindex` to build vectors with the new model."
+
+
+class InvalidVector(EmbeddingError):
+    code = "invalid_vector"
+    default_remedy = "The model returned vectors that cannot be compared; check the model or choose another."
+
+
+class ModelDamaged(EmbeddingError):
+    code = "model_damaged"
+    default_remedy = "Reinstall the package that carries the model."
+
+
+class ProviderError(FootnotesError):
+    """A model behind a network failed; never the caller's mistake."""
+
+    code = "provider_error"
+    default_remedy = "Check the provider's status and the settings."
+
+
+class ProviderUnavailable(ProviderError):
+    code = "provider_unavailable"
+    default_remedy = "Check that the provider's address is right and that it is up."
+    retryable = True
+
+
+class ProviderTimeout(ProviderError):
+    code = "provider_timeout"
+    default_remedy = "Try again, or raise the timeout in the settings."
+    retryable = True
+
+
+class ProviderRateLimited(ProviderError):
+    code = "provider_rate_limited"
+    default_remedy = "Wait as long as the provider asks, or raise your limit there."
+    retryable = True
+
+
+class ProviderRefused(ProviderError):
+    code = "provider_refused"
+    default_remedy = "Check the key and the model name in the settings."
+
+
+class ProviderBadResponse(ProviderError):
+    code = "provider_bad_response"
+    default_remedy = "Check that the address is that of the provider named, and try again."
+    retryable = True
+
+
+class SearchUnavailable(FootnotesError):
+    code = "search_unavailable"
+    default_remedy = "The reasons of each leg are in the message; mend one of them."
+    retryable = True
+
+
+class Interrupted(FootnotesError):
+    code = "interrupted"
+    default_remedy = "Run the same command again; it resumes where it stopped."
+    retryable = True
+
+
+def all_errors(root: type[FootnotesError] = FootnotesError) -> list[type[FootnotesError]]:
+    """Every class of the tree, in the order it is drawn."""
+    found = [root]
+    for child in root.__subclasses__():
+        found.extend(all_errors(child))
+    return found

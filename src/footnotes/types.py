@@ -1,0 +1,305 @@
+"""The nouns of Footnotes: frozen data, no behaviour.
+
+Every span is a pair of character offsets into the document's *canonical text*, the text a parser extracted
+and the store keeps once. Pages are counted from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+JsonValue: TypeAlias = "str | int | float | bool | None | list[JsonValue] | dict[str, JsonValue]"
+Metadata: TypeAlias = Mapping[str, JsonValue]
+
+BlockKind = Literal["heading", "paragraph", "list", "table", "code", "quote"]
+DocumentStatus = Literal["queued", "parsing", "chunking", "embedding", "indexing", "ready", "failed"]
+AddStatus = Literal["ready", "deduplicated", "replaced", "skipped", "failed"]
+LegStatus = Literal["ok", "skipped", "failed", "pending"]
+Mode = Literal["hybrid", "lexical", "dense"]
+Role = Literal["query", "passage"]
+
+
+# ── parse ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A typed span of canonical text. `headings` is the path above it, and for a heading includes itself."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    page: int | None = None
+    level: int = 0
+    headings: tuple[str, ...] = ()
+    attributes: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A bounded run of canonical text with its blocks. Parts follow each other without gap.
+
+    Parsers yield parts so that a document of any size passes through in little memory. `text` begins at
+    `start` of the canonical text; the spans of `blocks` are absolute. Chunks never cross a part.
+    """
+
+    start: int
+    text: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What extraction found and what it had to leave out. A parser yields exactly one, after its parts."""
+
+    parser: str
+    mime: str
+    characters: int
+    pages: int | None = None
+    pages_without_text: tuple[int, ...] = ()
+    title: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+# ── chunk ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A span a chunker proposes. The pipeline adds headings, pages, tokens and identity."""
+
+    start: int
+    end: int
+    prefix: str = ""
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A span to retrieve. `prefix` is embedded and indexed with the text, and never mixed into it."""
+
+    id: str
+    document_id: str
+    index: int
+    total: int
+    start: int
+    end: int
+    text: str
+    pages: tuple[int, int] | None
+    headings: tuple[str, ...]
+    tokens: int
+    prefix: str
+    metadata: Metadata
+
+
+# ── store ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A source file as the store knows it."""
+
+    id: str
+    collection: str
+    filename: str
+    source: str
+    file_hash: str
+    mime: str
+    title: str
+    status: DocumentStatus
+    bytes: int
+    characters: int
+    pages: int | None
+    chunks: int
+    metadata: Metadata
+    warnings: tuple[str, ...]
+    embedding_model: str
+    embedding_dim: int
+    ingestion_version: str
+    version: int
+    created_at: str
+    updated_at: str
+    error: ErrorInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """An error as data: the shape every output shows."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+# ── filters ──────────────────────────────────────────────────────────────────────────────────────────────
+
+Operator = Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "glob", "exists"]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One test on a field. A key that is not a built-in field names metadata."""
+
+    key: str
+    operator: Operator
+    value: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    filters: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    filters: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    filter: Filter
+
+
+Filter: TypeAlias = "Condition | AllOf | AnyOf | Not"
+
+
+# ── retrieve ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class LegScore:
+    """Where one leg put a chunk. `rank` counts from 1; None when the leg did not list it but could score it."""
+
+    rank: int | None
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    lexical: LegScore | None
+    dense: LegScore | None
+    fused: float
+    rerank: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that was found, and why. Higher scores are better, everywhere."""
+
+    chunk_id: str
+    document_id: str
+    filename: str
+    title: str
+    collection: str
+    text: str
+    start: int
+    end: int
+    pages: tuple[int, int] | None
+    headings: tuple[str, ...]
+    index: int
+    metadata: Metadata
+    score: float
+    scores: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """What became of one leg of a search."""
+
+    status: LegStatus
+    reason: str | None = None
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    query: str
+    hits: tuple[Hit, ...]
+    legs: Mapping[str, Leg]
+    degraded: bool
+    took_ms: float
+
+
+# ── answer ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A footnote: `quote` is exactly the canonical text from `start` to `end`.
+
+    `answer_span` is the span of the answer the footnote supports; `support` how well, from 0 to 1.
+    """
+
+    marker: int
+    answer_span: tuple[int, int]
+    document_id: str
+    filename: str
+    page: int | None
+    start: int
+    end: int
+    quote: str
+    support: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing done on the way to an answer."""
+
+    type: Literal["thought", "action", "tool_result"]
+    text: str = ""
+    tool: str | None = None
+    tool_input: Metadata | None = None
+    tool_output: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    model_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer and its proof. `answer` holds no markers; each citation says which span it supports."""
+
+    question: str
+    answer: str
+    abstained: bool
+    citations: tuple[Citation, ...]
+    hits: tuple[Hit, ...]
+    model: str
+    usage: Usage
+    steps: tuple[Step, ...]
+    legs: Mapping[str, Leg]
+    degraded: bool
+    unsupported: tuple[tuple[int, int], ...] = ()
+    incomplete: bool = False
+    took_ms: float = 0.0
+
+    def __str__(self) -> str:
+        from footnotes.render import answer_as_text
+
+        return answer_as_text(self)
+
+
+# ── ingest ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of one path that was added."""
+
+    path: str
+    document_id: str | None
+    status: AddStatus
+    chunks: int
+    error: ErrorInfo | None = None
+    warnings: tuple[str, ...] = ()
