@@ -1,0 +1,82 @@
+"""Answers as plain text: the sentences with their markers, and the footnotes below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from footnotes.types import Answer, Citation
+
+QUOTE_CHARACTERS = 160
+UNSUPPORTED = "[?]"
+
+
+def answer_as_text(answer: Answer) -> str:
+    """The answer with a marker after every supported sentence, its footnotes, and whatever the reader must know."""
+    parts = [marked(answer)]
+    if footnotes := [footnote_line(citation) for citation in distinct_footnotes(answer.citations)]:
+        parts.append("\n".join(footnotes))
+    if notes := list(notes_on(answer)):
+        parts.append("\n".join(notes))
+    return "\n\n".join(part for part in parts if part)
+
+
+def marked(answer: Answer) -> str:
+    """The answer's own text with `[1]` after each supported sentence and `[?]` after each unsupported one."""
+    marks: dict[int, list[str]] = {}
+    for citation in answer.citations:
+        marks.setdefault(_mark_position(answer.answer, citation.answer_span), []).append(f"[{citation.marker}]")
+    for span in answer.unsupported:
+        marks.setdefault(_mark_position(answer.answer, span), []).append(UNSUPPORTED)
+    text, begin = "", 0
+    for position in sorted(marks):
+        text += answer.answer[begin:position] + " " + "".join(dict.fromkeys(marks[position]))
+        begin = position
+    return "".join(char for char in text + answer.answer[begin:] if char.isprintable() or char in "\n\t")
+
+
+def distinct_footnotes(citations: tuple[Citation, ...]) -> list[Citation]:
+    """One citation a marker, in the order of the markers; several sentences may share a footnote."""
+    by_marker: dict[int, Citation] = {}
+    for citation in citations:
+        by_marker.setdefault(citation.marker, citation)
+    return [by_marker[marker] for marker in sorted(by_marker)]
+
+
+def footnote_line(citation: Citation) -> str:
+    """`[1] handbook.pdf, p. 4: “the quote on one line”`."""
+    page = f", p. {citation.page}" if citation.page is not None else ""
+    return f"[{citation.marker}] {one_line(citation.filename)}{page}: “{shortened(citation.quote)}”"
+
+
+def shortened(text: str, limit: int = QUOTE_CHARACTERS) -> str:
+    """The text on one line, cut at a word within the limit when it is longer."""
+    line = one_line(text)
+    if len(line) <= limit:
+        return line
+    cut = line[: limit - 1]
+    head, _, tail = cut.rpartition(" ")
+    return (head if head and len(tail) < limit // 4 else cut).rstrip(" ,;:") + "…"
+
+
+def one_line(text: str) -> str:
+    """White space and control characters become single spaces, so that no document can draw on a terminal."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def notes_on(answer: Answer) -> Iterator[str]:
+    """What the reader must know beside the answer: missing support, a break, legs that did not run."""
+    if answer.unsupported:
+        yield f"{UNSUPPORTED} Nothing in the documents supports this."
+    if answer.incomplete:
+        yield "Note: the answer broke off before its end."
+    if not answer.degraded:
+        return
+    failed = [(name, leg.reason) for name, leg in answer.legs.items() if leg.status == "failed"]
+    reasons = "; ".join(f"{name} failed: {reason or 'no reason given'}" for name, reason in failed)
+    yield "Note: degraded" + (f" ({reasons})." if reasons else ".")
+
+
+def _mark_position(text: str, span: tuple[int, int]) -> int:
+    """The end of the span, before any white space it ends in."""
+    start, end = span
+    return start + len(text[start:end].rstrip())
