@@ -1,0 +1,87 @@
+"""What is wrapped around any embedder: batches, retries, checks. The naked embedders know nothing of these."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+
+import numpy as np
+
+from footnotes.embed import Embedder, Matrix
+from footnotes.errors import DimensionMismatch, FootnotesError, InvalidVector, ProviderError
+from footnotes.types import Role
+
+ATTEMPTS = 5
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 30.0
+
+
+def embed_all(
+    embedder: Embedder,
+    texts: Sequence[str],
+    *,
+    role: Role,
+    batch: int = 32,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Matrix:
+    """Checked unit vectors of all texts, in their order. Texts of similar length share a batch."""
+    vectors = np.empty((len(texts), embedder.dimensions), dtype=np.float32)
+    for rows in _batches_by_length(texts, batch):
+        chosen = [texts[row] for row in rows]
+        vectors[rows] = _checked(_with_retries(embedder, chosen, role, sleep), embedder, len(rows))
+    return vectors
+
+
+def embed_one(embedder: Embedder, text: str, *, role: Role, sleep: Callable[[float], None] = time.sleep) -> Matrix:
+    """The checked unit vector of one text, as a row."""
+    row: Matrix = embed_all(embedder, [text], role=role, batch=1, sleep=sleep)[0]
+    return row
+
+
+def _batches_by_length(texts: Sequence[str], batch: int) -> Iterator[list[int]]:
+    order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
+    for start in range(0, len(order), batch):
+        yield order[start : start + batch]
+
+
+def _with_retries(embedder: Embedder, texts: Sequence[str], role: Role, sleep: Callable[[float], None]) -> Matrix:
+    """The provider's answer. What may succeed later is tried again, waiting longer each time."""
+    jitter = Random()
+    for attempt in range(1, ATTEMPTS):
+        try:
+            return embedder.embed(texts, role=role)
+        except ProviderError as error:
+            if not error.retryable:
+                raise
+            sleep(_wait_seconds(error, attempt, jitter))
+    return embedder.embed(texts, role=role)
+
+
+def _wait_seconds(error: FootnotesError, attempt: int, jitter: Random) -> float:
+    """What the provider asked for, else doubling from half a second with full jitter.
+
+    Full jitter: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+    """
+    asked = getattr(error, "retry_after", None)
+    if asked is not None:
+        return min(float(asked), LONGEST_WAIT)
+    return jitter.uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt))
+
+
+def _checked(vectors: Matrix, embedder: Embedder, count: int) -> Matrix:
+    """The vectors at unit length, or an error: a wrong vector in the store would be silent forever."""
+    vectors = np.asarray(vectors, dtype=np.float32)
+    if vectors.ndim != 2 or len(vectors) != count:
+        raise InvalidVector(f"{embedder.name} returned vectors of shape {vectors.shape} for {count} texts")
+    if vectors.shape[1] != embedder.dimensions:
+        raise DimensionMismatch(
+            f"{embedder.name} returned {vectors.shape[1]} dimensions where {embedder.dimensions} were expected"
+        )
+    if not np.isfinite(vectors).all():
+        raise InvalidVector(f"{embedder.name} returned a vector with NaN or infinity in it")
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not (np.isfinite(norms).all() and norms.all()):
+        raise InvalidVector(f"{embedder.name} returned a vector of zero or of endless length")
+    unit: Matrix = vectors / norms
+    return unit

@@ -1,0 +1,25 @@
+"""Settings → embedder."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from footnotes import registry
+from footnotes.config import Settings
+from footnotes.embed import Embedder
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """The embedder the settings name. A plug-in is handed the model's name; `local` its own settings as well."""
+    provider, model = registry.split_name(settings.embedder)
+    factory = registry.find("embedders", settings.embedder)
+    options = _local_options(settings) if provider == "local" else {}
+    return cast(Embedder, factory(model, **options))
+
+
+def _local_options(settings: Settings) -> dict[str, object]:
+    return {
+        "threads": settings.embedder_threads,
+        "variant": settings.embedder_variant,
+        "model_dir": settings.model_dir,
+    }

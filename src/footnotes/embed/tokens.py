@@ -1,0 +1,46 @@
+"""Text → token ids, as BERT does it: lower case, WordPiece, [CLS] … [SEP], cut at the model's limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+MAX_CHARACTERS = 16_384
+"""No text needs more characters than this to fill 256 tokens; the rest is cut before tokenising it."""
+
+
+class WordPieceTokenizer:
+    """Token ids of texts, from a `vocab.txt` or a `tokenizer.json`."""
+
+    def __init__(self, path: Path, *, max_tokens: int) -> None:
+        self._tokenizer = _from_json(path) if path.suffix == ".json" else _from_vocabulary(path)
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(max_length=max_tokens)
+
+    def __call__(self, texts: Sequence[str]) -> list[list[int]]:
+        encodings = self._tokenizer.encode_batch_fast([_clean(text) for text in texts])
+        return [encoding.ids for encoding in encodings]
+
+
+def _clean(text: str) -> str:
+    """The text cut, and without lone surrogates, which no UTF-8 library accepts."""
+    return text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+
+
+def _from_json(path: Path) -> Any:
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(path))
+
+
+def _from_vocabulary(path: Path) -> Any:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    model = models.WordPiece.from_file(str(path), unk_token="[UNK]")  # noqa: S106 (a token of text, not a secret)
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    ends = [(token, tokenizer.token_to_id(token) or 0) for token in ("[SEP]", "[CLS]")]
+    tokenizer.post_processor = processors.BertProcessing(ends[0], ends[1])
+    return tokenizer
