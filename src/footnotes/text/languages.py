@@ -1,0 +1,86 @@
+"""Which language a text is in, cheaply: by its function words. And which stemmer goes with it.
+
+This is no general language identifier. It only has to pick a stemmer, the same one each time, in microseconds;
+a wrong guess costs nothing but a few extra index terms (see `analysis`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+STEMMERS = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
+    "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian", "fi": "finnish", "fr": "french", "ga": "irish",
+    "hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian",
+    "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian",
+    "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+"""ISO 639-1 code → Snowball algorithm."""
+
+DEFAULT = "en"
+
+# Function words that are frequent in one language and rare in the others. Words of several languages are listed
+# under each, and count for each; single letters are left out because formulas and lists are full of them.
+_FUNCTION_WORDS = {
+    "en": "the of and to is that for with was are this by from which what how does when where who why it be or an as"
+    " on have has not at can do you your my were their its than there these if should we will would about into",
+    "de": "der die das und ist von den dem mit zu im des auf für nicht ein eine einen einem einer als auch sich wie was"
+    " wer wo wann warum werden wird sind bei oder aus nach durch über kann ich wir haben hat dass zum zur welche"
+    " welcher welches",
+    "fr": "le la les des et est une du en dans pour que qui sur pas avec sont par au aux ce cette il elle nous vous"
+    " quel quelle quels quelles comment pourquoi où combien plus été être ou mais leur ses",
+    "es": "el la los las del y en es que por un una con para se su al como más qué cuál quién cuándo dónde cómo cuánto"
+    " cuántos son fue está entre sobre pero también sus este esta quien cual",
+    "it": "il lo la gli le di del della dei delle che è per un una con non sono si da nel nella come più quale quali chi"
+    " dove quando perché quanto questo questa anche alla al ha ed",
+    "pt": "o os as um uma do da dos das em no na que é para com não por mais como qual quais quem quando onde se foi são"
+    " ao seu sua pelo pela também está entre",
+    "nl": "de het een van en is dat te met voor op zijn niet aan wat wie waar wanneer waarom hoe worden wordt door bij"
+    " naar uit ook maar deze die dit heeft kan er als om welke",
+    "sv": "och att det som en är av för på med den till inte har om ett hur vad vem var när varför från eller kan ska"
+    " vilka vilken genom också",
+    "da": "og at det som en er af for på med den til ikke har om et hvordan hvad hvem hvor hvornår hvorfor fra eller kan"
+    " skal hvilke hvilken også blev",
+    "no": "og at det som en er av for på med den til ikke har om et hvordan hva hvem hvor når hvorfor fra eller kan skal"
+    " hvilke hvilken også ble",
+    "fi": "ja on ei se että oli ovat joka kun mutta myös tai mikä miten miksi missä milloin kuka sekä ole mitä kuin",
+    "et": "ja on ei see et oli ka kui mis kuidas miks kus millal kes või nii aga",
+    "hu": "a az és hogy nem egy is van volt mi ki hol mikor miért hogyan milyen vagy meg csak ez de mint melyik",
+    "pl": "i w na z się nie do jest że to jak co kto gdzie kiedy dlaczego oraz są przez dla po od czy który która które",
+    "cs": "a je se na že to v jak co kdo kde kdy proč pro jsou který která které nebo jako ale podle při byl",
+    "ro": "și în de la cu este că nu pe din o un care ce cum cine unde când sunt pentru mai sau prin",
+    "tr": "ve bir bu için ile ne nasıl neden nerede zaman kim mi mı olarak daha olan gibi değil çok hangi kaç",
+    "ca": "el la els les i de que és en per amb una no com què qui quan on més són del al dels pel aquest",
+    "id": "yang dan di dari untuk dengan ini itu pada adalah tidak apa bagaimana siapa mengapa kapan atau oleh ke akan",
+    "lt": "ir yra kad su iš kaip kas kur kodėl ar į bei buvo tai nuo per dėl kuris",
+    "eu": "eta da ez bat du dira nola zer nor non noiz edo ere baina izan",
+    "ga": "agus an na is ar tá sé le go ag bhí cad conas cé cathain nó",
+}
+
+
+def _by_word() -> dict[str, str]:
+    """Each function word, in small letters and capitalised, with the languages it speaks for: `die` → `de nl`."""
+    found: dict[str, list[str]] = {}
+    for language, words in _FUNCTION_WORDS.items():
+        for word in words.split():
+            found.setdefault(word, []).append(language)
+            found.setdefault(word.capitalize(), []).append(language)
+    return {word: " ".join(languages) for word, languages in found.items() if len(word) > 1}
+
+
+_LANGUAGES_OF = _by_word()
+
+
+def detect(words: Iterable[str]) -> str:
+    """The language with most function words among these words; English when nothing speaks for another."""
+    counts = Counter(map(_LANGUAGES_OF.get, words))
+    counts.pop(None, None)
+    votes: dict[str, int] = {}
+    for languages, count in counts.items():
+        for language in (languages or "").split():
+            votes[language] = votes.get(language, 0) + count
+    most = max(votes.values(), default=0)
+    if votes.get(DEFAULT, 0) == most:
+        return DEFAULT
+    return next(language for language in _FUNCTION_WORDS if votes.get(language) == most)
