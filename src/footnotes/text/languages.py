@@ -32,22 +32,22 @@ _FUNCTION_WORDS = {
     " quel quelle quels quelles comment pourquoi où combien plus été être ou mais leur ses",
     "es": "el la los las del y en es que por un una con para se su al como más qué cuál quién cuándo dónde cómo cuánto"
     " cuántos son fue está entre sobre pero también sus este esta quien cual",
-    "it": "il lo la gli le di del della dei delle che è per un una con non sono si da nel nella come più quale quali chi"
+    "it": "il lo gli le di del della dei delle che è per un una con non sono si da nel nella come più quale quali chi"
     " dove quando perché quanto questo questa anche alla al ha ed",
-    "pt": "o os as um uma do da dos das em no na que é para com não por mais como qual quais quem quando onde se foi são"
+    "pt": "os as um uma do da dos das em no na que é para com não por mais como qual quais quem quando onde se foi são"
     " ao seu sua pelo pela também está entre",
     "nl": "de het een van en is dat te met voor op zijn niet aan wat wie waar wanneer waarom hoe worden wordt door bij"
     " naar uit ook maar deze die dit heeft kan er als om welke",
     "sv": "och att det som en är av för på med den till inte har om ett hur vad vem var när varför från eller kan ska"
     " vilka vilken genom också",
-    "da": "og at det som en er af for på med den til ikke har om et hvordan hvad hvem hvor hvornår hvorfor fra eller kan"
+    "da": "og at det som er af for på med den til ikke har om et hvordan hvad hvem hvor hvornår hvorfor fra eller kan"
     " skal hvilke hvilken også blev",
-    "no": "og at det som en er av for på med den til ikke har om et hvordan hva hvem hvor når hvorfor fra eller kan skal"
+    "no": "og at det som er av for på med den til ikke har om et hvordan hva hvem hvor når hvorfor fra eller kan skal"
     " hvilke hvilken også ble",
     "fi": "ja on ei se että oli ovat joka kun mutta myös tai mikä miten miksi missä milloin kuka sekä ole mitä kuin",
     "et": "ja on ei see et oli ka kui mis kuidas miks kus millal kes või nii aga",
     "hu": "a az és hogy nem egy is van volt mi ki hol mikor miért hogyan milyen vagy meg csak ez de mint melyik",
-    "pl": "i w na z się nie do jest że to jak co kto gdzie kiedy dlaczego oraz są przez dla po od czy który która które",
+    "pl": "na się nie do jest że to jak co kto gdzie kiedy dlaczego oraz są przez dla po od czy który która które",
     "cs": "a je se na že to v jak co kdo kde kdy proč pro jsou který která které nebo jako ale podle při byl",
     "ro": "și în de la cu este că nu pe din o un care ce cum cine unde când sunt pentru mai sau prin",
     "tr": "ve bir bu için ile ne nasıl neden nerede zaman kim mi mı olarak daha olan gibi değil çok hangi kaç",
