@@ -1,0 +1,77 @@
+"""Caches of the truth, one per leg. Each catches up from the store's change log and is never loaded unchecked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys: TypeAlias = NDArray[np.int64]
+Vector: TypeAlias = NDArray[np.float32]
+
+
+class IndexDamaged(Exception):
+    """The files on disk cannot be trusted. Never leaves this package's callers: the answer is a rebuild."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What an index needs of one chunk."""
+
+    key: int
+    document: int
+    body: str = ""
+    heading: str = ""
+    facets: tuple[str, ...] = ()
+    vector: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One step of the change log: a document's chunks came (`entries` has them) or went (`removed` names them)."""
+
+    seq: int
+    document: int
+    entries: Iterable[Entry] = ()
+    removed: Sequence[tuple[int, int]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Keys in the order of their scores, best first."""
+
+    keys: list[int] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a filter lets through: the exact keys, sorted, and facets that mean the same where there are any."""
+
+    keys: Keys
+    facets: tuple[tuple[str, ...], ...] = ()
+    """Conjunction of disjunctions of facet terms; empty when the filter cannot be said in facets."""
+
+
+class Index(Protocol):
+    """What every index does, whichever leg it serves."""
+
+    @property
+    def seq(self) -> int:
+        """The last change it has seen."""
+        ...
+
+    def apply(self, changes: Iterable[Change], *, seq: int) -> None:
+        """Take changes in, durably, and remember `seq`. Applying a change twice is harmless."""
+        ...
+
+    def clear(self) -> None:
+        """Forget everything; the next changes rebuild it."""
+        ...
+
+    def keys(self) -> Keys:
+        """Every key that can be found, sorted."""
+        ...

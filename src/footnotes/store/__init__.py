@@ -1,0 +1,58 @@
+"""The truth: documents, canonical text, chunks and vectors. A store answers for both legs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from footnotes.index import Allowed, Found, Vector
+from footnotes.types import Filter
+
+
+@dataclass(frozen=True, slots=True)
+class HitRow:
+    """A chunk as search shows it, before scores."""
+
+    key: int
+    chunk_id: str
+    document_id: str
+    filename: str
+    title: str
+    collection: str
+    text: str
+    start: int
+    end: int
+    pages: tuple[int, int] | None
+    headings: tuple[str, ...]
+    index: int
+    metadata: dict[str, Any]
+    mime: str
+
+
+class SearchView(Protocol):
+    """One tenant's library at one moment, for one search. The retriever knows nothing else of a store."""
+
+    @property
+    def embedder(self) -> str:
+        """The name of the model the vectors were made with; empty when there are none."""
+        ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def allowed(self, where: Filter) -> Allowed: ...
+
+    def chunk_count(self) -> int: ...
+
+    def document_frequency(self, term: str) -> int: ...
+
+    def search_lexical(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> Found: ...
+
+    def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]: ...
+
+    def search_dense(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found: ...
+
+    def score_dense(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]: ...
+
+    def hits(self, keys: Sequence[int]) -> list[HitRow]: ...

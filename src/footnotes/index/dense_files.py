@@ -1,0 +1,121 @@
+"""The files of the dense index: segments of keys and half-precision vectors, each written once and checksummed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from footnotes.index import IndexDamaged, Keys, manifest
+
+Half = NDArray[np.float16]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of rows in key order: `name.keys` and `name.vectors`."""
+
+    name: str
+    rows: int
+    keys_crc: int
+    vectors_crc: int
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A saved graph over the first `rows` rows, counted with the removed ones."""
+
+    name: str
+    last_key: int
+    crc: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All that the manifest of a dense index says."""
+
+    identity: str
+    format: int
+    seq: int
+    dimensions: int
+    segments: tuple[Segment, ...] = ()
+    graph: Graph | None = None
+    removed: tuple[tuple[int, int], ...] = ()
+
+
+def read_contents(folder: Path) -> Contents | None:
+    raw = manifest.read(folder) if folder.is_dir() else None
+    if raw is None:
+        return None
+    try:
+        return Contents(
+            identity=raw["identity"],
+            format=raw["format"],
+            seq=raw["seq"],
+            dimensions=raw["dimensions"],
+            segments=tuple(Segment(**item) for item in raw["segments"]),
+            graph=Graph(**raw["graph"]) if raw["graph"] else None,
+            removed=tuple((first, count) for first, count in raw["removed"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise IndexDamaged(f"the manifest is not one of a dense index: {error}") from error
+
+
+def write_contents(folder: Path, contents: Contents) -> None:
+    """Make `contents` the state on disk, then drop files it no longer names."""
+    manifest.write(folder, asdict(contents))
+    named = {manifest.NAME}
+    for segment in contents.segments:
+        named |= {f"{segment.name}.keys", f"{segment.name}.vectors"}
+    if contents.graph:
+        named.add(contents.graph.name)
+    for path in folder.iterdir():
+        if path.name not in named:
+            path.unlink(missing_ok=True)
+
+
+def write_segment(folder: Path, keys: Keys, vectors: Sequence[Half]) -> Segment:
+    """Write rows as a new segment; `vectors` may come in several arrays to spare a copy."""
+    name = f"segment-{int(keys[0])}-{int(keys[-1])}-{len(keys)}"
+    keys_path, vectors_path = folder / f"{name}.keys", folder / f"{name}.vectors"
+    _write(keys_path, [keys])
+    _write(vectors_path, vectors)
+    return Segment(name, len(keys), manifest.crc_of(keys_path), manifest.crc_of(vectors_path))
+
+
+def load_segment(folder: Path, segment: Segment, dimensions: int, *, check: bool) -> tuple[Keys, Half]:
+    """The rows of a segment, mapped into memory, after their checksums."""
+    keys_path, vectors_path = folder / f"{segment.name}.keys", folder / f"{segment.name}.vectors"
+    try:
+        if keys_path.stat().st_size != segment.rows * 8 or vectors_path.stat().st_size != segment.rows * dimensions * 2:
+            raise IndexDamaged(f"{segment.name} has the wrong size")
+        if check:
+            check_file(keys_path, segment.keys_crc)
+            check_file(vectors_path, segment.vectors_crc)
+        keys = np.fromfile(keys_path, dtype=np.int64)
+        vectors: Any = np.memmap(vectors_path, dtype=np.float16, mode="r", shape=(segment.rows, dimensions))
+    except OSError as error:
+        raise IndexDamaged(f"{segment.name} cannot be read: {error}") from error
+    return keys, vectors
+
+
+def check_file(path: Path, crc: int) -> None:
+    try:
+        found = manifest.crc_of(path)
+    except OSError as error:
+        raise IndexDamaged(f"{path.name} cannot be read: {error}") from error
+    if found != crc:
+        raise IndexDamaged(f"{path.name} does not match its checksum")
+
+
+def _write(path: Path, arrays: Sequence[NDArray[Any]]) -> None:
+    with path.open("wb") as file:
+        for array in arrays:
+            file.write(np.ascontiguousarray(array).data)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,116 @@
+"""What a dense search reads: an unchanging picture of all rows, and the arithmetic over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from footnotes.index import Found, Keys, Vector
+from footnotes.index.dense_files import Half
+
+EXACT_ROWS = 16_384
+"""Up to here every search compares all rows: as fast as a graph, and exact."""
+_GRAPH_CANDIDATES = 64
+_GRAPH_FACTOR = 2
+
+
+class DenseView:
+    """Rows in key order. `graph` covers the rows up to `graph_rows`; the rest is compared one by one."""
+
+    def __init__(self, keys: Keys, parts: Sequence[Half], alive: NDArray[np.bool_], graph: Any, graph_rows: int):
+        self.keys = keys
+        self.alive = alive
+        self.graph = graph
+        self.graph_rows = graph_rows if graph is not None else 0
+        self._parts = list(parts)
+        self._starts = np.cumsum([0] + [len(part) for part in parts])
+        self._tail = self._rows_as_float(self.graph_rows, len(keys))
+
+    @property
+    def uncovered(self) -> int:
+        return len(self.keys) - self.graph_rows
+
+    def search(self, vector: Vector, limit: int) -> Found:
+        """The nearest rows that are alive."""
+        positions, scores = self._nearest_in_tail(vector, limit)
+        if self.graph_rows:
+            more = self._nearest_in_graph(vector, limit)
+            positions = np.concatenate([positions, more])
+            scores = np.concatenate([scores, self.similarities(vector, more)])
+        return self._best(positions, scores, limit)
+
+    def search_within(self, vector: Vector, limit: int, keys: Keys) -> Found:
+        """The nearest rows among `keys`: exact, whatever the filter."""
+        positions = self.positions(keys)
+        return self._best(positions, self.similarities(vector, positions), limit)
+
+    def positions(self, keys: Keys) -> NDArray[np.intp]:
+        """Where the keys stand; keys that are unknown or removed are left out."""
+        if len(self.keys) == 0 or len(keys) == 0:
+            return np.zeros(0, dtype=np.intp)
+        at: NDArray[np.intp] = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        found: NDArray[np.intp] = at[(self.keys[at] == keys) & self.alive[at]]
+        return found
+
+    def similarities(self, vector: Vector, positions: NDArray[np.intp]) -> Vector:
+        """Cosine of each row with a unit vector."""
+        if len(positions) == 0:
+            return np.zeros(0, dtype=np.float32)
+        result: Vector = self.rows(positions) @ vector
+        return result
+
+    def rows(self, positions: NDArray[np.intp]) -> NDArray[np.float32]:
+        if self.graph_rows == 0:
+            return self._tail[positions]
+        if len(self._parts) == 1:
+            return self._parts[0][positions].astype(np.float32)
+        rows = np.empty((len(positions), self._parts[0].shape[1]), dtype=np.float32)
+        owner = np.searchsorted(self._starts, positions, side="right") - 1
+        for number in np.unique(owner):
+            mine = owner == number
+            rows[mine] = self._parts[number][positions[mine] - self._starts[number]]
+        return rows
+
+    def _rows_as_float(self, first: int, last: int) -> NDArray[np.float32]:
+        """Rows `first` to `last` in single precision, held in memory: what is compared one by one."""
+        pieces = [
+            part[max(first - start, 0) :].astype(np.float32)
+            for part, start in zip(self._parts, self._starts[:-1], strict=True)
+            if start + len(part) > first
+        ]
+        if not pieces or first >= last:
+            return np.zeros((0, 0), dtype=np.float32)
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def _nearest_in_tail(self, vector: Vector, limit: int) -> tuple[NDArray[np.intp], Vector]:
+        if self.uncovered == 0:
+            return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.float32)
+        scores = self._tail @ vector
+        alive = self.alive[self.graph_rows :]
+        if not alive.all():
+            scores = np.where(alive, scores, -np.inf)
+        count = min(limit, len(scores))
+        best = np.argpartition(scores, -count)[-count:] if count < len(scores) else np.arange(len(scores))
+        best = best[np.isfinite(scores[best])]
+        return best + self.graph_rows, scores[best]
+
+    def _nearest_in_graph(self, vector: Vector, limit: int) -> NDArray[np.intp]:
+        """Candidates from the graph; widened until enough of them are alive, for removed rows stay in a graph."""
+        wanted = max(limit * _GRAPH_FACTOR, _GRAPH_CANDIDATES)
+        while True:
+            keys = np.asarray(self.graph.search(vector, wanted, threads=1).keys, dtype=np.int64)
+            positions = self.positions(keys)
+            if len(positions) >= limit or wanted >= self.graph_rows or len(keys) < wanted:
+                return positions
+            wanted *= 4
+
+    def _best(self, positions: NDArray[np.intp], scores: Vector, limit: int) -> Found:
+        if len(positions) > 4 * limit:
+            top = np.argpartition(scores, -limit)[-limit:]
+            positions, scores = positions[top], scores[top]
+        keys = self.keys[positions]
+        order = np.lexsort((keys, -scores))[:limit]
+        return Found(keys[order].tolist(), scores[order].tolist())

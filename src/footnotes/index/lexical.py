@@ -1,0 +1,214 @@
+"""The lexical leg: BM25 over terms analysed by us, in a tantivy index.
+
+tantivy stores no text and parses none: it gets terms, and gives keys with scores (Robertson and Zaragoza, "The
+Probabilistic Relevance Framework: BM25 and Beyond", 2009; k1 = 1.2, b = 0.75).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from footnotes.index import Allowed, Change, Entry, Found, IndexDamaged, Keys, manifest
+from footnotes.index.lexical_files import check_segments
+from footnotes.index.lexical_query import QueryBuilder
+
+FORMAT = 1
+POSTINGS_BUDGET = 400_000
+"""A search reads about this many postings to find candidates; below it the leg is exact BM25 over all terms."""
+_BUDGET_CANDIDATES = 200
+_WRITER_BYTES = 64_000_000
+DEFAULT_BOOSTS: Mapping[str, float] = {"body": 1.0, "heading": 0.3}
+
+
+class LexicalIndex:
+    """A tantivy index in a folder. Readers share it; one writer at a time, guarded by the store's lock."""
+
+    def __init__(self, folder: Path, identity: str, *, boosts: Mapping[str, float] = DEFAULT_BOOSTS) -> None:
+        self._folder = folder
+        self._identity = identity
+        self._boosts = boosts
+        self._seq = 0
+        self._index: Any = None
+        self._searcher: Any = None
+        self._queries: QueryBuilder | None = None
+        self._frequencies: dict[str, int] = {}
+        self.refresh()
+
+    @property
+    def seq(self) -> int:
+        return self._seq
+
+    # ── reading
+
+    def refresh(self) -> int:
+        """Look at the folder again; returns the last change the index on disk has seen."""
+        content = manifest.read(self._folder) if self._folder.is_dir() else None
+        if content is None:
+            self._forget()
+            return 0
+        if content["seq"] == self._seq and self._searcher is not None:
+            return self._seq
+        self._check(content)
+        self._load()
+        self._seq = int(content["seq"])
+        return self._seq
+
+    def search(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None = None) -> Found:
+        """The best chunks for weighted terms, best first, and only those `allowed`."""
+        if not terms or self._searcher is None or limit < 1:
+            return Found()
+        queries = self._built()
+        if allowed is not None:
+            return self._run(queries.any_within(terms, queries.allowed(allowed)), limit)
+        essential = self._essential(terms)
+        if len(essential) == len(terms):
+            return self._run(queries.any_of(terms), limit)
+        found = self._run(queries.any_of(essential), max(limit, _BUDGET_CANDIDATES))
+        if len(found.keys) < limit:
+            return self._run(queries.any_of(terms), limit)
+        exact = self._run(queries.scored(terms, found.keys), len(found.keys))
+        return Found(exact.keys[:limit], exact.scores[:limit])
+
+    def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
+        """The exact score of given chunks."""
+        if not terms or not keys or self._searcher is None:
+            return dict.fromkeys(keys, 0.0)
+        found = self._run(self._built().scored(terms, keys), len(keys))
+        return dict.fromkeys(keys, 0.0) | dict(zip(found.keys, found.scores, strict=True))
+
+    def document_frequency(self, term: str) -> int:
+        """How many chunks have the term in their body."""
+        if self._searcher is None:
+            return 0
+        known = self._frequencies.get(term)
+        if known is None:
+            known = self._frequencies[term] = int(self._searcher.doc_freq("body", term))
+        return known
+
+    def count(self) -> int:
+        return 0 if self._searcher is None else int(self._searcher.num_docs)
+
+    def keys(self) -> Keys:
+        if self.count() == 0:
+            return np.zeros(0, dtype=np.int64)
+        import tantivy
+
+        hits = self._searcher.search(tantivy.Query.all_query(), limit=self.count(), count=False).hits
+        values = self._searcher.fast_field_values("key", [address for _, address in hits])
+        return np.sort(np.asarray(values, dtype=np.int64))
+
+    def _run(self, query: Any, limit: int) -> Found:
+        hits = self._searcher.search(query, limit=limit, count=False).hits
+        if not hits:
+            return Found()
+        keys = self._searcher.fast_field_values("key", [address for _, address in hits])
+        return Found(list(keys), [score for score, _ in hits])
+
+    def _essential(self, terms: Mapping[str, float]) -> Mapping[str, float]:
+        """The rarest terms whose postings fit the budget (two at least): they decide who can be among the best.
+
+        The idea of MaxScore (Turtle and Flood, 1995), with a fixed budget in place of a bound: very common
+        terms add little to any score, and every candidate is scored with all terms afterwards.
+        """
+        spent = 0
+        chosen: dict[str, float] = {}
+        for frequency, term in sorted((self.document_frequency(term), term) for term in terms):
+            if len(chosen) >= 2 and spent + frequency > POSTINGS_BUDGET:
+                break
+            chosen[term] = terms[term]
+            spent += frequency
+        return chosen
+
+    def _built(self) -> QueryBuilder:
+        if self._queries is None:
+            self._queries = QueryBuilder(self._index.schema, self._boosts)
+        return self._queries
+
+    def _check(self, content: dict[str, Any]) -> None:
+        if content["identity"] != self._identity or content["format"] != FORMAT:
+            raise IndexDamaged("the index belongs to something else or to another version")
+        if content["clean"] and manifest.crc_of(self._folder / "meta.json") != content["meta"]:
+            raise IndexDamaged("meta.json does not match its checksum")
+        check_segments(self._folder)
+
+    def _load(self) -> None:
+        import tantivy
+
+        try:
+            self._index = tantivy.Index.open(str(self._folder))
+            self._index.reload()
+            self._searcher = self._index.searcher()
+        except (ValueError, OSError) as error:
+            raise IndexDamaged(f"tantivy cannot open the index: {error}") from error
+        self._queries = None
+        self._frequencies = {}
+
+    def _forget(self) -> None:
+        self._index = self._searcher = self._queries = None
+        self._seq = 0
+
+    # ── writing
+
+    def apply(self, changes: Iterable[Change], *, seq: int) -> None:
+        """Take changes in and commit them; a crash in between leaves the last commit, to be applied over."""
+        self._prepare()
+        self._write_manifest(clean=False, seq=self._seq)
+        writer = self._index.writer(_WRITER_BYTES, num_threads=1)
+        for change in changes:
+            writer.delete_documents_by_term("document", change.document)
+            for entry in change.entries:
+                writer.add_document(_as_document(entry))
+        writer.commit()
+        writer.wait_merging_threads()
+        self._write_manifest(clean=True, seq=seq)
+        self._load()
+        self._seq = seq
+
+    def clear(self) -> None:
+        self._forget()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _prepare(self) -> None:
+        if self._index is not None:
+            return
+        import tantivy
+
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(parents=True)
+        self._index = tantivy.Index(_schema(), path=str(self._folder))
+
+    def _write_manifest(self, *, clean: bool, seq: int) -> None:
+        meta = manifest.crc_of(self._folder / "meta.json")
+        content = {"identity": self._identity, "format": FORMAT, "seq": seq, "clean": clean, "meta": meta}
+        manifest.write(self._folder, content)
+
+
+def _schema() -> Any:
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    builder.add_integer_field("key", indexed=True, fast=True)
+    builder.add_integer_field("document", indexed=True)
+    builder.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("heading", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("facets", tokenizer_name="raw", index_option="basic")
+    return builder.build()
+
+
+def _as_document(entry: Entry) -> Any:
+    import tantivy
+
+    document = tantivy.Document()
+    document.add_integer("key", entry.key)
+    document.add_integer("document", entry.document)
+    document.add_text("body", entry.body)
+    if entry.heading:
+        document.add_text("heading", entry.heading)
+    for facet in entry.facets:
+        document.add_text("facets", facet)
+    return document

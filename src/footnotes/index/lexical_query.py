@@ -1,0 +1,64 @@
+"""Builds tantivy queries from terms. Text never reaches tantivy's query parser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from footnotes.index import Allowed
+
+FIELDS = ("body", "heading")
+
+
+class QueryBuilder:
+    """Queries over one schema. `boosts` weighs each text field; a field with weight 0 is left out."""
+
+    def __init__(self, schema: Any, boosts: Mapping[str, float]) -> None:
+        import tantivy
+
+        self._schema = schema
+        self._query = tantivy.Query
+        self._must = tantivy.Occur.Must
+        self._should = tantivy.Occur.Should
+        self._boosts = [(name, weight) for name, weight in boosts.items() if weight > 0]
+
+    def any_of(self, terms: Mapping[str, float]) -> Any:
+        """Chunks with any of the terms, scored by BM25 summed over terms and fields."""
+        return self._query.boolean_query(self._clauses(terms))
+
+    def any_within(self, terms: Mapping[str, float], allowed: Any) -> Any:
+        """`any_of` inside `allowed`: each term is intersected by itself, which skips instead of scanning."""
+        clauses = []
+        for _, clause in self._clauses(terms):
+            clauses.append((self._should, self._query.boolean_query([(self._must, allowed), (self._must, clause)])))
+        return self._query.boolean_query(clauses)
+
+    def scored(self, terms: Mapping[str, float], keys: Sequence[int]) -> Any:
+        """Exactly these chunks, with the score they have for the terms."""
+        return self._query.boolean_query([(self._must, self.keys(keys)), *self._clauses(terms)])
+
+    def keys(self, keys: Sequence[int]) -> Any:
+        clauses = [(self._should, self._query.term_query(self._schema, "key", key)) for key in keys]
+        return self._unscored(self._query.boolean_query(clauses))
+
+    def allowed(self, allowed: Allowed) -> Any:
+        """The filter as a query that adds nothing to the score."""
+        if allowed.facets:
+            return self._unscored(self._conjunction(allowed.facets))
+        return self._unscored(self._query.term_set_query(self._schema, "key", allowed.keys.tolist()))
+
+    def _conjunction(self, facets: Sequence[Sequence[str]]) -> Any:
+        groups = [self._query.term_set_query(self._schema, "facets", list(group)) for group in facets]
+        return groups[0] if len(groups) == 1 else self._query.boolean_query([(self._must, g) for g in groups])
+
+    def _unscored(self, query: Any) -> Any:
+        return self._query.const_score_query(query, 0.0)
+
+    def _clauses(self, terms: Mapping[str, float]) -> list[Any]:
+        clauses = []
+        for term, weight in terms.items():
+            for name, boost in self._boosts:
+                query = self._query.term_query(self._schema, name, term)
+                factor = boost * weight
+                clauses.append((self._should, query if factor == 1.0 else self._query.boost_query(query, factor)))
+        return clauses

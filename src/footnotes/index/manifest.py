@@ -1,0 +1,49 @@
+"""The manifest of an index folder: what it is of, how far it got, and the checksums that let it be loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from footnotes.index import IndexDamaged
+
+NAME = "manifest.json"
+_BLOCK = 1 << 20
+
+
+def crc_of(path: Path) -> int:
+    """CRC-32 of a file's bytes."""
+    crc = 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            crc = zlib.crc32(block, crc)
+    return crc
+
+
+def write(folder: Path, content: dict[str, Any]) -> None:
+    """Replace the manifest in one step; it carries its own checksum."""
+    body = json.dumps(content, sort_keys=True)
+    temporary = folder / (NAME + ".new")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(f"{zlib.crc32(body.encode())}\n{body}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(folder / NAME)
+
+
+def read(folder: Path) -> dict[str, Any] | None:
+    """The manifest, or None where there is none yet."""
+    try:
+        crc, _, body = (folder / NAME).read_text(encoding="utf-8").partition("\n")
+        body = body.rstrip("\n")
+        if int(crc) != zlib.crc32(body.encode()):
+            raise IndexDamaged("the manifest's checksum is wrong")
+        content: dict[str, Any] = json.loads(body)
+        return content
+    except FileNotFoundError:
+        return None
+    except (ValueError, OSError) as error:
+        raise IndexDamaged(f"the manifest cannot be read: {error}") from error

@@ -1,0 +1,5 @@
+"""The embedded store: one SQLite file for the truth, two index folders beside it."""
+
+from footnotes.store.sqlite.store import DATABASE, SqliteStore, is_library
+
+__all__ = ["DATABASE", "SqliteStore", "is_library"]

@@ -1,0 +1,113 @@
+"""Chunks and their vectors: written with a version, read as chunks or as hits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from footnotes.store import HitRow
+from footnotes.store.sqlite.rows import Generation, chunk_from
+from footnotes.store.sqlite.sql import queries
+from footnotes.store.sqlite.texts import read_span, unpack_headings
+from footnotes.types import Chunk, Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk:
+    """A chunk on its way into the store. `input_hash` names what is embedded: prefix and text."""
+
+    index: int
+    id: str
+    start: int
+    end: int
+    pages: tuple[int, int] | None
+    headings: tuple[str, ...]
+    tokens: int
+    prefix: str
+    metadata: Metadata
+    input_hash: bytes
+
+
+def put(
+    connection: apsw.Connection, user_id: str, generation: int, document: int, version: int, chunks: Iterable[NewChunk]
+) -> None:
+    def rows() -> Iterable[tuple[Any, ...]]:
+        for c in chunks:
+            first, last = c.pages or (None, None)
+            headings = json.dumps(c.headings, ensure_ascii=False) if c.headings else "[]"
+            metadata = json.dumps(dict(c.metadata), ensure_ascii=False) if c.metadata else "{}"
+            identity = (user_id, generation, document, version, c.index, c.id, c.start, c.end)
+            yield (*identity, first, last, headings, c.tokens, c.prefix, metadata, c.input_hash)
+
+    connection.executemany(queries()["put_chunk"], rows())
+
+
+def put_vectors(
+    connection: apsw.Connection, user_id: str, model: int, hashes: Sequence[bytes], vectors: NDArray[np.float32]
+) -> None:
+    halves = vectors.astype(np.float16)
+    rows = ((user_id, model, value, halves[i].tobytes()) for i, value in enumerate(hashes))
+    connection.executemany(queries()["put_embedding"], rows)
+
+
+def missing_vectors(connection: apsw.Connection, user_id: str, model: int, hashes: Iterable[bytes]) -> list[bytes]:
+    """Which inputs have not been embedded by the model yet, each once, in order."""
+    statement = queries()["has_embedding"]
+    return [
+        value
+        for value in dict.fromkeys(hashes)
+        if connection.execute(statement, (user_id, model, value)).fetchone() is None
+    ]
+
+
+def of_document(connection: apsw.Connection, user_id: str, generation: Generation, pk: int) -> list[Chunk]:
+    rows = list(connection.execute(queries()["chunks_of_document"], (generation.pk, user_id, pk)))
+    return [chunk_from(row, read_span(connection, row[12], row[4], row[5])) for row in rows]
+
+
+def neighbours(
+    connection: apsw.Connection, user_id: str, generation: int, document_id: str, first: int, last: int
+) -> list[Chunk]:
+    rows = list(connection.execute(queries()["neighbours"], (generation, user_id, document_id, first, last)))
+    return [chunk_from(row, read_span(connection, row[12], row[4], row[5])) for row in rows]
+
+
+def hits(connection: apsw.Connection, user_id: str, generation: int, keys: Iterable[int]) -> list[HitRow]:
+    """Chunks by key, those that are still served, in the order asked for."""
+    statement = queries()["hit"]
+    found = []
+    for key in keys:
+        row = connection.execute(statement, (key, user_id, generation)).fetchone()
+        if row is not None:
+            found.append(_hit(connection, row))
+    return found
+
+
+def _hit(connection: apsw.Connection, row: tuple[Any, ...]) -> HitRow:
+    (key, chunk_id, document_id, filename, title, collection, version, start, end, first, last, headings) = row[:12]
+    index, metadata, document_metadata, mime = row[12:]
+    merged = {} if document_metadata == "{}" else json.loads(document_metadata)
+    if metadata != "{}":
+        merged |= json.loads(metadata)
+    return HitRow(
+        key=key,
+        chunk_id=chunk_id,
+        document_id=document_id,
+        filename=filename,
+        title=title,
+        collection=collection,
+        text=read_span(connection, version, start, end),
+        start=start,
+        end=end,
+        pages=None if first is None else (first, last),
+        headings=unpack_headings(headings),
+        index=index,
+        metadata=merged,
+        mime=mime,
+    )

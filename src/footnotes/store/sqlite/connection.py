@@ -1,0 +1,180 @@
+"""Opens the database, keeps one connection a thread, and translates the driver's errors once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import apsw
+import apsw.sqlite_extra
+
+from footnotes.errors import (
+    FootnotesError,
+    SchemaTooNew,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreUnavailable,
+)
+
+APPLICATION_ID = 0x464E5445
+_BUSY_MS = 10_000
+_CHECKSUM_BYTES = 8
+
+_TRANSLATION: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
+    (apsw.FullError, StoreFull, "the disk is full"),
+    (apsw.CorruptError, StoreCorrupt, "the database is damaged"),
+    (apsw.NotADBError, StoreCorrupt, "the database file is not a database"),
+    (apsw.BusyError, StoreLocked, "another process is writing to the database"),
+    (apsw.CantOpenError, StoreUnavailable, "the database cannot be opened"),
+    (apsw.ReadOnlyError, StoreUnavailable, "the database cannot be written"),
+    (apsw.PermissionsError, StoreUnavailable, "the database may not be read"),
+    (apsw.IOError, StoreUnavailable, "the database cannot be read or written"),
+)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Driver errors leave as errors of the tree."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise _translation(error) from error
+
+
+def _translation(error: apsw.Error) -> FootnotesError:
+    extended = getattr(error, "extendedresult", 0)
+    if extended in (apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_IOERR_SHORT_READ):
+        return StoreCorrupt(f"a page of the database does not match its checksum ({error})")
+    for kind, target, sentence in _TRANSLATION:
+        if isinstance(error, kind):
+            return target(f"{sentence} ({error})")
+    return StoreError(f"the database answered: {error}")
+
+
+class Database:
+    """Connections to one SQLite file: one for writing, one a thread for reading."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._local = threading.local()
+        self._open: list[apsw.Connection] = []
+        self._guard = threading.Lock()
+        self.write_lock = threading.RLock()
+        with translated():
+            self._writer = self._connect()
+            self._check_owner()
+
+    @property
+    def writer(self) -> apsw.Connection:
+        """For use under `transaction`, or for reading under `write_lock`."""
+        return self._writer
+
+    @property
+    def reader(self) -> apsw.Connection:
+        """This thread's own connection; sees what is committed."""
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            with translated():
+                connection = self._local.connection = self._connect()
+        return connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[apsw.Connection]:
+        """One write transaction: all of it or nothing."""
+        with self.write_lock, translated():
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+            except BaseException:
+                self._roll_back()
+                raise
+            try:
+                self._writer.execute("COMMIT")
+            except apsw.Error:
+                self._roll_back()
+                raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[apsw.Connection]:
+        """Several reads of one state."""
+        connection = self.reader
+        with translated():
+            if not connection.in_transaction:
+                connection.execute("BEGIN")
+                try:
+                    yield connection
+                finally:
+                    connection.execute("ROLLBACK")
+            else:
+                yield connection
+
+    def close(self) -> None:
+        with self._guard:
+            for connection in self._open:
+                connection.close()
+            self._open.clear()
+
+    def _roll_back(self) -> None:
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
+
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(str(self._path), vfs=checksum_vfs(), statementcachesize=200)
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
+        for statement in (
+            "PRAGMA journal_mode = WAL",
+            "PRAGMA synchronous = FULL",
+            "PRAGMA foreign_keys = ON",
+            "PRAGMA secure_delete = ON",
+            "PRAGMA temp_store = MEMORY",
+            "PRAGMA cache_size = -16000",
+        ):
+            connection.execute(statement)
+        with self._guard:
+            self._open.append(connection)
+        return connection
+
+    def _check_owner(self) -> None:
+        application = self._writer.pragma("application_id")
+        if application not in (0, APPLICATION_ID):
+            raise StoreCorrupt(f"{self._path.name} was written by another program")
+
+
+@cache
+def checksum_vfs() -> str | None:
+    """The name of SQLite's page checksum layer, loaded; None where this build of apsw lacks it."""
+    if apsw.sqlite_extra.has("cksumvfs") is None:
+        return None
+    # The extension becomes the default layer of every later connection unless named, so it is named always.
+    memory = apsw.Connection(":memory:")
+    apsw.sqlite_extra.load(memory, "cksumvfs")
+    return "cksmvfs"
+
+
+def migrate(database: Database, migrations: list[tuple[int, str]]) -> None:
+    """Bring the schema up to date: each migration is one transaction, and recorded in it."""
+    newest = migrations[-1][0]
+    found = _schema_version(database.writer)
+    if found > newest:
+        raise SchemaTooNew(f"the library has schema {found}; this version of Footnotes knows {newest}")
+    for number, script in migrations:
+        if number <= found:
+            continue
+        with database.transaction() as connection:
+            if _schema_version(connection) >= number:
+                continue
+            connection.execute(script)
+            connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _schema_version(connection: apsw.Connection) -> int:
+    version: Any = connection.pragma("user_version")
+    return int(version)

@@ -1,0 +1,172 @@
+"""Documents: found by id, bytes or source; published, failed and removed. Every method takes the tenant first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import apsw
+
+from footnotes.store.facets import facets_of
+from footnotes.store.sqlite.filters import compile_filter
+from footnotes.store.sqlite.rows import DocumentRow, Generation, document_row
+from footnotes.store.sqlite.sql import queries
+from footnotes.types import DocumentStatus, ErrorInfo, Filter, Metadata
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What is said of a document when a new version of it begins to be served."""
+
+    source: str
+    filename: str
+    file_hash: str
+    mime: str
+    title: str
+    bytes: int
+    characters: int
+    pages: int | None
+    chunks: int
+    metadata: Metadata
+    warnings: tuple[str, ...]
+    ingestion_version: str
+
+
+def find(connection: apsw.Connection, user_id: str, document_id: str) -> DocumentRow | None:
+    return _one(connection, "document", (user_id, document_id))
+
+
+def find_by_hash(connection: apsw.Connection, user_id: str, collection: str, file_hash: str) -> DocumentRow | None:
+    return _one(connection, "document_by_hash", (user_id, collection, file_hash))
+
+
+def find_by_source(connection: apsw.Connection, user_id: str, collection: str, source: str) -> DocumentRow | None:
+    return _one(connection, "document_by_source", (user_id, collection, source))
+
+
+def listed(
+    connection: apsw.Connection, user_id: str, where: Filter | None, limit: int | None, offset: int
+) -> Iterator[DocumentRow]:
+    """Documents in the order they came, those that pass the filter."""
+    columns = queries()["document"].split("FROM")[0].replace("SELECT pk", "SELECT d.pk")
+    sql, bindings = "1", list[Any]()
+    if where is not None:
+        sql, bindings = compile_filter(where, user_id)
+    if "c." in sql:
+        sql = f"EXISTS (SELECT 1 FROM chunks c WHERE c.version = d.current AND {sql})"  # noqa: S608
+    statement = f"{columns} FROM documents d WHERE d.user_id = ? AND {sql} ORDER BY d.pk LIMIT ? OFFSET ?"
+    for row in connection.execute(statement, (user_id, *bindings, -1 if limit is None else limit, offset)):
+        yield document_row(row)
+
+
+def make(
+    connection: apsw.Connection,
+    user_id: str,
+    *,
+    document_id: str,
+    collection: str,
+    source: str,
+    filename: str,
+    file_hash: str,
+    size: int,
+    status: DocumentStatus,
+    metadata: Metadata,
+) -> int:
+    """A new document without a version to serve yet."""
+    row = (document_id, user_id, collection, source, filename, file_hash, status, size, _json(dict(metadata)))
+    made = connection.execute(queries()["make_document"], (*row, now(), now())).fetchone()
+    assert made is not None
+    add_source(connection, user_id, collection, source, made[0])
+    return int(made[0])
+
+
+def publish(
+    connection: apsw.Connection, user_id: str, pk: int, version: int, what: Publication, generation: Generation
+) -> None:
+    """Serve `version` from now on. The status is `indexing` until both indexes have it."""
+    row = (
+        what.source,
+        what.filename,
+        what.file_hash,
+        what.mime,
+        what.title,
+        "indexing",
+        what.bytes,
+        what.characters,
+        what.pages,
+        what.chunks,
+        _json(dict(what.metadata)),
+        _json(what.warnings),
+        generation.embedder,
+        generation.dimensions,
+        what.ingestion_version,
+        version,
+        now(),
+        user_id,
+        pk,
+    )
+    connection.execute(queries()["publish_document"], row)
+
+
+def set_status(
+    connection: apsw.Connection, user_id: str, pk: int, status: DocumentStatus, error: ErrorInfo | None = None
+) -> None:
+    packed = _json(asdict(error)) if error else None
+    connection.execute(queries()["set_status"], (status, packed, now(), user_id, pk))
+
+
+def set_metadata(connection: apsw.Connection, user_id: str, pk: int, metadata: Metadata) -> None:
+    connection.execute(queries()["set_metadata"], (_json(dict(metadata)), now(), user_id, pk))
+
+
+def refresh_facets(connection: apsw.Connection, user_id: str, row: DocumentRow) -> None:
+    """Rewrite what filters see of the document."""
+    connection.execute(queries()["drop_facets"], (row.pk,))
+    values = [(user_id, facet.key, facet.text, facet.number, row.pk) for facet in facets_of(row.document)]
+    connection.executemany(queries()["put_facet"], values)
+
+
+def add_source(connection: apsw.Connection, user_id: str, collection: str, source: str, pk: int) -> None:
+    connection.execute(queries()["put_source"], (user_id, collection, source, pk))
+
+
+def drop_source(connection: apsw.Connection, user_id: str, collection: str, source: str) -> None:
+    connection.execute(queries()["drop_source"], (user_id, collection, source))
+
+
+def sources(connection: apsw.Connection, pk: int) -> list[str]:
+    return [row[0] for row in connection.execute(queries()["sources_of"], (pk,))]
+
+
+def drop_version(connection: apsw.Connection, user_id: str, version: int) -> None:
+    """Remove a version's text and chunks, and the vectors nothing else uses."""
+    hashes = [row[0] for row in connection.execute(queries()["input_hashes"], (version,))]
+    connection.execute(queries()["drop_version"], (user_id, version))
+    connection.executemany(queries()["drop_unused_embedding"], [(user_id, value) for value in hashes])
+
+
+def drop(connection: apsw.Connection, user_id: str, row: DocumentRow) -> None:
+    """Remove a document and everything derived from it."""
+    if row.current is not None:
+        drop_version(connection, user_id, row.current)
+    connection.execute(queries()["drop_document"], (user_id, row.pk))
+
+
+def log_change(connection: apsw.Connection, user_id: str, generation: int, pk: int, removed: Sequence[Any]) -> None:
+    connection.execute(queries()["log_change"], (user_id, generation, pk, json.dumps(list(removed))))
+
+
+def _one(connection: apsw.Connection, name: str, bindings: tuple[Any, ...]) -> DocumentRow | None:
+    row = connection.execute(queries()[name], bindings).fetchone()
+    return None if row is None else document_row(row)

@@ -1,0 +1,73 @@
+"""What the indexes are fed: the change log, and every chunk in the form an index wants it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import apsw
+
+from footnotes.index import Change, Entry
+from footnotes.store.facets import MAX_TEXT, facet_term
+from footnotes.store.sqlite.rows import Generation
+from footnotes.store.sqlite.sql import queries
+from footnotes.store.sqlite.texts import read_span, unpack_headings
+from footnotes.text.analysis import analyze
+
+EntriesOf = Callable[[apsw.Connection, Generation, int], Iterator[Entry]]
+
+
+def lexical_entries(connection: apsw.Connection, generation: Generation, document: int) -> Iterator[Entry]:
+    """The document's chunks as terms."""
+    facets = tuple(
+        facet_term(key, text)
+        for key, text in connection.execute(queries()["facets_of"], (document,))
+        if len(text) < MAX_TEXT
+    )
+    for row in list(connection.execute(queries()["lexical_entries"], (generation.pk, document))):
+        key, _, version, start, end, headings, title, _prefix = row
+        text = read_span(connection, version, start, end)
+        heading = " ".join([title, *unpack_headings(headings)])
+        yield Entry(key, document, " ".join(analyze(text)), " ".join(analyze(heading)), facets)
+
+
+def dense_entries(connection: apsw.Connection, generation: Generation, document: int) -> Iterator[Entry]:
+    """The document's chunks as vectors."""
+    bindings = (generation.model, generation.pk, document)
+    for key, _, vector in connection.execute(queries()["dense_entries"], bindings):
+        yield Entry(key, document, vector=vector)
+
+
+def changes_after(
+    connection: apsw.Connection, generation: Generation, seq: int, entries_of: EntriesOf
+) -> tuple[int, Iterator[Change]]:
+    """The last change there is, and what to apply to get from `seq` to it: each document once, as it is now."""
+    removed: dict[int, list[tuple[int, int]]] = {}
+    last = seq
+    bindings = (generation.user_id, generation.pk, seq)
+    for number, document, ranges in connection.execute(queries()["changes_after"], bindings):
+        removed.setdefault(document, []).extend((first, count) for first, count in json.loads(ranges))
+        last = number
+    return last, _changes(connection, generation, removed, last, entries_of)
+
+
+def everything(
+    connection: apsw.Connection, generation: Generation, entries_of: EntriesOf
+) -> tuple[int, Iterator[Change]]:
+    """The last change there is, and all that is served, in key order: what a rebuild applies."""
+    user_id, pk = generation.user_id, generation.pk
+    last = connection.execute(queries()["last_change"], (user_id, pk)).fetchone()
+    assert last is not None
+    documents = [row[0] for row in connection.execute(queries()["indexed_documents"], (user_id, pk))]
+    return int(last[0]), _changes(connection, generation, {pk: [] for pk in documents}, int(last[0]), entries_of)
+
+
+def _changes(
+    connection: apsw.Connection,
+    generation: Generation,
+    removed: dict[int, list[tuple[int, int]]],
+    seq: int,
+    entries_of: EntriesOf,
+) -> Iterator[Change]:
+    for document, ranges in removed.items():
+        yield Change(seq, document, entries_of(connection, generation, document), ranges)

@@ -1,0 +1,70 @@
+"""Generations: made beside the one that serves, switched in one transaction, dropped with all they have."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import apsw
+
+from footnotes.store.sqlite.documents import now
+from footnotes.store.sqlite.rows import Generation, generation_row
+from footnotes.store.sqlite.sql import queries
+
+
+def serving(connection: apsw.Connection, user_id: str) -> tuple[Generation | None, int]:
+    """The generation searches use, and the last change they must have seen."""
+    row = connection.execute(queries()["user"], (user_id,)).fetchone()
+    if row is None or row[0] is None:
+        return None, 0
+    return find(connection, user_id, row[0]), int(row[1])
+
+
+def find(connection: apsw.Connection, user_id: str, pk: int) -> Generation | None:
+    row = connection.execute(queries()["generation"], (user_id, pk)).fetchone()
+    return None if row is None else generation_row(row)
+
+
+def listed(connection: apsw.Connection, user_id: str) -> list[Generation]:
+    return [generation_row(row) for row in connection.execute(queries()["generations"], (user_id,))]
+
+
+def make(
+    connection: apsw.Connection,
+    user_id: str,
+    *,
+    embedder: str,
+    fingerprint: str,
+    dimensions: int,
+    plan: dict[str, Any],
+    state: str,
+) -> Generation:
+    """A new generation; the first of a tenant serves at once."""
+    connection.execute(queries()["make_user"], (user_id,))
+    connection.execute(queries()["put_model"], (fingerprint, embedder, dimensions))
+    model = connection.execute(queries()["model"], (fingerprint,)).fetchone()
+    assert model is not None
+    row = (user_id, model[0], json.dumps(plan, sort_keys=True), state, now())
+    made = connection.execute(queries()["make_generation"], row).fetchone()
+    assert made is not None
+    if state == "serving":
+        connection.execute(queries()["set_serving"], (made[0], 0, user_id))
+    found = find(connection, user_id, made[0])
+    assert found is not None
+    return found
+
+
+def switch(connection: apsw.Connection, user_id: str, to: Generation, seq: int) -> None:
+    """Serve `to` from now on; the one that served is kept."""
+    current, _ = serving(connection, user_id)
+    if current is not None and current.pk != to.pk:
+        connection.execute(queries()["set_generation_state"], ("kept", user_id, current.pk))
+    connection.execute(queries()["set_generation_state"], ("serving", user_id, to.pk))
+    connection.execute(queries()["set_serving"], (to.pk, seq, user_id))
+
+
+def drop(connection: apsw.Connection, user_id: str, generation: Generation) -> None:
+    """Remove a generation that does not serve, with its chunks and the vectors nothing else uses."""
+    for name in ("drop_generation_chunks", "drop_generation_changes", "drop_generation"):
+        connection.execute(queries()[name], (user_id, generation.pk))
+    connection.execute(queries()["drop_orphan_embeddings"], (user_id,))

@@ -1,0 +1,194 @@
+"""The two indexes of every tenant and generation: opened checked, brought up to date, rebuilt when damaged."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from footnotes.index import IndexDamaged
+from footnotes.index.dense import DenseIndex
+from footnotes.index.lexical import LexicalIndex
+from footnotes.store.lock import FileLock
+from footnotes.store.sqlite import feed
+from footnotes.store.sqlite.connection import Database
+from footnotes.store.sqlite.rows import Generation
+from footnotes.text import analysis
+
+I = TypeVar("I", LexicalIndex, DenseIndex)  # noqa: E741
+_LOCK_SECONDS = 600.0
+
+
+@dataclass(slots=True)
+class Slot(Generic[I]):
+    """One index: how to open it, how to feed it, and the index itself once it is open."""
+
+    open: Callable[[], I]
+    entries: feed.EntriesOf
+    folder: Path
+    index: I | None = None
+    rebuilt: list[str] = field(default_factory=list)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Indexes:
+    """All indexes under one folder. The database is the truth; nothing here is more than a copy of it."""
+
+    def __init__(self, folder: Path, database: Database, library_id: str) -> None:
+        self._folder = folder
+        self._database = database
+        self._library_id = library_id
+        self._lexical: dict[int, Slot[LexicalIndex]] = {}
+        self._dense: dict[int, Slot[DenseIndex]] = {}
+        self._growing: set[int] = set()
+        self._guard = threading.Lock()
+        folder.mkdir(parents=True, exist_ok=True)
+        self.lock = FileLock(folder / "index.lock")
+
+    def lexical(self, generation: Generation, seq: int) -> LexicalIndex:
+        """The lexical index, having seen at least `seq`."""
+        return self._fresh(self._lexical_slot(generation), generation, seq)
+
+    def dense(self, generation: Generation, seq: int) -> DenseIndex:
+        """The dense index, having seen at least `seq`."""
+        return self._fresh(self._dense_slot(generation), generation, seq)
+
+    def catch_up(self, generation: Generation) -> int:
+        """Bring both indexes to the last change there is, and return it."""
+        last = self._bring_up_to_date(self._lexical_slot(generation), generation)
+        return min(last, self._bring_up_to_date(self._dense_slot(generation), generation))
+
+    def rebuild(self, generation: Generation) -> None:
+        """Make both anew from the database."""
+        self._rebuild(self._lexical_slot(generation), generation, "on request")
+        self._rebuild(self._dense_slot(generation), generation, "on request")
+
+    def notes(self, generation: Generation) -> list[str]:
+        """What had to be rebuilt since this process opened the library, and why."""
+        return [*self._lexical_slot(generation).rebuilt, *self._dense_slot(generation).rebuilt]
+
+    def drop(self, generation: Generation) -> None:
+        with self._guard:
+            self._lexical.pop(generation.pk, None)
+            self._dense.pop(generation.pk, None)
+        shutil.rmtree(self._path(generation), ignore_errors=True)
+
+    def grow_graph(self, generation: Generation, progress: Callable[[int, int], None] | None = None) -> bool:
+        """Take vectors outside the graph into it, if there are enough. Searches and writes go on meanwhile."""
+        slot = self._dense_slot(generation)
+        index = slot.index
+        with self._guard:
+            if index is None or not index.wants_graph() or generation.pk in self._growing:
+                return False
+            self._growing.add(generation.pk)
+        try:
+            grown = index.build_graph(progress=progress)
+            with self.lock.held(seconds=_LOCK_SECONDS, purpose="saving a graph"), slot.guard:
+                index.refresh()
+                return index.publish_graph(grown)
+        finally:
+            self._growing.discard(generation.pk)
+
+    def grow_graph_behind(self, generation: Generation) -> None:
+        """`grow_graph` in a thread of its own, when it is worth it."""
+        index = self._dense_slot(generation).index
+        if index is not None and index.wants_graph() and generation.pk not in self._growing:
+            threading.Thread(target=self._grow_quietly, args=(generation,), daemon=True, name="footnotes-graph").start()
+
+    def _grow_quietly(self, generation: Generation) -> None:
+        try:
+            self.grow_graph(generation)
+        except Exception as error:  # a cache that could not be improved is no failure of anything else
+            self._dense_slot(generation).rebuilt.append(f"the graph was not grown: {error}")
+
+    # ── freshness
+
+    def _fresh(self, slot: Slot[I], generation: Generation, seq: int) -> I:
+        index = slot.index
+        if index is not None and index.seq >= seq:
+            return index
+        with slot.guard:
+            index = self._opened(slot, generation)
+            if index.seq < seq:
+                self._refreshed(slot, generation)
+        if index.seq < seq:
+            self._bring_up_to_date(slot, generation)
+        assert slot.index is not None
+        return slot.index
+
+    def _opened(self, slot: Slot[I], generation: Generation) -> I:
+        if slot.index is None:
+            try:
+                slot.index = slot.open()
+            except IndexDamaged as damage:
+                slot.index = self._made_anew(slot, generation, str(damage))
+        return slot.index
+
+    def _refreshed(self, slot: Slot[I], generation: Generation) -> None:
+        assert slot.index is not None
+        try:
+            slot.index.refresh()
+        except IndexDamaged as damage:
+            slot.index = self._made_anew(slot, generation, str(damage))
+
+    def _bring_up_to_date(self, slot: Slot[I], generation: Generation) -> int:
+        with self.lock.held(seconds=_LOCK_SECONDS, purpose="updating an index"), slot.guard:
+            index = self._opened(slot, generation)
+            self._refreshed(slot, generation)
+            with self._database.snapshot() as connection:
+                if index.seq == 0:
+                    seq, changes = feed.everything(connection, generation, slot.entries)
+                else:
+                    seq, changes = feed.changes_after(connection, generation, index.seq, slot.entries)
+                if seq > index.seq:
+                    index.apply(changes, seq=seq)
+            return index.seq
+
+    def _rebuild(self, slot: Slot[I], generation: Generation, reason: str) -> None:
+        with self.lock.held(seconds=_LOCK_SECONDS, purpose="rebuilding an index"), slot.guard:
+            slot.index = self._made_anew(slot, generation, reason)
+
+    def _made_anew(self, slot: Slot[I], generation: Generation, reason: str) -> I:
+        """An index rebuilt from the database. Another process may be doing the same: the lock decides who does."""
+        with self.lock.held(seconds=_LOCK_SECONDS, purpose="rebuilding an index"):
+            shutil.rmtree(slot.folder, ignore_errors=True)
+            index = slot.open()
+            with self._database.snapshot() as connection:
+                seq, changes = feed.everything(connection, generation, slot.entries)
+                if seq:
+                    index.apply(changes, seq=seq)
+        slot.rebuilt.append(f"{slot.folder.name}: rebuilt ({reason})")
+        return index
+
+    # ── slots
+
+    def _lexical_slot(self, generation: Generation) -> Slot[LexicalIndex]:
+        with self._guard:
+            if generation.pk not in self._lexical:
+                folder, identity = self._path(generation) / "lexical", self._identity(generation, "lexical")
+                self._lexical[generation.pk] = Slot(
+                    lambda: LexicalIndex(folder, identity), feed.lexical_entries, folder
+                )
+            return self._lexical[generation.pk]
+
+    def _dense_slot(self, generation: Generation) -> Slot[DenseIndex]:
+        with self._guard:
+            if generation.pk not in self._dense:
+                folder, identity = self._path(generation) / "dense", self._identity(generation, "dense")
+                self._dense[generation.pk] = Slot(
+                    lambda: DenseIndex(folder, identity, generation.dimensions), feed.dense_entries, folder
+                )
+            return self._dense[generation.pk]
+
+    def _identity(self, generation: Generation, leg: str) -> str:
+        made_by = analysis.fingerprint() if leg == "lexical" else generation.fingerprint
+        return f"{self._library_id}/{generation.user_id}/{generation.pk}/{leg}/{made_by}"
+
+    def _path(self, generation: Generation) -> Path:
+        """A tenant's folder is named by a hash: names of users are not names of folders."""
+        tenant = hashlib.sha256(generation.user_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return self._folder / tenant / str(generation.pk)

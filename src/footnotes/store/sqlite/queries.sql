@@ -1,0 +1,260 @@
+-- name: library_id
+SELECT id FROM library;
+
+-- name: make_library
+INSERT INTO library (id, created_at) VALUES (?, ?);
+
+-- name: user
+SELECT serving, visible_seq FROM users WHERE user_id = ?;
+
+-- name: make_user
+INSERT INTO users (user_id) VALUES (?) ON CONFLICT DO NOTHING;
+
+-- name: user_ids
+SELECT user_id FROM users ORDER BY user_id;
+
+-- name: set_visible
+UPDATE users SET visible_seq = MAX(visible_seq, ?) WHERE user_id = ?;
+
+-- name: set_serving
+UPDATE users SET serving = ?, visible_seq = ? WHERE user_id = ?;
+
+-- name: collection
+SELECT name, chunker, chunker_options, system_prompt FROM collections WHERE user_id = ? AND name = ?;
+
+-- name: collections
+SELECT c.name, c.chunker, c.chunker_options, c.system_prompt,
+       (SELECT COUNT(*) FROM documents d WHERE d.user_id = c.user_id AND d.collection = c.name)
+FROM collections c WHERE c.user_id = ? ORDER BY c.name;
+
+-- name: put_collection
+INSERT INTO collections (user_id, name, chunker, chunker_options, system_prompt, created_at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (user_id, name) DO UPDATE SET
+    chunker = COALESCE(excluded.chunker, chunker),
+    chunker_options = COALESCE(excluded.chunker_options, chunker_options),
+    system_prompt = COALESCE(excluded.system_prompt, system_prompt);
+
+-- name: drop_collection
+DELETE FROM collections WHERE user_id = ? AND name = ?;
+
+-- name: put_model
+INSERT INTO models (fingerprint, name, dimensions) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: model
+SELECT pk FROM models WHERE fingerprint = ?;
+
+-- name: make_generation
+INSERT INTO generations (user_id, model, plan, state, created_at) VALUES (?, ?, ?, ?, ?) RETURNING pk;
+
+-- name: generation
+SELECT g.pk, g.user_id, g.state, g.plan, m.pk, m.fingerprint, m.name, m.dimensions
+FROM generations g JOIN models m ON m.pk = g.model WHERE g.user_id = ? AND g.pk = ?;
+
+-- name: generations
+SELECT g.pk, g.user_id, g.state, g.plan, m.pk, m.fingerprint, m.name, m.dimensions
+FROM generations g JOIN models m ON m.pk = g.model WHERE g.user_id = ? ORDER BY g.pk;
+
+-- name: set_generation_state
+UPDATE generations SET state = ? WHERE user_id = ? AND pk = ?;
+
+-- name: drop_generation
+DELETE FROM generations WHERE user_id = ? AND pk = ?;
+
+-- name: drop_generation_chunks
+DELETE FROM chunks WHERE user_id = ? AND generation = ?;
+
+-- name: drop_generation_changes
+DELETE FROM changes WHERE user_id = ? AND generation = ?;
+
+-- name: drop_orphan_embeddings
+DELETE FROM embeddings WHERE user_id = ?1 AND NOT EXISTS (
+    SELECT 1 FROM chunks c JOIN generations g ON g.pk = c.generation
+    WHERE c.user_id = ?1 AND c.input_hash = embeddings.input_hash AND g.model = embeddings.model);
+
+-- name: document
+SELECT pk, id, collection, filename, source, file_hash, mime, title, status, bytes, characters, pages, chunks,
+       metadata, warnings, embedding_model, embedding_dim, ingestion_version, version, created_at, updated_at, error,
+       current
+FROM documents WHERE user_id = ? AND id = ?;
+
+-- name: document_by_hash
+SELECT pk, id, collection, filename, source, file_hash, mime, title, status, bytes, characters, pages, chunks,
+       metadata, warnings, embedding_model, embedding_dim, ingestion_version, version, created_at, updated_at, error,
+       current
+FROM documents WHERE user_id = ? AND collection = ? AND file_hash = ?;
+
+-- name: document_by_source
+SELECT d.pk, d.id, d.collection, d.filename, d.source, d.file_hash, d.mime, d.title, d.status, d.bytes, d.characters,
+       d.pages, d.chunks, d.metadata, d.warnings, d.embedding_model, d.embedding_dim, d.ingestion_version, d.version,
+       d.created_at, d.updated_at, d.error, d.current
+FROM sources s JOIN documents d ON d.pk = s.document WHERE s.user_id = ? AND s.collection = ? AND s.source = ?;
+
+-- name: source_count
+SELECT COUNT(*) FROM sources WHERE document = ?;
+
+-- name: sources_of
+SELECT source FROM sources WHERE document = ? ORDER BY source;
+
+-- name: put_source
+INSERT INTO sources (user_id, collection, source, document) VALUES (?, ?, ?, ?)
+ON CONFLICT (user_id, collection, source) DO UPDATE SET document = excluded.document;
+
+-- name: drop_source
+DELETE FROM sources WHERE user_id = ? AND collection = ? AND source = ?;
+
+-- name: make_document
+INSERT INTO documents (id, user_id, collection, source, filename, file_hash, status, bytes, metadata, created_at,
+                       updated_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING pk;
+
+-- name: publish_document
+UPDATE documents SET source = ?, filename = ?, file_hash = ?, mime = ?, title = ?, status = ?, bytes = ?,
+    characters = ?, pages = ?, chunks = ?, metadata = ?, warnings = ?, embedding_model = ?, embedding_dim = ?,
+    ingestion_version = ?, version = version + 1, current = ?, error = NULL, updated_at = ?
+WHERE user_id = ? AND pk = ?;
+
+-- name: set_status
+UPDATE documents SET status = ?, error = ?, updated_at = ? WHERE user_id = ? AND pk = ?;
+
+-- name: set_metadata
+UPDATE documents SET metadata = ?, updated_at = ? WHERE user_id = ? AND pk = ?;
+
+-- name: set_failed_hash
+UPDATE documents SET status = 'failed', error = ?, updated_at = ? WHERE user_id = ? AND pk = ? AND current IS NULL;
+
+-- name: set_reindexed
+UPDATE documents SET chunks = ?, embedding_model = ?, embedding_dim = ?, ingestion_version = ?
+WHERE user_id = ? AND pk = ?;
+
+-- name: mark_ready
+UPDATE documents SET status = 'ready' WHERE user_id = ? AND status = 'indexing';
+
+-- name: drop_document
+DELETE FROM documents WHERE user_id = ? AND pk = ?;
+
+-- name: put_facet
+INSERT INTO facets (user_id, key, text, number, document) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: drop_facets
+DELETE FROM facets WHERE document = ?;
+
+-- name: facets_of
+SELECT key, text FROM facets WHERE document = ? ORDER BY key, text;
+
+-- name: make_version
+INSERT INTO versions (user_id, collection, file_hash, created_at) VALUES (?, ?, ?, ?) RETURNING pk;
+
+-- name: unfinished_versions
+SELECT v.pk FROM versions v WHERE v.user_id = ?
+AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.user_id = v.user_id AND d.current = v.pk);
+
+-- name: drop_version
+DELETE FROM versions WHERE user_id = ? AND pk = ?;
+
+-- name: put_text
+INSERT INTO texts (version, number, content) VALUES (?, ?, ?);
+
+-- name: texts
+SELECT number, content FROM texts WHERE version = ? AND number BETWEEN ? AND ? ORDER BY number;
+
+-- name: put_part
+INSERT INTO parts (version, number, start, length, blocks) VALUES (?, ?, ?, ?, ?);
+
+-- name: parts
+SELECT start, length, blocks FROM parts WHERE version = ? ORDER BY number;
+
+-- name: put_chunk
+INSERT INTO chunks (user_id, generation, document, version, chunk_index, id, start, end, page_first, page_last,
+                    headings, tokens, prefix, metadata, input_hash)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+
+-- name: keys_of_version
+SELECT generation, key FROM chunks WHERE version = ? ORDER BY generation, key;
+
+-- name: count_chunks
+SELECT COUNT(*) FROM chunks WHERE user_id = ? AND generation = ? AND version = ?;
+
+-- name: drop_chunks_of
+DELETE FROM chunks WHERE user_id = ? AND generation = ? AND version = ?;
+
+-- name: input_hashes
+SELECT DISTINCT input_hash FROM chunks WHERE version = ?;
+
+-- name: drop_unused_embedding
+DELETE FROM embeddings WHERE user_id = ?1 AND input_hash = ?2
+AND NOT EXISTS (SELECT 1 FROM chunks WHERE user_id = ?1 AND input_hash = ?2);
+
+-- name: chunks_of_document
+SELECT c.id, d.id, c.chunk_index, d.chunks, c.start, c.end, c.page_first, c.page_last, c.headings, c.tokens, c.prefix,
+       c.metadata, c.version
+FROM documents d JOIN chunks c ON c.version = d.current AND c.generation = ?
+WHERE d.user_id = ? AND d.pk = ? ORDER BY c.chunk_index;
+
+-- name: neighbours
+SELECT c.id, d.id, c.chunk_index, d.chunks, c.start, c.end, c.page_first, c.page_last, c.headings, c.tokens, c.prefix,
+       c.metadata, c.version
+FROM documents d JOIN chunks c ON c.version = d.current AND c.generation = ?
+WHERE d.user_id = ? AND d.id = ? AND c.chunk_index BETWEEN ? AND ? ORDER BY c.chunk_index;
+
+-- name: hit
+SELECT c.key, c.id, d.id, d.filename, d.title, d.collection, c.version, c.start, c.end, c.page_first, c.page_last,
+       c.headings, c.chunk_index, c.metadata, d.metadata, d.mime
+FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
+WHERE c.key = ? AND c.user_id = ? AND c.generation = ?;
+
+-- name: put_embedding
+INSERT INTO embeddings (user_id, model, input_hash, vector) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: has_embedding
+SELECT 1 FROM embeddings WHERE user_id = ? AND model = ? AND input_hash = ?;
+
+-- name: log_change
+INSERT INTO changes (user_id, generation, document, removed) VALUES (?, ?, ?, ?) RETURNING seq;
+
+-- name: last_change
+SELECT COALESCE(MAX(seq), 0) FROM changes WHERE user_id = ? AND generation = ?;
+
+-- name: first_change
+SELECT COALESCE(MIN(seq), 0) FROM changes WHERE user_id = ? AND generation = ?;
+
+-- name: changes_after
+SELECT seq, document, removed FROM changes WHERE user_id = ? AND generation = ? AND seq > ? ORDER BY seq;
+
+-- name: lexical_entries
+SELECT c.key, c.document, c.version, c.start, c.end, c.headings, d.title, c.prefix
+FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
+WHERE c.generation = ? AND c.document = ? ORDER BY c.key;
+
+-- name: dense_entries
+SELECT c.key, c.document, e.vector
+FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
+JOIN embeddings e ON e.user_id = c.user_id AND e.model = ? AND e.input_hash = c.input_hash
+WHERE c.generation = ? AND c.document = ? ORDER BY c.key;
+
+-- name: indexed_documents
+SELECT c.document, MIN(c.key) FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
+WHERE c.user_id = ? AND c.generation = ? GROUP BY c.document ORDER BY 2;
+
+-- name: live_keys
+SELECT c.key FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
+WHERE c.user_id = ? AND c.generation = ? ORDER BY c.key;
+
+-- name: chunks_without_vector
+SELECT COUNT(*) FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
+WHERE c.user_id = ? AND c.generation = ? AND NOT EXISTS (
+    SELECT 1 FROM embeddings e WHERE e.user_id = c.user_id AND e.model = ? AND e.input_hash = c.input_hash);
+
+-- name: counts
+SELECT COUNT(*), COALESCE(SUM(chunks), 0), COALESCE(SUM(characters), 0), COALESCE(SUM(bytes), 0)
+FROM documents WHERE user_id = ? AND status = 'ready';
+
+-- name: counts_by_status
+SELECT status, COUNT(*) FROM documents WHERE user_id = ? GROUP BY status ORDER BY status;
+
+-- name: documents_to_fill
+SELECT d.pk FROM documents d WHERE d.user_id = ? AND d.current IS NOT NULL
+AND NOT EXISTS (SELECT 1 FROM chunks c WHERE c.version = d.current AND c.generation = ?) ORDER BY d.pk;
+
+-- name: document_pks
+SELECT pk FROM documents WHERE user_id = ? ORDER BY pk;

@@ -1,0 +1,31 @@
+"""Reads the .sql files beside it: migrations in order, and queries by name."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+
+
+@cache
+def queries() -> dict[str, str]:
+    """Every query of queries.sql under the name in the comment above it."""
+    pieces = _NAME.split(_read("queries.sql"))
+    return dict(zip(pieces[1::2], (piece.strip() for piece in pieces[2::2]), strict=True))
+
+
+def migrations() -> list[tuple[int, str]]:
+    """Numbered migrations, oldest first."""
+    folder = resources.files(__package__) / "migrations"
+    found = [(int(item.name.split("_")[0]), item.read_text("utf-8")) for item in folder.iterdir() if _is_sql(item.name)]
+    return sorted(found)
+
+
+def _is_sql(name: str) -> bool:
+    return name.endswith(".sql")
+
+
+def _read(name: str) -> str:
+    return (resources.files(__package__) / name).read_text("utf-8")

@@ -1,0 +1,84 @@
+"""One search's picture of a tenant's library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from footnotes.index import Allowed, Found, Vector
+from footnotes.store import HitRow
+from footnotes.store.sqlite import chunks
+from footnotes.store.sqlite.connection import Database
+from footnotes.store.sqlite.filters import compile_filter, facet_groups
+from footnotes.store.sqlite.indexes import Indexes
+from footnotes.store.sqlite.rows import Generation
+from footnotes.types import Filter
+
+_ALLOWED = """
+SELECT c.key FROM documents d JOIN chunks c ON c.generation = ? AND c.document = d.pk AND c.version = d.current
+WHERE d.user_id = ? AND {condition} ORDER BY c.key
+"""
+
+
+class SqliteSearchView:
+    """Bound to the generation that served when the search began."""
+
+    def __init__(self, database: Database, indexes: Indexes, generation: Generation | None, seq: int, user_id: str):
+        self._database = database
+        self._indexes = indexes
+        self._generation = generation
+        self._seq = seq
+        self._user_id = user_id
+
+    @property
+    def embedder(self) -> str:
+        return self._generation.embedder if self._generation else ""
+
+    @property
+    def fingerprint(self) -> str:
+        return self._generation.fingerprint if self._generation else ""
+
+    def allowed(self, where: Filter) -> Allowed:
+        """The keys a filter lets through. The tenant is always part of it, and cannot be named in it."""
+        condition, bindings = compile_filter(where, self._user_id)
+        if self._generation is None:
+            return Allowed(np.zeros(0, dtype=np.int64))
+        statement = _ALLOWED.format(condition=condition)
+        with self._database.snapshot() as connection:
+            rows = connection.execute(statement, (self._generation.pk, self._user_id, *bindings)).fetchall()
+        return Allowed(np.array([row[0] for row in rows], dtype=np.int64), facet_groups(where))
+
+    def chunk_count(self) -> int:
+        return self._indexes.lexical(self._generation, self._seq).count() if self._generation else 0
+
+    def document_frequency(self, term: str) -> int:
+        if self._generation is None:
+            return 0
+        return self._indexes.lexical(self._generation, self._seq).document_frequency(term)
+
+    def search_lexical(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> Found:
+        if self._generation is None or (allowed is not None and len(allowed.keys) == 0):
+            return Found()
+        return self._indexes.lexical(self._generation, self._seq).search(terms, limit, allowed)
+
+    def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
+        if self._generation is None:
+            return {}
+        return self._indexes.lexical(self._generation, self._seq).score(terms, keys)
+
+    def search_dense(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
+        if self._generation is None or (allowed is not None and len(allowed.keys) == 0):
+            return Found()
+        return self._indexes.dense(self._generation, self._seq).search(vector, limit, allowed)
+
+    def score_dense(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
+        if self._generation is None:
+            return {}
+        return self._indexes.dense(self._generation, self._seq).score(vector, keys)
+
+    def hits(self, keys: Sequence[int]) -> list[HitRow]:
+        if self._generation is None:
+            return []
+        with self._database.snapshot() as connection:
+            return chunks.hits(connection, self._user_id, self._generation.pk, keys)
