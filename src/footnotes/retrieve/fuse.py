@@ -1,0 +1,82 @@
+"""Two rankings → one. Pure functions over what both legs know of the same candidates.
+
+Every function takes `Candidates` and returns one score a candidate, in their order; higher is better. A leg that
+did not run is None, and the other one then decides alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ranks: TypeAlias = NDArray[np.int64]
+
+RRF_K = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What the legs know of the chunks that either of them listed.
+
+    `lexical` is the exact BM25 score of every candidate (0 where it shares no term with the question) and `dense`
+    its exact cosine, also for those the leg did not list itself. Ranks count from 1; 0 means not listed.
+    `lexical_bound` is the highest BM25 score any text could reach for this question: Σ idf · (k1 + 1) over its
+    terms, repeated terms counted each time and terms that no document has left out.
+    """
+
+    lexical: Floats | None
+    dense: Floats | None
+    lexical_ranks: Ranks | None = None
+    dense_ranks: Ranks | None = None
+    lexical_bound: float = 0.0
+
+
+def rrf(candidates: Candidates, *, k: int = RRF_K, lexical_weight: float = 1.0, dense_weight: float = 1.0) -> Floats:
+    """Reciprocal rank fusion: Σ weight / (k + rank) over the legs that listed the candidate.
+
+    Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
+    methods", SIGIR 2009. Looks at ranks alone.
+    """
+    legs = [(candidates.lexical_ranks, lexical_weight), (candidates.dense_ranks, dense_weight)]
+    shares = [np.where(ranks > 0, weight / (k + ranks), 0.0) for ranks, weight in legs if ranks is not None]
+    return _sum(shares)
+
+
+def alpha_blend(candidates: Candidates, *, alpha: float = 0.7) -> Floats:
+    """(1 - alpha) · BM25 / its upper bound + alpha · cosine.
+
+    The convex combination of Bruch, Gai and Ingber, "An analysis of fusion functions for hybrid retrieval",
+    TOIS 2023, with the theoretical minimum 0 and the theoretical maximum of BM25 in place of the observed ones:
+    a question whose words are hardly met anywhere then gives its lexical leg little weight.
+    """
+    lexical, dense = share_of_bound(candidates), candidates.dense
+    if lexical is None or dense is None:
+        return _sum([scores for scores in (lexical, dense) if scores is not None])
+    blended: Floats = (1 - alpha) * lexical + alpha * dense
+    return blended
+
+
+def adaptive(candidates: Candidates) -> Floats:
+    """The default. See docs/evaluation.md for how it was chosen."""
+    return alpha_blend(candidates, alpha=0.7)
+
+
+def share_of_bound(candidates: Candidates) -> Floats | None:
+    """BM25 as a share of the most that any text could reach, between 0 and 1."""
+    if candidates.lexical is None:
+        return None
+    if candidates.lexical_bound <= 0:
+        return np.zeros_like(candidates.lexical)
+    share: Floats = candidates.lexical / candidates.lexical_bound
+    return share
+
+
+def _sum(shares: list[Floats]) -> Floats:
+    if not shares:
+        return np.zeros(0)
+    total: Floats = np.sum(shares, axis=0)
+    return total
