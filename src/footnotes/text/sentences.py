@@ -1,0 +1,130 @@
+"""Where sentences begin and end, by rules, in one pass.
+
+Every candidate is looked at once with a bounded amount of context, so the time is linear in the length of the
+text whatever it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from footnotes.text.abbreviations import BEFORE_NUMBER, MONTHS, NEVER_FINAL, OFTEN_FINAL, OPENERS
+
+Span = tuple[int, int]
+
+_CLOSERS = "\"'”’»›)\\]}*_"
+_CANDIDATE = re.compile(
+    rf"(?P<stop>[.!?…؟۔।‼⁇⁈⁉]++)[{_CLOSERS}]*+(?P<space>\s*+)"
+    r"|(?P<wide>[。！？｡]++)[」』”’）】》〉\"')\]]*+\s*+"
+    r"|(?P<line>\n)\s*+"
+)
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦▪·–—]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)]|#{1,6}|\|)[ \t]")
+_NEXT_WORD = re.compile(r"[\"'“‘«‹„¿¡(\[{*_]{0,8}(\w{0,24})")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\Z")
+
+_BEFORE_WORD = "\"'“‘«‹„¿¡([{*_-–—/"
+_LOOKBACK = 24
+_WRAPPED_LINE = 45
+"""A line of at least this many characters without a stop is taken to go on in the next line."""
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """The exact spans of the sentences of a text, in order, without the white space around them.
+
+    Every character that is not white space lies in exactly one span.
+    """
+    return list(_trimmed(text, _cuts(text)))
+
+
+def _trimmed(text: str, cuts: Iterator[int]) -> Iterator[Span]:
+    start = 0
+    for cut in cuts:
+        piece = text[start:cut]
+        bare = piece.strip()
+        if bare:
+            first = start + len(piece) - len(piece.lstrip())
+            yield first, first + len(bare)
+        start = cut
+
+
+def _cuts(text: str) -> Iterator[int]:
+    """Offsets at which a sentence ends and the next may begin."""
+    line_start = 0
+    for match in _CANDIDATE.finditer(text):
+        begin, end = match.span()
+        if match["wide"]:
+            yield end
+        elif match["line"]:
+            if _line_ends(text, line_start, begin, end):
+                yield end
+            line_start = end
+        elif space := match["space"]:
+            if _stop_ends(text, match, line_start) or ("\n" in space and _line_ends(text, line_start, begin, end)):
+                yield end
+            if "\n" in space:
+                line_start = end
+    yield len(text)
+
+
+def _line_ends(text: str, line_start: int, newline: int, following: int) -> bool:
+    """Whether a sentence ends with a line that has no stop."""
+    if following >= len(text) or text.count("\n", newline, following) > 1:
+        return True
+    if _LIST_ITEM.match(text, text.rfind("\n", newline, following) + 1, following + 12):
+        return True
+    if text[following].islower():
+        return False
+    if text[line_start:newline].rstrip()[-1:] in (",", ";", "-", "–", "("):
+        return False
+    return newline - line_start < _WRAPPED_LINE
+
+
+def _stop_ends(text: str, match: re.Match[str], line_start: int) -> bool:
+    """Whether a run of stops, with the quotes and brackets that close after it, ends a sentence."""
+    end = match.end()
+    if end >= len(text):
+        return True
+    following = _NEXT_WORD.match(text, end)
+    word = following[1] if following else ""
+    if match["stop"] != ".":
+        return not word[:1].islower()
+    begin = match.start()
+    return _full_stop_ends(_word_before(text, begin), word, begin - line_start)
+
+
+def _word_before(text: str, end: int) -> str:
+    words = text[max(0, end - _LOOKBACK) : end].split()
+    if not words or text[end - 1].isspace():
+        return ""
+    return words[-1].lstrip(_BEFORE_WORD)
+
+
+def _full_stop_ends(before: str, after: str, column: int) -> bool:
+    """Whether one full stop between two words ends a sentence. `column` is its offset in its line."""
+    lowered = before.lower().strip("'’")
+    opens = after.lower() in OPENERS and after[:1].isupper()
+    if before.isdigit():
+        return _number_ends(before, after, column)
+    if lowered in BEFORE_NUMBER and after[:1].isdigit():
+        return False
+    if lowered in NEVER_FINAL:
+        return False
+    if lowered in OFTEN_FINAL:
+        return opens or (lowered in ("etc", "usw") and after[:1].isupper())
+    if len(before) == 1 and before.isalpha():
+        return column > 2 and opens
+    if _INITIALS.match(before):
+        return opens
+    if after[:1].islower():
+        # People who write without capitals still end sentences; a short word is more often an abbreviation.
+        return len(before) > 3 and before.isalpha() and before.islower()
+    return True
+
+
+def _number_ends(before: str, after: str, column: int) -> bool:
+    if column <= len(before) + 1:
+        return False
+    if len(before) <= 2 and after.lower() in MONTHS:
+        return False
+    return not after[:1].islower()
