@@ -71,7 +71,8 @@ def _wait_seconds(error: FootnotesError, attempt: int, jitter: Random) -> float:
 
 def _checked(vectors: Matrix, embedder: Embedder, count: int) -> Matrix:
     """The vectors at unit length, or an error: a wrong vector in the store would be silent forever."""
-    vectors = np.asarray(vectors, dtype=np.float32)
+    with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite and is refused below
+        vectors = np.asarray(vectors, dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != count:
         raise InvalidVector(f"{embedder.name} returned vectors of shape {vectors.shape} for {count} texts")
     if vectors.shape[1] != embedder.dimensions:
@@ -80,8 +81,8 @@ def _checked(vectors: Matrix, embedder: Embedder, count: int) -> Matrix:
         )
     if not np.isfinite(vectors).all():
         raise InvalidVector(f"{embedder.name} returned a vector with NaN or infinity in it")
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if not (np.isfinite(norms).all() and norms.all()):
-        raise InvalidVector(f"{embedder.name} returned a vector of zero or of endless length")
-    unit: Matrix = vectors / norms
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    if not norms.all():
+        raise InvalidVector(f"{embedder.name} returned a vector of zeros")
+    unit: Matrix = (vectors / norms).astype(np.float32)
     return unit

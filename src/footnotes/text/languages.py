@@ -7,7 +7,7 @@ a wrong guess costs nothing but a few extra index terms (see `analysis`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -59,6 +59,14 @@ _FUNCTION_WORDS = {
 }
 
 
+# A keyword or two have no function words, but perhaps a letter that tells.
+_LETTERS = {
+    "de": "äöüßÄÖÜ", "es": "ñ¿¡Ñ", "pt": "ãõÃÕ", "sv": "åÅ", "da": "øæØÆ", "pl": "łęąśżźŁŚŻ", "tr": "ğıİşĞŞ",
+    "hu": "őűŐŰ", "cs": "řěůŘ", "ro": "șțăȘȚ", "fr": "çœêèùÇÉ", "it": "àòì", "lt": "ėįųš",
+}  # fmt: skip
+_LANGUAGE_OF_LETTER = {letter: language for language, letters in _LETTERS.items() for letter in letters}
+
+
 def _by_word() -> dict[str, str]:
     """Each function word, in small letters and capitalised, with the languages it speaks for: `die` → `de nl`."""
     found: dict[str, list[str]] = {}
@@ -72,15 +80,21 @@ def _by_word() -> dict[str, str]:
 _LANGUAGES_OF = _by_word()
 
 
-def detect(words: Iterable[str]) -> str:
+def detect(words: Sequence[str]) -> str:
     """The language with most function words among these words; English when nothing speaks for another."""
     counts = Counter(map(_LANGUAGES_OF.get, words))
-    counts.pop(None, None)
     votes: dict[str, int] = {}
     for languages, count in counts.items():
-        for language in (languages or "").split():
+        for language in languages.split() if languages else ():
             votes[language] = votes.get(language, 0) + count
-    most = max(votes.values(), default=0)
-    if votes.get(DEFAULT, 0) == most:
+    if not votes:
+        return _by_letter(words)
+    most = max(votes.values())
+    if votes.get(DEFAULT) == most:
         return DEFAULT
     return next(language for language in _FUNCTION_WORDS if votes.get(language) == most)
+
+
+def _by_letter(words: Sequence[str]) -> str:
+    letters = (letter for word in words[:20] if not word.isascii() for letter in word[:40])
+    return next((_LANGUAGE_OF_LETTER[letter] for letter in letters if letter in _LANGUAGE_OF_LETTER), DEFAULT)

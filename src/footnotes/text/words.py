@@ -82,14 +82,15 @@ def _compound(word: str) -> tuple[list[str], list[str]]:
         return _apostrophe(bare)
     pieces = [piece for piece in _JOINTS.split(bare) if piece]
     if len(pieces) > 1 and all(len(piece) == 1 and piece.isalpha() for piece in pieces):
-        return [], [fold("".join(pieces))[:LONGEST]]  # U.S.A., e.g.
+        return ["".join(pieces)[:LONGEST]], []  # U.S.A., e.g.
     if len(bare) > LONGEST:
         return [piece[:LONGEST] for piece in pieces], []
     parts = [part for piece in pieces for part in _humps(piece)]
     if word.startswith(".") and len(pieces) == 1:
         return parts, [fold("." + bare)]  # .NET, .env
-    whole = [fold(bare)] if len(parts) > 1 or parts != pieces else []
-    return parts, whole
+    if parts == [bare]:
+        return parts, []
+    return ([*parts, bare], []) if bare.isalpha() else (parts, [fold(bare)])
 
 
 def _apostrophe(word: str) -> tuple[list[str], list[str]]:

@@ -1,0 +1,99 @@
+"""The packaged model itself runs here: vectors are compared with those of the original weights."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from footnotes.embed import files
+from footnotes.embed.local import LocalEmbedder
+from footnotes.errors import EmbedderUnavailable, ModelDamaged
+
+
+@pytest.fixture(scope="module")
+def embedder() -> LocalEmbedder:
+    return LocalEmbedder(threads=1)
+
+
+def test_vectors_are_unit_and_in_order(embedder: LocalEmbedder) -> None:
+    texts = ["A long sentence about the notice period of a contract. " * 20, "cats", "", "dogs and other animals"]
+    together = embedder.embed(texts, role="passage")
+    assert together.shape == (4, 384)
+    assert together.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
+    for row, text in enumerate(texts):
+        np.testing.assert_allclose(embedder.embed([text], role="passage")[0], together[row], atol=1e-4)
+
+
+def test_meaning_is_near(embedder: LocalEmbedder) -> None:
+    question, answer, other = embedder.embed(
+        ["How long is the notice period?", "Employment ends three months after it was terminated.", "Cats purr."],
+        role="query",
+    )
+    assert question @ answer > question @ other + 0.1
+
+
+def test_agrees_with_the_original_weights(embedder: LocalEmbedder) -> None:
+    """The first eight numbers that the fp32 weights of its authors give for this sentence."""
+    (vector,) = embedder.embed(["This is an example sentence"], role="passage")
+    expected = [0.0677, 0.0635, 0.0487, 0.0793, 0.0374, 0.0027, 0.0394, -0.0071]
+    np.testing.assert_allclose(vector[:8], expected, atol=0.005)
+
+
+def test_long_and_hostile_texts_are_cut_not_refused(embedder: LocalEmbedder) -> None:
+    texts = ["word " * 300, "word " * 3000, "x" * 1_000_000, "\x00\ud800", "🙂" * 500]
+    vectors = embedder.embed(texts, role="passage")
+    assert np.isfinite(vectors).all()
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-4)
+
+
+def test_token_vectors_leave_out_the_special_tokens(embedder: LocalEmbedder) -> None:
+    first, second = embedder.token_vectors(["hello world", ""], role="query")
+    assert first.shape == (2, 384)
+    assert second.shape == (0, 384)
+    np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, atol=1e-5)
+
+
+def test_fingerprint_names_weights_and_limits_without_loading() -> None:
+    embedder = LocalEmbedder()
+    assert embedder.fingerprint == "local:minilm-l6/int8/8199be6f699a/256/384"
+    assert "_loaded" not in vars(embedder)
+
+
+def test_a_folder_of_the_user_comes_first(tmp_path: Path) -> None:
+    shutil.copy(files.find_model("").weights, tmp_path / "model.onnx")
+    own = LocalEmbedder("mine", model_dir=str(tmp_path), threads=1)
+    assert own.name == "local:mine"
+    assert own.dimensions == 384
+    assert own.fingerprint == "local:mine/int8/8199be6f699a/256/384"
+    np.testing.assert_allclose(np.linalg.norm(own.embed(["x"], role="query")), 1, atol=1e-5)
+
+
+def test_missing_models_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EmbedderUnavailable, match="no local model named 'other'"):
+        LocalEmbedder("other")
+    with pytest.raises(EmbedderUnavailable, match=r"holds no model\.onnx"):
+        LocalEmbedder(model_dir=str(tmp_path)).embed(["x"], role="query")
+    monkeypatch.setattr(files, "PACKAGE", "no-such-package")
+    with pytest.raises(EmbedderUnavailable, match="not installed"):
+        LocalEmbedder().embed(["x"], role="query")
+
+
+def test_a_changed_file_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = bytearray(files.find_model("").weights.read_bytes())
+    content[1000] ^= 1
+    weights = tmp_path / "model.onnx"
+    weights.write_bytes(content)
+    pinned = files.ModelFiles(weights, files.find_model("").tokenizer, files.PACKAGE_SHA256)
+    monkeypatch.setattr("footnotes.embed.local.find_model", lambda _: pinned)
+    with pytest.raises(ModelDamaged, match="sha256 differs"):
+        LocalEmbedder().embed(["x"], role="query")
+
+
+def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"not a model")
+    with pytest.raises(ModelDamaged, match="not a model"):
+        LocalEmbedder(model_dir=str(tmp_path)).embed(["x"], role="query")
