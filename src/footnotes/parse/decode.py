@@ -1,0 +1,116 @@
+"""Bytes of unknown encoding → clean characters, in pieces.
+
+Canonical text holds no NUL and no lone surrogate: what cannot be read, and NUL itself, becomes U+FFFD. Line ends
+become `\\n`. A byte order mark at the beginning is dropped.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+REPLACEMENT = "\ufffd"
+READ_BYTES = 256 * 1024
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
+_UNDEFINED_1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How a file is to be read: the codec, the bytes of the mark to skip, and what to tell the reader."""
+
+    codec: str
+    skip: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+def detect_encoding(path: Path) -> Encoding:
+    """The encoding of a text file, from its mark, its shape, or a whole pass that finds it to be UTF-8."""
+    with path.open("rb") as file:
+        sample = file.read(READ_BYTES)
+    for mark, codec in _MARKS:
+        if sample.startswith(mark):
+            return Encoding(codec, len(mark))
+    if codec := unmarked_utf16(sample):
+        return Encoding(codec)
+    broken, characters = _utf8_census(path)
+    if not broken:
+        return Encoding("utf-8")
+    if characters >= broken:
+        return Encoding("utf-8", warnings=(f"{broken} characters were not valid UTF-8 and could not be read",))
+    return _single_byte(sample)
+
+
+def unmarked_utf16(sample: bytes) -> str:
+    """The UTF-16 codec whose shape a sample without a mark has, or nothing.
+
+    Text in any alphabet is full of spaces, digits and line ends, whose high byte is zero; in UTF-16 all those
+    zeros stand on one side.
+    """
+    pairs = len(sample) // 2
+    if pairs < 2:
+        return ""
+    even, odd = sample[0 : 2 * pairs : 2].count(0), sample[1 : 2 * pairs : 2].count(0)
+    if odd > pairs * 0.1 and even * 20 <= odd:
+        return "utf-16-le"
+    if even > pairs * 0.1 and odd * 20 <= even:
+        return "utf-16-be"
+    return ""
+
+
+def _utf8_census(path: Path) -> tuple[int, int]:
+    """How many sequences of a file are not UTF-8, and how many characters beyond ASCII are."""
+    broken = characters = 0
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for data in _byte_pieces(path, 0):
+        if data.isascii():
+            continue
+        text = decoder.decode(data)
+        broken += text.count(REPLACEMENT) - data.count(b"\xef\xbf\xbd")
+        characters += len(_MULTIBYTE.findall(data))
+    broken += decoder.decode(b"", final=True).count(REPLACEMENT)
+    return max(broken, 0), characters
+
+
+def _single_byte(sample: bytes) -> Encoding:
+    codec, name = ("latin-1", "Latin-1") if _UNDEFINED_1252.search(sample) else ("cp1252", "Windows-1252")
+    return Encoding(codec, warnings=(f"the file is not UTF-8 and was read as {name}",))
+
+
+def characters(path: Path, encoding: Encoding) -> Iterator[str]:
+    """The text of a file in pieces, clean as canonical text must be."""
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding.codec)("replace"), translate=True)
+    for data in _byte_pieces(path, encoding.skip):
+        yield clean(decoder.decode(data))
+    yield clean(decoder.decode(b"", final=True))
+
+
+def clean(text: str) -> str:
+    """Text without NUL and lone surrogates, each replaced by U+FFFD so that lengths stay."""
+    if "\x00" in text:
+        text = text.replace("\x00", REPLACEMENT)
+    if not text.isascii() and _SURROGATE.search(text):
+        text = _SURROGATE.sub(REPLACEMENT, text)
+    return text
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _byte_pieces(path: Path, skip: int) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        file.seek(skip)
+        while data := file.read(READ_BYTES):
+            yield data

@@ -1,0 +1,90 @@
+"""The door to parsing: picks the parser for a content type and hides where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import cast
+
+from footnotes import registry
+from footnotes.errors import DocumentError, MissingExtra, ParseError, ParseLimit, UnsupportedType
+from footnotes.parse import Parser, Source
+from footnotes.types import Part, Report
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What parsing one document may cost."""
+
+    memory_bytes: int = 2 * 1024**3
+    seconds: int = 300
+    characters: int = 1_000_000_000
+
+
+def parse_document(
+    source: Source, *, limits: Limits | None = None, warnings: tuple[str, ...] = ()
+) -> Iterator[Part | Report]:
+    """The parts of a document, then its report. `warnings` are those of sniffing, and go first in the report.
+
+    Raises a `DocumentError` at any point; the parts already given are then to be forgotten.
+    """
+    limits = limits or Limits()
+    parser = parser_for(source.mime)
+    if parser.isolated:
+        from footnotes.parse.worker import parse_isolated
+
+        stream = parse_isolated(parser.name, source, limits)
+    else:
+        stream = _in_process(parser, source)
+    position = 0
+    for item in stream:
+        if isinstance(item, Report):
+            yield replace(item, warnings=(*warnings, *item.warnings))
+            continue
+        position = item.end
+        if position > limits.characters:
+            raise ParseLimit(f"{source.filename} gives more than {limits.characters:,} characters of text")
+        yield item
+
+
+def parser_for(mime: str) -> Parser:
+    """The parser of a content type."""
+    name = _parsers_by_mime().get(mime)
+    if name is None:
+        raise UnsupportedType(f"there is no parser for {mime}")
+    return cast(Parser, registry.find("parsers", name)())
+
+
+def parser_fingerprint(mime: str) -> str:
+    """Name and version of the parser of a type: documents parsed under another one are worth parsing again."""
+    parser = parser_for(mime)
+    return f"{parser.name}/{parser.version}"
+
+
+def supported(mime: str) -> bool:
+    """Whether some parser reads a content type."""
+    return mime in _parsers_by_mime()
+
+
+def _in_process(parser: Parser, source: Source) -> Iterator[Part | Report]:
+    try:
+        yield from parser.parse(source)
+    except DocumentError:
+        raise
+    except MemoryError as error:
+        raise ParseLimit(f"{source.filename} needs more memory than there is") from error
+    except Exception as error:
+        raise ParseError(f"{source.filename} cannot be read: {type(error).__name__}: {error}") from error
+
+
+@cache
+def _parsers_by_mime() -> dict[str, str]:
+    found = {}
+    for name in registry.names("parsers"):
+        try:
+            mimes = registry.find("parsers", name).mimes
+        except MissingExtra:  # a plug-in that cannot load must not take the others with it
+            continue
+        found.update(dict.fromkeys(mimes, name))
+    return found

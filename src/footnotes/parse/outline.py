@@ -1,0 +1,32 @@
+"""The headings above a place in a document."""
+
+from __future__ import annotations
+
+LONGEST_TITLE = 200
+DEEPEST = 12
+
+
+class Outline:
+    """Keeps the path of open headings while a document is read from top to bottom."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[int, str]] = []
+        self._path: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The titles above the present place, outermost first."""
+        return self._path
+
+    def enter(self, level: int, title: str) -> tuple[str, ...]:
+        """Open a heading, closing those of its level and below; the new path ends with its title."""
+        level = min(max(level, 1), DEEPEST)
+        self._open = [entry for entry in self._open if entry[0] < level]
+        self._open.append((level, clean_title(title)))
+        self._path = tuple(entry[1] for entry in self._open)
+        return self._path
+
+
+def clean_title(title: str) -> str:
+    """A title on one line, cut at a bearable length."""
+    return " ".join(title[: LONGEST_TITLE * 4].split())[:LONGEST_TITLE]

@@ -1,0 +1,39 @@
+"""A stream of characters → parts of bounded size, cut where it hurts least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from footnotes.parse import PART_CHARACTERS
+
+LOOKAHEAD = 50_000
+"""How far beyond `PART_CHARACTERS` a good boundary is looked for."""
+
+
+def runs(pieces: Iterator[str], *, size: int = PART_CHARACTERS, lookahead: int = LOOKAHEAD) -> Iterator[str]:
+    """Rejoin pieces into runs that end after a paragraph, else a line, else a word, else anywhere."""
+    held: list[str] = []
+    length = 0
+    for piece in pieces:
+        held.append(piece)
+        length += len(piece)
+        if length < size + lookahead:
+            continue
+        text = "".join(held)
+        start = 0
+        while len(text) - start >= size + lookahead:
+            end = _boundary(text, start + size, start + size + lookahead)
+            yield text[start:end]
+            start = end
+        held, length = [text[start:]], len(text) - start
+    if length:
+        yield "".join(held)
+
+
+def _boundary(text: str, low: int, high: int) -> int:
+    """The first good place to cut between two offsets."""
+    for mark in ("\n\n", "\n", " "):
+        found = text.find(mark, low, high)
+        if found >= 0:
+            return found + len(mark)
+    return low
