@@ -73,12 +73,13 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A span a chunker proposes. The pipeline adds headings, pages, tokens and identity."""
+    """A span a chunker proposes. The pipeline adds headings, pages and identity, and tokens if they are not known."""
 
     start: int
     end: int
     prefix: str = ""
     metadata: Metadata = field(default_factory=dict)
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
