@@ -32,7 +32,9 @@ def find(kind: Kind, name: str) -> Any:
     provider, _ = split_name(name)
     points = _entry_points(kind)
     if provider not in points:
-        raise UnknownPlugin(f"there is no {kind[:-1].replace('_', ' ')} named {provider!r}; known: {', '.join(sorted(points))}")
+        raise UnknownPlugin(
+            f"there is no {kind[:-1].replace('_', ' ')} named {provider!r}; known: {', '.join(sorted(points))}"
+        )
     try:
         return points[provider].load()
     except ModuleNotFoundError as error:

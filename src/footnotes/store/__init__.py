@@ -3,31 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from footnotes.index import Allowed, Found, Vector
+from footnotes.store.records import HitRow
 from footnotes.types import Filter
-
-
-@dataclass(frozen=True, slots=True)
-class HitRow:
-    """A chunk as search shows it, before scores."""
-
-    key: int
-    chunk_id: str
-    document_id: str
-    filename: str
-    title: str
-    collection: str
-    text: str
-    start: int
-    end: int
-    pages: tuple[int, int] | None
-    headings: tuple[str, ...]
-    index: int
-    metadata: dict[str, Any]
-    mime: str
 
 
 class SearchView(Protocol):

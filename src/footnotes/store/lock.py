@@ -46,6 +46,11 @@ class FileLock:
         finally:
             self._threads.release()
 
+    @property
+    def depth(self) -> int:
+        """How often the holder has taken it."""
+        return self._depth
+
     def holder(self) -> str:
         """Who wrote their name into the lock file last."""
         try:

@@ -4,34 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from footnotes.store import HitRow
-from footnotes.store.sqlite.rows import Generation, chunk_from
+from footnotes.store.records import Generation, HitRow, NewChunk
+from footnotes.store.sqlite.rows import chunk_from
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import read_span, unpack_headings
-from footnotes.types import Chunk, Metadata
-
-
-@dataclass(frozen=True, slots=True)
-class NewChunk:
-    """A chunk on its way into the store. `input_hash` names what is embedded: prefix and text."""
-
-    index: int
-    id: str
-    start: int
-    end: int
-    pages: tuple[int, int] | None
-    headings: tuple[str, ...]
-    tokens: int
-    prefix: str
-    metadata: Metadata
-    input_hash: bytes
+from footnotes.types import Chunk
 
 
 def put(

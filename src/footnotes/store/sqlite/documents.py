@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 import apsw
 
 from footnotes.store.facets import facets_of
+from footnotes.store.records import DocumentRow, Draft, Generation
 from footnotes.store.sqlite.filters import compile_filter
-from footnotes.store.sqlite.rows import DocumentRow, Generation, document_row
+from footnotes.store.sqlite.rows import document_row
 from footnotes.store.sqlite.sql import queries
 from footnotes.types import DocumentStatus, ErrorInfo, Filter, Metadata
 
@@ -23,24 +24,6 @@ def now() -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Publication:
-    """What is said of a document when a new version of it begins to be served."""
-
-    source: str
-    filename: str
-    file_hash: str
-    mime: str
-    title: str
-    bytes: int
-    characters: int
-    pages: int | None
-    chunks: int
-    metadata: Metadata
-    warnings: tuple[str, ...]
-    ingestion_version: str
 
 
 def find(connection: apsw.Connection, user_id: str, document_id: str) -> DocumentRow | None:
@@ -70,53 +53,24 @@ def listed(
         yield document_row(row)
 
 
-def make(
-    connection: apsw.Connection,
-    user_id: str,
-    *,
-    document_id: str,
-    collection: str,
-    source: str,
-    filename: str,
-    file_hash: str,
-    size: int,
-    status: DocumentStatus,
-    metadata: Metadata,
-) -> int:
+def make(connection: apsw.Connection, user_id: str, draft: Draft) -> int:
     """A new document without a version to serve yet."""
-    row = (document_id, user_id, collection, source, filename, file_hash, status, size, _json(dict(metadata)))
-    made = connection.execute(queries()["make_document"], (*row, now(), now())).fetchone()
+    row = (draft.document_id, user_id, draft.collection, draft.source, draft.filename, draft.file_hash, draft.status)
+    rest = (draft.size, _json(dict(draft.metadata)), now(), now())
+    made = connection.execute(queries()["make_document"], (*row, *rest)).fetchone()
     assert made is not None
-    add_source(connection, user_id, collection, source, made[0])
+    add_source(connection, user_id, draft.collection, draft.source, int(made[0]))
     return int(made[0])
 
 
-def publish(
-    connection: apsw.Connection, user_id: str, pk: int, version: int, what: Publication, generation: Generation
-) -> None:
+def publish(connection: apsw.Connection, user_id: str, pk: int, version: int, draft: Draft, made: Generation) -> None:
     """Serve `version` from now on. The status is `indexing` until both indexes have it."""
-    row = (
-        what.source,
-        what.filename,
-        what.file_hash,
-        what.mime,
-        what.title,
-        "indexing",
-        what.bytes,
-        what.characters,
-        what.pages,
-        what.chunks,
-        _json(dict(what.metadata)),
-        _json(what.warnings),
-        generation.embedder,
-        generation.dimensions,
-        what.ingestion_version,
-        version,
-        now(),
-        user_id,
-        pk,
-    )
-    connection.execute(queries()["publish_document"], row)
+    what = draft.publication
+    assert what is not None
+    identity = (draft.source, draft.filename, draft.file_hash, what.mime, what.title, "indexing", draft.size)
+    extent = (what.characters, what.pages, what.chunks, _json(dict(what.metadata)), _json(what.warnings))
+    origin = (made.embedder, made.dimensions, draft.ingestion_version, version, now(), user_id, pk)
+    connection.execute(queries()["publish_document"], (*identity, *extent, *origin))
 
 
 def set_status(
@@ -124,6 +78,11 @@ def set_status(
 ) -> None:
     packed = _json(asdict(error)) if error else None
     connection.execute(queries()["set_status"], (status, packed, now(), user_id, pk))
+
+
+def set_failed(connection: apsw.Connection, user_id: str, pk: int, error: ErrorInfo) -> None:
+    """Say why a document could not be taken in. One that is served already stays as it is."""
+    connection.execute(queries()["set_failed"], (_json(asdict(error)), now(), user_id, pk))
 
 
 def set_metadata(connection: apsw.Connection, user_id: str, pk: int, metadata: Metadata) -> None:

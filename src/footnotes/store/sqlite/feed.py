@@ -9,7 +9,7 @@ import apsw
 
 from footnotes.index import Change, Entry
 from footnotes.store.facets import MAX_TEXT, facet_term
-from footnotes.store.sqlite.rows import Generation
+from footnotes.store.records import Generation
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import read_span, unpack_headings
 from footnotes.text.analysis import analyze

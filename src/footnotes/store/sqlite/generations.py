@@ -7,8 +7,9 @@ from typing import Any
 
 import apsw
 
+from footnotes.store.records import Generation
 from footnotes.store.sqlite.documents import now
-from footnotes.store.sqlite.rows import Generation, generation_row
+from footnotes.store.sqlite.rows import generation_row
 from footnotes.store.sqlite.sql import queries
 
 
@@ -61,6 +62,11 @@ def switch(connection: apsw.Connection, user_id: str, to: Generation, seq: int) 
         connection.execute(queries()["set_generation_state"], ("kept", user_id, current.pk))
     connection.execute(queries()["set_generation_state"], ("serving", user_id, to.pk))
     connection.execute(queries()["set_serving"], (to.pk, seq, user_id))
+
+
+def apply_planned(connection: apsw.Connection, user_id: str, to: Generation) -> None:
+    """Let the documents say what they are in the generation that serves now."""
+    connection.execute(queries()["apply_planned"], (to.pk, to.embedder, to.dimensions, user_id))
 
 
 def drop(connection: apsw.Connection, user_id: str, generation: Generation) -> None:

@@ -14,9 +14,9 @@ from footnotes.index import IndexDamaged
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
 from footnotes.store.lock import FileLock
+from footnotes.store.records import Generation
 from footnotes.store.sqlite import feed
 from footnotes.store.sqlite.connection import Database
-from footnotes.store.sqlite.rows import Generation
 from footnotes.text import analysis
 
 I = TypeVar("I", LexicalIndex, DenseIndex)  # noqa: E741

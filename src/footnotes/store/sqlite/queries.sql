@@ -119,12 +119,8 @@ UPDATE documents SET status = ?, error = ?, updated_at = ? WHERE user_id = ? AND
 -- name: set_metadata
 UPDATE documents SET metadata = ?, updated_at = ? WHERE user_id = ? AND pk = ?;
 
--- name: set_failed_hash
+-- name: set_failed
 UPDATE documents SET status = 'failed', error = ?, updated_at = ? WHERE user_id = ? AND pk = ? AND current IS NULL;
-
--- name: set_reindexed
-UPDATE documents SET chunks = ?, embedding_model = ?, embedding_dim = ?, ingestion_version = ?
-WHERE user_id = ? AND pk = ?;
 
 -- name: mark_ready
 UPDATE documents SET status = 'ready' WHERE user_id = ? AND status = 'indexing';
@@ -145,8 +141,10 @@ SELECT key, text FROM facets WHERE document = ? ORDER BY key, text;
 INSERT INTO versions (user_id, collection, file_hash, created_at) VALUES (?, ?, ?, ?) RETURNING pk;
 
 -- name: unfinished_versions
-SELECT v.pk FROM versions v WHERE v.user_id = ?
-AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.user_id = v.user_id AND d.current = v.pk);
+SELECT v.user_id, v.pk FROM versions v WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.current = v.pk);
+
+-- name: unfinished_documents
+SELECT user_id, pk, status, current FROM documents WHERE status NOT IN ('ready', 'failed');
 
 -- name: drop_version
 DELETE FROM versions WHERE user_id = ? AND pk = ?;
@@ -167,7 +165,6 @@ SELECT start, length, blocks FROM parts WHERE version = ? ORDER BY number;
 INSERT INTO chunks (user_id, generation, document, version, chunk_index, id, start, end, page_first, page_last,
                     headings, tokens, prefix, metadata, input_hash)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
-
 
 -- name: keys_of_version
 SELECT generation, key FROM chunks WHERE version = ? ORDER BY generation, key;
@@ -258,3 +255,19 @@ AND NOT EXISTS (SELECT 1 FROM chunks c WHERE c.version = d.current AND c.generat
 
 -- name: document_pks
 SELECT pk FROM documents WHERE user_id = ? ORDER BY pk;
+
+-- name: chunk_inputs
+SELECT c.key, c.version, c.start, c.end, c.prefix, c.input_hash, d.id
+FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
+WHERE c.user_id = ? AND c.generation = ? ORDER BY c.key;
+
+-- name: put_planned
+INSERT INTO derived (user_id, generation, document, ingestion_version, chunks) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (generation, document) DO UPDATE SET
+    ingestion_version = excluded.ingestion_version, chunks = excluded.chunks;
+
+-- name: apply_planned
+UPDATE documents SET (ingestion_version, chunks) = (
+    SELECT r.ingestion_version, r.chunks FROM derived r WHERE r.generation = ?1 AND r.document = documents.pk),
+    embedding_model = ?2, embedding_dim = ?3
+WHERE user_id = ?4 AND pk IN (SELECT document FROM derived WHERE generation = ?1);

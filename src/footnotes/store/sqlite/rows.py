@@ -3,34 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
+from footnotes.store.records import DocumentRow, Generation
 from footnotes.store.sqlite.texts import unpack_headings
 from footnotes.types import Chunk, Document, ErrorInfo
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentRow:
-    """A document with what only the store knows of it."""
-
-    pk: int
-    current: int | None
-    document: Document
-
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """Everything derived with one embedding model, and the plan it was made by."""
-
-    pk: int
-    user_id: str
-    state: str
-    plan: dict[str, Any]
-    model: int
-    fingerprint: str
-    embedder: str
-    dimensions: int
 
 
 def document_row(row: tuple[Any, ...]) -> DocumentRow:

@@ -8,23 +8,27 @@ library/
 
 from __future__ import annotations
 
+import json
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
-from footnotes.errors import NotFound, StoreUnavailable
+from footnotes.errors import NotFound, StoreLocked, StoreUnavailable
 from footnotes.store.lock import FileLock
-from footnotes.store.sqlite import chunks, documents, generations, texts
+from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk
+from footnotes.store.sqlite import chunks, documents, generations, recovery, saving, texts, verify
 from footnotes.store.sqlite.connection import Database, migrate, translated
 from footnotes.store.sqlite.indexes import Indexes
-from footnotes.store.sqlite.rows import DocumentRow, Generation
 from footnotes.store.sqlite.sql import migrations, queries
+from footnotes.store.sqlite.verify import Verification
 from footnotes.store.sqlite.view import SqliteSearchView
-from footnotes.types import Chunk, Document, ErrorInfo, Filter, Part
+from footnotes.types import Chunk, Document, ErrorInfo, Filter, Metadata, Part
 
 DATABASE = "footnotes.db"
 
@@ -59,7 +63,23 @@ class SqliteStore:
     def writing(self, purpose: str, *, seconds: float | None = None) -> Iterator[None]:
         """Hold the library for writing. What an earlier writer left unfinished is put right first."""
         with self._lock.held(seconds=self._lock_seconds if seconds is None else seconds, purpose=purpose):
+            self._recover()
             yield
+
+    def recover_if_idle(self) -> None:
+        """Put right what a dead writer left, unless somebody is writing now."""
+        if recovery.unfinished(self.database):
+            with suppress(StoreLocked), self.writing("recovering", seconds=0):
+                pass
+
+    def _recover(self) -> None:
+        if not self._writing_nested() and recovery.unfinished(self.database):
+            for user_id in recovery.recover(self.database):
+                if generation := self.serving(user_id):
+                    self.publish_changes(user_id, generation)
+
+    def _writing_nested(self) -> bool:
+        return self._lock.depth > 1
 
     def _library_id(self) -> str:
         row = self.database.reader.execute(queries()["library_id"]).fetchone()
@@ -157,6 +177,160 @@ class SqliteStore:
         with translated():
             return generations.listed(self.database.reader, user_id)
 
+    # ── writing
+
+    def ensure_generation(
+        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, Any]
+    ) -> Generation:
+        """The generation that serves; made when the tenant has none."""
+        with self.database.transaction() as connection:
+            found, _ = generations.serving(connection, user_id)
+            return found or generations.make(
+                connection,
+                user_id,
+                embedder=embedder,
+                fingerprint=fingerprint,
+                dimensions=dimensions,
+                plan=plan,
+                state="serving",
+            )
+
+    def missing_vectors(self, user_id: str, generation: Generation, hashes: Iterable[bytes]) -> list[bytes]:
+        with self.database.snapshot() as connection:
+            return chunks.missing_vectors(connection, user_id, generation.model, hashes)
+
+    def save_vectors(
+        self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]
+    ) -> None:
+        with self.database.transaction() as connection:
+            chunks.put_vectors(connection, user_id, generation.model, hashes, vectors)
+
+    def save(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
+        """Write drafts in one transaction. Complete ones are published, and replace the version before them."""
+        with self.database.transaction() as connection:
+            for draft in drafts:
+                before = saving.save(connection, user_id, generation, draft)
+                if before is not None:
+                    self._replace(connection, user_id, before)
+                    documents.log_change(connection, user_id, generation.pk, draft.handle.pk, [])
+        for draft in drafts:
+            draft.parts, draft.chunks = [], []
+
+    def _replace(self, connection: apsw.Connection, user_id: str, before: DocumentRow) -> None:
+        if before.current is not None:
+            self.log_removal(connection, user_id, before)
+            documents.drop_version(connection, user_id, before.current)
+
+    def discard(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
+        """Give up a draft. A document that never was complete stays listed as failed, with the reason."""
+        with self.database.transaction() as connection:
+            if draft.handle is None:
+                draft.handle = saving.begin(connection, user_id, draft)
+            saving.discard(connection, user_id, draft)
+            documents.set_failed(connection, user_id, draft.handle.pk, error)
+
+    def touch(self, user_id: str, row: DocumentRow, *, source: str, metadata: Metadata) -> None:
+        """The same bytes came again: remember the source, and take its metadata over."""
+        merged = {**row.document.metadata, **metadata}
+        with self.database.transaction() as connection:
+            documents.add_source(connection, user_id, row.document.collection, source, row.pk)
+            if merged == dict(row.document.metadata):
+                return
+            documents.set_metadata(connection, user_id, row.pk, merged)
+            after = documents.find(connection, user_id, row.document.id)
+            assert after is not None
+            documents.refresh_facets(connection, user_id, after)
+            for generation in generations.listed(connection, user_id):
+                documents.log_change(connection, user_id, generation.pk, row.pk, [])
+        if serving := self.serving(user_id):
+            self.publish_changes(user_id, serving)
+
+    def forget_source(self, user_id: str, collection: str, source: str) -> None:
+        """A source no longer leads anywhere; its document goes when it was the last one."""
+        row = self.find_by_source(user_id, collection, source)
+        if row is None:
+            return
+        with self.database.transaction() as connection:
+            documents.drop_source(connection, user_id, collection, source)
+            last = not documents.sources(connection, row.pk)
+            if last:
+                self.log_removal(connection, user_id, row)
+                documents.drop(connection, user_id, row)
+        if last:
+            self.after_removal(user_id)
+
+    def set_collection(
+        self,
+        user_id: str,
+        name: str,
+        *,
+        chunker: str | None = None,
+        chunker_options: Mapping[str, Any] | None = None,
+        system_prompt: str | None = None,
+    ) -> None:
+        options = None if chunker_options is None else json.dumps(dict(chunker_options), sort_keys=True)
+        with self.database.transaction() as connection:
+            connection.execute(queries()["make_user"], (user_id,))
+            row = (user_id, name, chunker, options, system_prompt, documents.now())
+            connection.execute(queries()["put_collection"], row)
+
+    # ── generations
+
+    def begin_generation(
+        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, Any]
+    ) -> Generation:
+        """A generation to build. One that was begun with the same plan is gone on with; others are dropped."""
+        for generation in self.generations(user_id):
+            if generation.state != "building":
+                continue
+            if generation.fingerprint == fingerprint and generation.plan == plan:
+                return generation
+            self._drop_generation(user_id, generation)
+        with self.database.transaction() as connection:
+            return generations.make(
+                connection,
+                user_id,
+                embedder=embedder,
+                fingerprint=fingerprint,
+                dimensions=dimensions,
+                plan=plan,
+                state="building",
+            )
+
+    def documents_to_fill(self, user_id: str, generation: Generation) -> list[DocumentRow]:
+        """Documents that have no chunks in a generation yet."""
+        with self.database.snapshot() as connection:
+            missing = {row[0] for row in connection.execute(queries()["documents_to_fill"], (user_id, generation.pk))}
+            return [row for row in documents.listed(connection, user_id, None, None, 0) if row.pk in missing]
+
+    def save_reindexed(
+        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[NewChunk], version: str
+    ) -> None:
+        """The chunks of a document in a generation that does not serve yet, in one transaction."""
+        assert row.current is not None
+        with self.database.transaction() as connection:
+            connection.execute(queries()["drop_chunks_of"], (user_id, generation.pk, row.current))
+            chunks.put(connection, user_id, generation.pk, row.pk, row.current, made)
+            documents.log_change(connection, user_id, generation.pk, row.pk, [])
+            planned = (user_id, generation.pk, row.pk, version, len(made))
+            connection.execute(queries()["put_planned"], planned)
+
+    def switch_generation(self, user_id: str, to: Generation, *, keep: bool) -> None:
+        """Serve a generation that is complete. Its indexes are ready before the first search can meet it."""
+        seq = self._indexes.catch_up(to)
+        self._indexes.grow_graph(to)
+        before = self.serving(user_id)
+        with self.database.transaction() as connection:
+            generations.switch(connection, user_id, to, seq)
+            generations.apply_planned(connection, user_id, to)
+        if before is not None and before.pk != to.pk and not keep:
+            self._drop_generation(user_id, before)
+
+    def _drop_generation(self, user_id: str, generation: Generation) -> None:
+        with self.database.transaction() as connection:
+            generations.drop(connection, user_id, generation)
+        self._indexes.drop(generation)
+
     # ── indexes
 
     def publish_changes(self, user_id: str, generation: Generation) -> None:
@@ -173,6 +347,42 @@ class SqliteStore:
     @property
     def indexes(self) -> Indexes:
         return self._indexes
+
+    # ── checking
+
+    def verify(self, user_id: str, input_hash: Callable[[str, str], bytes], *, repair: bool = False) -> Verification:
+        """Check everything of a tenant; with `repair`, rebuild indexes that do not match."""
+        found = Verification()
+        found.problems.extend(verify.check_pages(self.database))
+        generation = self.serving(user_id)
+        if generation is None or any(not problem.mendable for problem in found.problems):
+            return found
+        intact = 0
+        for item in verify.check_text(self.database, generation, input_hash):
+            if isinstance(item, verify.Problem):
+                found.problems.append(item)
+            else:
+                intact += item
+        found.problems.extend(verify.check_vectors(self.database, generation))
+        found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
+        found.checked = {"documents": self.counts(user_id)["ready"], "chunks": intact}
+        if repair and any(problem.mendable for problem in found.problems):
+            self._indexes.rebuild(generation)
+            found.problems = [problem for problem in found.problems if not problem.mendable]
+            found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
+        found.repaired = self._indexes.notes(generation)
+        return found
+
+    def compact(self, user_id: str) -> None:
+        """Leave no byte of what was removed: in the database, its log, and both indexes."""
+        with self.database.transaction() as connection:
+            connection.execute(queries()["drop_orphan_embeddings"], (user_id,))
+        self.checkpoint()
+        with self.database.write_lock, translated():
+            self.database.writer.execute("VACUUM")
+        self.checkpoint()
+        for generation in self.generations(user_id):
+            self._indexes.rebuild(generation)
 
     # ── removing
 
@@ -205,10 +415,6 @@ class SqliteStore:
     def checkpoint(self) -> None:
         with self.database.write_lock, translated():
             self.database.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-    def fail(self, user_id: str, row: DocumentRow, error: ErrorInfo) -> None:
-        with self.database.transaction() as connection:
-            documents.set_status(connection, user_id, row.pk, "failed", error)
 
     @staticmethod
     def _current(connection: apsw.Connection, user_id: str, document_id: str) -> DocumentRow:

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from footnotes.index import Allowed, Found, Vector
-from footnotes.store import HitRow
+from footnotes.store.records import Generation, HitRow
 from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.filters import compile_filter, facet_groups
 from footnotes.store.sqlite.indexes import Indexes
-from footnotes.store.sqlite.rows import Generation
 from footnotes.types import Filter
 
 _ALLOWED = """

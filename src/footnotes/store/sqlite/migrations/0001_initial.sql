@@ -40,6 +40,17 @@ CREATE TABLE generations (
 );
 CREATE INDEX generations_of_user ON generations (user_id, state);
 
+-- What a generation knows of a document: taken over into `documents` when the generation begins to serve.
+CREATE TABLE derived (
+    user_id TEXT NOT NULL,
+    generation INTEGER NOT NULL REFERENCES generations (pk) ON DELETE CASCADE,
+    document INTEGER NOT NULL REFERENCES documents (pk) ON DELETE CASCADE,
+    ingestion_version TEXT NOT NULL,
+    chunks INTEGER NOT NULL,
+    PRIMARY KEY (generation, document)
+) WITHOUT ROWID;
+CREATE INDEX derived_of_document ON derived (document);
+
 -- `current` is the version whose text and chunks are served; NULL while the first one is not complete.
 CREATE TABLE documents (
     pk INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -69,6 +80,7 @@ CREATE TABLE documents (
     UNIQUE (user_id, id),
     UNIQUE (user_id, collection, file_hash)
 );
+CREATE INDEX documents_by_version ON documents (current);
 CREATE INDEX documents_by_status ON documents (status) WHERE status NOT IN ('ready', 'failed');
 
 -- Every path that led to a document; two files with the same bytes are one document with two sources.

@@ -1,0 +1,106 @@
+"""The async twin of `Library`: the same core, run in threads so that an event loop never waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+from footnotes.config import Settings
+from footnotes.engine import Library
+from footnotes.ingest.transfer import Imported
+from footnotes.store.sqlite.verify import Verification
+from footnotes.types import Added, Answer, Chunk, Document, SearchResult
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class AsyncLibrary:
+    """Every method of `Library`, awaited. Use it with `async with`."""
+
+    def __init__(self, folder: str | Path | None = None, *, settings: Settings | None = None) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._library: Library | None = None
+
+    async def __aenter__(self) -> AsyncLibrary:
+        self._library = await asyncio.to_thread(Library, self._folder, settings=self._settings)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if self._library is not None:
+            await asyncio.to_thread(self._library.close)
+            self._library = None
+
+    @property
+    def library(self) -> Library:
+        """The library itself, for what needs no waiting."""
+        if self._library is None:
+            raise RuntimeError("the library is not open: use `async with footnotes.connect(...)`")
+        return self._library
+
+    async def add(self, *paths: str | Path, **options: Any) -> list[Added]:
+        return await self._run(self.library.add, *paths, **options)
+
+    async def add_text(self, text: str | bytes, **options: Any) -> Added:
+        return await self._run(self.library.add_text, text, **options)
+
+    async def search(self, query: str, **options: Any) -> SearchResult:
+        return await self._run(self.library.search, query, **options)
+
+    async def ask(self, question: str, **options: Any) -> Answer:
+        return await self._run(self.library.ask, question, **options)
+
+    async def documents(self, **options: Any) -> list[Document]:
+        return await self._run(self.library.documents, **options)
+
+    async def document(self, document_id: str) -> Document:
+        return await self._run(self.library.document, document_id)
+
+    async def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
+        return await self._run(self.library.text, document_id, start, end)
+
+    async def chunks(self, document_id: str) -> list[Chunk]:
+        return await self._run(self.library.chunks, document_id)
+
+    async def collections(self) -> list[dict[str, Any]]:
+        return await self._run(self.library.collections)
+
+    async def set_collection(self, name: str, **options: Any) -> None:
+        await self._run(self.library.set_collection, name, **options)
+
+    async def delete(self, *document_ids: str, **options: Any) -> list[str]:
+        return await self._run(self.library.delete, *document_ids, **options)
+
+    async def status(self) -> dict[str, Any]:
+        return await self._run(self.library.status)
+
+    async def verify(self, **options: Any) -> Verification:
+        return await self._run(self.library.verify, **options)
+
+    async def compact(self) -> None:
+        await self._run(self.library.compact)
+
+    async def reindex(self, **options: Any) -> dict[str, Any]:
+        return await self._run(self.library.reindex, **options)
+
+    async def rollback(self, **options: Any) -> dict[str, Any]:
+        return await self._run(self.library.rollback, **options)
+
+    async def export(self, file: str | Path) -> dict[str, int]:
+        return await self._run(self.library.export, file)
+
+    async def import_(self, file: str | Path, **options: Any) -> Imported:
+        return await self._run(self.library.import_, file, **options)
+
+    @staticmethod
+    async def _run(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(call, *args, **kwargs)

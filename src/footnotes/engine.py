@@ -1,0 +1,462 @@
+"""Composes the stages: one library, ready to add to, search and ask."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from footnotes.answer import Answerer
+from footnotes.chunk import Chunker
+from footnotes.chunk.make import make_chunker
+from footnotes.config import Settings, load
+from footnotes.embed import Embedder
+from footnotes.embed.checked import embed_all, embed_one
+from footnotes.embed.make import make_embedder
+from footnotes.errors import (
+    DimensionMismatch,
+    NotALibrary,
+    NotFound,
+    OptionError,
+    SourceUnreadable,
+)
+from footnotes.index import Vector
+from footnotes.ingest.pipeline import Pipeline
+from footnotes.ingest.reindex import Reindex
+from footnotes.ingest.transfer import Imported, export_library, import_library
+from footnotes.ingest.walk import Skipped, walk
+from footnotes.ingest.work import NewSource, OnProgress, Progress, embedding_input, input_hash
+from footnotes.parse.open import Limits
+from footnotes.retrieve.retriever import Retriever, SearchOptions
+from footnotes.retrieve.where import Where, as_filter
+from footnotes.store.sqlite import SqliteStore, is_library
+from footnotes.store.sqlite.verify import Verification
+from footnotes.types import Added, AllOf, Answer, Chunk, Condition, Document, Filter, Metadata, SearchResult
+
+_MAX_NAME = 200
+
+
+class Library:
+    """One tenant's documents in a folder. Safe to use from several threads; close it, or use it as a context."""
+
+    def __init__(self, folder: str | Path | None = None, *, settings: Settings | None = None, create: bool = True):
+        self.settings = settings or load(_expanded(folder))
+        self.folder = _expanded(folder) or Path(self.settings.library).expanduser()
+        if not create and not is_library(self.folder):
+            raise NotALibrary(f"there is no library in {self.folder}")
+        self._store = SqliteStore(self.folder, lock_seconds=self.settings.lock_seconds)
+        self._user = self.settings.user
+        self._retriever = Retriever()
+        self._answerer = Answerer(self.settings)
+        self._embedders: dict[str, Embedder] = {}
+        self._guard = threading.Lock()
+        self._store.recover_if_idle()
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._retriever.close()
+        self._store.close()
+
+    # ── add
+
+    def add(
+        self,
+        *paths: str | Path,
+        collection: str | None = None,
+        metadata: Metadata | None = None,
+        chunker: str | None = None,
+        chunker_options: Mapping[str, Any] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> list[Added]:
+        """Take in files and folders. One that cannot be taken in is reported and does not stop the others."""
+        stream = self.adding(
+            *paths,
+            collection=collection,
+            metadata=metadata,
+            chunker=chunker,
+            chunker_options=chunker_options,
+            on_progress=on_progress,
+        )
+        return list(stream)
+
+    def adding(
+        self,
+        *paths: str | Path,
+        collection: str | None = None,
+        metadata: Metadata | None = None,
+        chunker: str | None = None,
+        chunker_options: Mapping[str, Any] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Iterator[Added]:
+        """As `add`, giving each result as soon as it is final."""
+        name = _checked_name(collection or self.settings.collection)
+        cut = self._chunker(name, chunker, chunker_options)
+        with self._store.writing("adding documents"):
+            found: list[NewSource] = []
+            for path in paths:
+                yield from self._gather(Path(path).expanduser(), name, metadata or {}, found)
+            yield from self._pipeline(on_progress).add(found, {name: cut})
+        self._finish_graph(on_progress)
+
+    def add_text(
+        self,
+        text: str | bytes,
+        *,
+        filename: str,
+        collection: str | None = None,
+        metadata: Metadata | None = None,
+        source: str | None = None,
+    ) -> Added:
+        """Take in a text or the bytes of a file under a name. The same `source` again replaces it."""
+        name = _checked_name(collection or self.settings.collection)
+        safe = _safe_filename(filename)
+        folder = Path(tempfile.mkdtemp(prefix="footnotes-"))
+        try:
+            path = folder / "content"
+            path.write_bytes(text.encode("utf-8", "replace") if isinstance(text, str) else text)
+            origin = NewSource(path, source or f"text:{safe}", safe, name, metadata or {})
+            with self._store.writing("adding a text"):
+                (added,) = self._pipeline(None).add([origin], {name: self._chunker(name, None, None)})
+            return added
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _gather(self, path: Path, collection: str, metadata: Metadata, found: list[NewSource]) -> Iterator[Added]:
+        try:
+            for item in walk(path, avoid=self.folder):
+                if isinstance(item, Skipped):
+                    yield Added(str(item.path), None, "skipped", 0, None, (item.reason,))
+                else:
+                    found.append(NewSource(item, str(item.resolve()), item.name, collection, metadata))
+        except SourceUnreadable as error:
+            yield Added(str(path), None, "failed", 0, error.info())
+
+    def _pipeline(self, on_progress: OnProgress | None) -> Pipeline:
+        return Pipeline(
+            self._store,
+            self._user,
+            embedder=self.embedder(),
+            limits=self._limits(),
+            max_file_bytes=self.settings.max_file_bytes,
+            embed_batch=self.settings.embed_batch,
+            on_progress=on_progress or _quiet,
+        )
+
+    def _limits(self) -> Limits:
+        chosen = self.settings
+        return Limits(chosen.parse_memory_bytes, chosen.parse_seconds, chosen.parse_max_characters)
+
+    def _finish_graph(self, on_progress: OnProgress | None) -> None:
+        """A command that ends takes its threads with it: what they would have built is built now, and shown."""
+        generation = self._store.serving(self._user)
+        if generation is not None and on_progress is not None:
+            self._store.grow_graph(generation, lambda done, total: on_progress(Progress("graph", done, total)))
+
+    # ── find
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        mode: str | None = None,
+        where: Where | None = None,
+        collection: str | None = None,
+        per_document: int | None = None,
+        fusion: str | None = None,
+        alpha: float | None = None,
+        candidates: int | None = None,
+    ) -> SearchResult:
+        """The best chunks for a question, with the rank and score each leg gave them."""
+        chosen = self.settings
+        options = SearchOptions(
+            mode=mode or chosen.mode,  # type: ignore[arg-type]
+            limit=chosen.limit if limit is None else limit,
+            per_document=chosen.per_document if per_document is None else per_document,
+            where=_scoped(as_filter(where), collection),
+            fusion=fusion or chosen.fusion,  # type: ignore[arg-type]
+            alpha=chosen.alpha if alpha is None else alpha,
+            rrf_k=chosen.rrf_k,
+            candidates=chosen.candidates if candidates is None else candidates,
+            max_query_chars=chosen.max_query_chars,
+        )
+        view = self._store.view(self._user)
+        return self._retriever.search(view, query, options, self._query_embedding(view.embedder, view.fingerprint))
+
+    def ask(
+        self,
+        question: str,
+        *,
+        where: Where | None = None,
+        collection: str | None = None,
+        mode: str | None = None,
+        passages: int | None = None,
+    ) -> Answer:
+        """An answer from the documents, each sentence with its footnote; abstains when nothing supports one."""
+        found = self.search(
+            question,
+            limit=passages or self.settings.answer_passages,
+            mode=mode,
+            where=where,
+            collection=collection,
+            per_document=passages or self.settings.answer_passages,
+        )
+        return self._answerer.answer(
+            question,
+            found.hits,
+            legs=found.legs,
+            degraded=found.degraded,
+            embed=self._sentence_embedding(found),
+            document_frequency=self._document_share(),
+        )
+
+    def _sentence_embedding(self, found: SearchResult) -> Callable[..., Any] | None:
+        """Sentences are compared by meaning only when the dense leg could compare the question."""
+        if found.legs["dense"].status != "ok" or not found.hits:
+            return None
+        return self.embedder().embed
+
+    def _document_share(self) -> Callable[[str], float]:
+        view = self._store.view(self._user)
+        total = max(view.chunk_count(), 1)
+        return lambda term: view.document_frequency(term) / total
+
+    def _query_embedding(self, name: str, fingerprint: str) -> Callable[[str], Vector]:
+        def embed(query: str) -> Vector:
+            if not fingerprint:
+                return np.zeros(1, dtype=np.float32)
+            embedder = self.embedder(name)
+            if embedder.fingerprint != fingerprint:
+                raise DimensionMismatch(
+                    f"the library's vectors were made with another version of {name}",
+                    remedy="Run `footnotes reindex` to make them anew.",
+                )
+            return embed_one(embedder, query, role="query")
+
+        return embed
+
+    def embedder(self, name: str | None = None) -> Embedder:
+        """The embedder of the settings, or the one named; loaded once."""
+        wanted = name or self.settings.embedder
+        with self._guard:
+            if wanted not in self._embedders:
+                self._embedders[wanted] = make_embedder(replace(self.settings, embedder=wanted))
+            return self._embedders[wanted]
+
+    # ── look
+
+    def documents(
+        self, *, where: Where | None = None, collection: str | None = None, limit: int | None = None, offset: int = 0
+    ) -> list[Document]:
+        """The documents of the library, in the order they came."""
+        chosen = _scoped(as_filter(where), collection)
+        return self._store.documents(self._user, where=chosen, limit=limit, offset=offset)
+
+    def document(self, document_id: str) -> Document:
+        return self._store.find(self._user, document_id).document
+
+    def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
+        """Canonical text of a document, or a span of it."""
+        return self._store.text(self._user, document_id, start, end)
+
+    def chunks(self, document_id: str) -> list[Chunk]:
+        return self._store.chunks(self._user, document_id)
+
+    def collections(self) -> list[dict[str, Any]]:
+        return self._store.collections(self._user)
+
+    def set_collection(
+        self,
+        name: str,
+        *,
+        chunker: str | None = None,
+        chunker_options: Mapping[str, Any] | None = None,
+        system_prompt: str | None = None,
+    ) -> None:
+        """Choose a collection's chunker and system prompt; documents added from now on follow it."""
+        if chunker is not None:
+            make_chunker(chunker, chunker_options or {}, embed=self._embed_passages)
+        self._store.set_collection(
+            self._user,
+            _checked_name(name),
+            chunker=chunker,
+            chunker_options=chunker_options,
+            system_prompt=system_prompt,
+        )
+
+    def status(self) -> dict[str, Any]:
+        """What the library holds, what serves it, and how large it is."""
+        generation = self._store.serving(self._user)
+        return {
+            "library": str(self.folder),
+            "user": self._user,
+            **self._store.counts(self._user),
+            "collections": self.collections(),
+            "embedder": generation.embedder if generation else self.settings.embedder,
+            "dimensions": generation.dimensions if generation else None,
+            "generation": generation.pk if generation else None,
+            "generations": [
+                {"id": g.pk, "state": g.state, "embedder": g.embedder} for g in self._store.generations(self._user)
+            ],
+            "disk_bytes": sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()),
+        }
+
+    # ── change
+
+    def delete(
+        self,
+        *document_ids: str,
+        source: str | Path | None = None,
+        collection: str | None = None,
+        compact: bool = False,
+    ) -> list[str]:
+        """Remove documents by id, by source or by collection. Returns the ids that went."""
+        with self._store.writing("deleting documents"):
+            ids = [*document_ids, *self._ids_of(source, collection)]
+            self._store.delete(self._user, ids)
+            if compact:
+                self._store.compact(self._user)
+        return list(dict.fromkeys(ids))
+
+    def _ids_of(self, source: str | Path | None, collection: str | None) -> list[str]:
+        if source is not None:
+            name = str(source)
+            resolved = str(Path(source).expanduser().resolve())
+            where = Condition("source", "in", [name, resolved])
+            found = self.documents(where=where, collection=collection)
+            if not found:
+                raise NotFound(f"no document came from {source}")
+            return [document.id for document in found]
+        if collection is not None:
+            found = self.documents(collection=collection)
+            if not found:
+                raise NotFound(f"there is no collection {collection!r} with documents in it")
+            return [document.id for document in found]
+        return []
+
+    def reindex(
+        self,
+        *,
+        collection: str | None = None,
+        chunker: str | None = None,
+        chunker_options: Mapping[str, Any] | None = None,
+        embedder: str | None = None,
+        keep: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> dict[str, Any]:
+        """Build the next generation from stored text beside the one that serves, then switch in one step."""
+        with self._store.writing("reindexing"):
+            if chunker is not None:
+                for name in [collection] if collection else [c["name"] for c in self.collections()]:
+                    self.set_collection(name, chunker=chunker, chunker_options=chunker_options or {})
+            result = self._reindex(embedder, on_progress).run(keep=keep)
+        self._finish_graph(on_progress)
+        return result
+
+    def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, Any]:
+        """Serve the generation that was kept, after filling in what came since."""
+        with self._store.writing("rolling back"):
+            return self._reindex(None, on_progress).rollback(lambda name: self.embedder(name))
+
+    def _reindex(self, embedder: str | None, on_progress: OnProgress | None) -> Reindex:
+        return Reindex(
+            self._store,
+            self._user,
+            embedder=self.embedder(embedder),
+            chunker_of=lambda name: self._chunker(name, None, None),
+            embed_batch=self.settings.embed_batch,
+            on_progress=on_progress or _quiet,
+        )
+
+    def verify(self, *, repair: bool = False) -> Verification:
+        """Check pages, spans, vectors and both indexes against each other; with `repair`, mend what can be."""
+
+        def hash_of(prefix: str, text: str) -> bytes:
+            return input_hash(embedding_input(prefix, text))
+
+        if not repair:
+            return self._store.verify(self._user, hash_of)
+        with self._store.writing("verifying"):
+            return self._store.verify(self._user, hash_of, repair=True)
+
+    def compact(self) -> None:
+        """Leave no byte of what was deleted in the folder."""
+        with self._store.writing("compacting"):
+            self._store.compact(self._user)
+
+    # ── move
+
+    def export(self, file: str | Path) -> dict[str, int]:
+        """Write documents and chunks as JSON Lines."""
+        return export_library(self._store, self._user, Path(file).expanduser())
+
+    def import_(self, file: str | Path, *, on_progress: OnProgress | None = None) -> Imported:
+        """Append what an export holds; never overwrites what is there."""
+        with self._store.writing("importing"):
+            return import_library(
+                self._store,
+                self._user,
+                Path(file).expanduser(),
+                embedder=self.embedder(),
+                chunker_of=lambda name: self._chunker(name, None, None),
+                embed_batch=self.settings.embed_batch,
+                on_progress=on_progress or _quiet,
+            )
+
+    # ── parts
+
+    def _chunker(self, collection: str, name: str | None, options: Mapping[str, Any] | None) -> Chunker:
+        """The chunker of this call, else of the collection, else of the settings."""
+        if name is None:
+            stored = next((c for c in self.collections() if c["name"] == collection and c["chunker"]), None)
+            if stored is not None:
+                name, options = stored["chunker"], json.loads(stored["chunker_options"] or "{}")
+            else:
+                name, options = self.settings.chunker, options or self.settings.chunker_options
+        return make_chunker(name, options or {}, embed=self._embed_passages)
+
+    def _embed_passages(self, texts: Sequence[str]) -> Any:
+        return embed_all(self.embedder(), texts, role="passage", batch=self.settings.embed_batch)
+
+
+def _expanded(folder: str | Path | None) -> Path | None:
+    return None if folder is None else Path(folder).expanduser()
+
+
+def _scoped(where: Filter | None, collection: str | None) -> Filter | None:
+    if collection is None:
+        return where
+    inside = Condition("collection", "eq", collection)
+    return inside if where is None else AllOf((inside, where))
+
+
+def _checked_name(name: str) -> str:
+    if not name.strip() or len(name) > _MAX_NAME or any(ord(character) < 32 for character in name):
+        raise OptionError(f"{name[:40]!r} cannot be the name of a collection")
+    return name
+
+
+def _safe_filename(name: str) -> str:
+    """The last part of a name, without anything a path could be made of."""
+    last = name.replace("\\", "/").rpartition("/")[2].replace("\x00", "")
+    return last[:_MAX_NAME] or "unnamed"
+
+
+def _quiet(_: object) -> None:
+    return None

@@ -1,0 +1,52 @@
+"""Parts → new chunks: the same for a file that comes in and for stored text that is indexed anew."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+
+from footnotes.chunk import Chunker
+from footnotes.chunk.assemble import assemble
+from footnotes.ingest.work import chunk_id, embedding_input, input_hash
+from footnotes.store.records import NewChunk
+from footnotes.types import Part
+
+
+def chunker_fingerprint(chunker: Chunker) -> str:
+    """Name, version and effective options: changes when boundaries may."""
+    options = json.dumps(dict(chunker.options), sort_keys=True)
+    return f"{chunker.name}-{chunker.version}-{hashlib.blake2b(options.encode(), digest_size=6).hexdigest()}"
+
+
+class Deriver:
+    """Cuts one document's parts, in order, into chunks that know who they are."""
+
+    def __init__(self, chunker: Chunker, file_hash: str, title: str) -> None:
+        self._chunker = chunker
+        self._fingerprint = chunker_fingerprint(chunker)
+        self._file_hash = file_hash
+        self.title = title
+        self.count = 0
+
+    def chunks(self, part: Part) -> Iterator[tuple[NewChunk, str]]:
+        """Each new chunk with the input its vector is made from."""
+        for made in assemble(self._chunker.split(part), part, title=self.title):
+            text = embedding_input(made.prefix, part.text[made.start - part.start : made.end - part.start])
+            identity = chunk_id(self._file_hash, self._fingerprint, self.count, made.start, made.end)
+            yield (
+                NewChunk(
+                    index=self.count,
+                    id=identity,
+                    start=made.start,
+                    end=made.end,
+                    pages=made.pages,
+                    headings=made.headings,
+                    tokens=made.tokens,
+                    prefix=made.prefix,
+                    metadata=made.metadata,
+                    input_hash=input_hash(text),
+                ),
+                text,
+            )
+            self.count += 1

@@ -1,0 +1,243 @@
+"""Files through the stages: parse, chunk, embed, store, index.
+
+Small documents travel together: their texts are embedded in common batches and written in one transaction. A
+large one is written piece by piece and becomes visible in one step at its end. A document is reported only after
+it is durable and both indexes have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from footnotes.chunk import Chunker
+from footnotes.embed import Embedder
+from footnotes.errors import DimensionMismatch, DocumentError, EmptyDocument, FootnotesError, StoreError
+from footnotes.ingest.derive import Deriver, chunker_fingerprint
+from footnotes.ingest.embedding import embed_missing
+from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
+from footnotes.parse import Source
+from footnotes.parse.open import Limits, parse_document, parser_fingerprint
+from footnotes.parse.sniff import sniff
+from footnotes.store.records import DocumentRow, Draft, Generation, Publication
+from footnotes.store.sqlite import SqliteStore
+from footnotes.types import Added, AddStatus, ErrorInfo, Part, Report
+
+PIPELINE_VERSION = 1
+BATCH_CHUNKS = 1_024
+BATCH_CHARACTERS = 4_000_000
+
+
+@dataclass(slots=True)
+class _Work:
+    """A draft with what the store need not know."""
+
+    origin: NewSource
+    draft: Draft
+    status: AddStatus
+    warnings: list[str]
+    inputs: dict[bytes, str] = field(default_factory=dict)
+
+
+class Pipeline:
+    """Takes files in for one tenant. The caller holds the library for writing."""
+
+    def __init__(
+        self,
+        store: SqliteStore,
+        user_id: str,
+        *,
+        embedder: Embedder,
+        limits: Limits,
+        max_file_bytes: int,
+        embed_batch: int,
+        on_progress: OnProgress,
+    ) -> None:
+        self._store = store
+        self._user_id = user_id
+        self._embedder = embedder
+        self._limits = limits
+        self._max_file_bytes = max_file_bytes
+        self._embed_batch = embed_batch
+        self._on_progress = on_progress
+        self._pending: list[_Work] = []
+
+    def add(self, sources: Iterable[NewSource], chunker_of: dict[str, Chunker]) -> Iterator[Added]:
+        """Take files in. What became of each comes out once it is final; one that fails does not stop the rest."""
+        generation = self._generation()
+        for origin in sources:
+            try:
+                yield from self._take(origin, chunker_of[origin.collection], generation)
+            except DocumentError as error:
+                yield Added(origin.source, None, "failed", 0, error.info())
+        yield from self._flush(generation)
+
+    def _generation(self) -> Generation:
+        generation = self._store.ensure_generation(
+            self._user_id,
+            embedder=self._embedder.name,
+            fingerprint=self._embedder.fingerprint,
+            dimensions=self._embedder.dimensions,
+            plan={},
+        )
+        if generation.fingerprint != self._embedder.fingerprint:
+            raise DimensionMismatch(
+                f"the library's vectors are of {generation.embedder} ({generation.dimensions} dimensions), "
+                f"the settings name {self._embedder.name} ({self._embedder.dimensions})",
+            )
+        return generation
+
+    # ── one file
+
+    def _take(self, origin: NewSource, chunker: Chunker, generation: Generation) -> Iterator[Added]:
+        self._on_progress(Progress("reading", 0, 0, origin.source))
+        file_hash, size = hash_file(origin.path, self._max_file_bytes)
+        if any(self._collides(work.draft, origin, file_hash) for work in self._pending):
+            yield from self._flush(generation)
+        kind = sniff(origin.path, origin.filename)
+        version = self._ingestion_version(kind.mime, chunker)
+        same = self._store.find_by_hash(self._user_id, origin.collection, file_hash)
+        if same is not None and same.document.status == "ready" and same.document.ingestion_version == version:
+            yield self._deduplicated(origin, same)
+            return
+        replaces, status = self._place(origin, same)
+        draft = Draft(
+            collection=origin.collection,
+            source=origin.source,
+            filename=origin.filename,
+            file_hash=file_hash,
+            size=size,
+            ingestion_version=version,
+            metadata=origin.metadata,
+            replaces=replaces,
+        )
+        work = _Work(origin, draft, status, list(kind.warnings))
+        source = Source(origin.path, origin.filename, kind.mime)
+        try:
+            yield from self._read(work, source, chunker, generation)
+        except DocumentError as error:
+            self._store.discard(self._user_id, draft, error.info())
+            yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
+            return
+        self._pending.append(work)
+        if self._is_full():
+            yield from self._flush(generation)
+
+    def _read(self, work: _Work, source: Source, chunker: Chunker, generation: Generation) -> Iterator[Added]:
+        """Parse and chunk; write what does not fit in memory as it comes."""
+        draft = work.draft
+        derive: Deriver | None = None
+        report: Report | None = None
+        for item in parse_document(source, limits=self._limits):
+            if isinstance(item, Report):
+                report = item
+                break
+            if derive is None:
+                derive = Deriver(chunker, draft.file_hash, _title(source, item))
+            self._derive(work, derive, item)
+            self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
+            if self._is_full(work):
+                yield from self._flush(generation)
+                self._write([work], generation)
+        if report is None or derive is None or derive.count == 0:
+            raise EmptyDocument(f"{source.filename} holds no text")
+        work.warnings.extend(report.warnings)
+        draft.publication = Publication(
+            mime=report.mime,
+            title=derive.title,
+            characters=report.characters,
+            pages=report.pages,
+            chunks=derive.count,
+            metadata={**report.metadata, **draft.metadata},
+            warnings=tuple(work.warnings),
+        )
+
+    @staticmethod
+    def _derive(work: _Work, derive: Deriver, part: Part) -> None:
+        work.draft.parts.append(part)
+        for chunk, text in derive.chunks(part):
+            work.draft.chunks.append(chunk)
+            work.inputs[chunk.input_hash] = text
+
+    def _place(self, origin: NewSource, same: DocumentRow | None) -> tuple[DocumentRow | None, AddStatus]:
+        """Which document this is the next version of, if any."""
+        if same is not None:
+            return same, "ready" if same.current is None else "replaced"
+        before = self._store.find_by_source(self._user_id, origin.collection, origin.source)
+        if before is None:
+            return None, "ready"
+        others = [name for name in self._store.sources(self._user_id, before.document.id) if name != origin.source]
+        if others:
+            return None, "replaced"
+        return before, "ready" if before.current is None else "replaced"
+
+    def _deduplicated(self, origin: NewSource, same: DocumentRow) -> Added:
+        before = self._store.find_by_source(self._user_id, origin.collection, origin.source)
+        if before is not None and before.pk != same.pk:
+            self._store.forget_source(self._user_id, origin.collection, origin.source)
+        self._store.touch(self._user_id, same, source=origin.source, metadata=origin.metadata)
+        return Added(origin.source, same.document.id, "deduplicated", same.document.chunks)
+
+    @staticmethod
+    def _collides(draft: Draft, origin: NewSource, file_hash: str) -> bool:
+        same_place = draft.collection == origin.collection
+        return same_place and (draft.file_hash == file_hash or draft.source == origin.source)
+
+    def _ingestion_version(self, mime: str, chunker: Chunker) -> str:
+        parser = parser_fingerprint(mime)
+        return f"{PIPELINE_VERSION}/{parser}/{chunker_fingerprint(chunker)}/{self._embedder.fingerprint}"
+
+    # ── many files
+
+    def _is_full(self, *more: _Work) -> bool:
+        works = [*self._pending, *more]
+        if sum(len(work.draft.chunks) for work in works) >= BATCH_CHUNKS:
+            return True
+        return sum(len(part.text) for work in works for part in work.draft.parts) >= BATCH_CHARACTERS
+
+    def _flush(self, generation: Generation) -> Iterator[Added]:
+        """Embed, write and index all that is pending, then report it."""
+        works, self._pending = self._pending, []
+        if not works:
+            return
+        try:
+            self._write(works, generation)
+        except (StoreError, DocumentError):
+            raise
+        except FootnotesError as error:
+            yield from self._all_failed(works, error.info())
+            return
+        self._on_progress(Progress("indexing", 0, len(works)))
+        self._store.publish_changes(self._user_id, generation)
+        for work in works:
+            assert work.draft.publication is not None
+            chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)
+            yield Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings)
+
+    def _write(self, works: list[_Work], generation: Generation) -> None:
+        embed_missing(
+            self._store,
+            generation,
+            {key: text for work in works for key, text in work.inputs.items()},
+            embedder=self._embedder,
+            batch=self._embed_batch,
+            on_progress=self._on_progress,
+        )
+        self._store.save(self._user_id, generation, [work.draft for work in works])
+        for work in works:
+            work.inputs = {}
+
+    def _all_failed(self, works: list[_Work], error: ErrorInfo) -> Iterator[Added]:
+        for work in works:
+            self._store.discard(self._user_id, work.draft, error)
+            yield Added(work.origin.source, work.draft.document_id or None, "failed", 0, error)
+
+
+def _title(source: Source, first: Part) -> str:
+    """What the document calls itself in its first heading, else its file's name."""
+    for block in first.blocks:
+        if block.kind == "heading" and block.headings:
+            return block.headings[0]
+        if block.kind != "heading":
+            break
+    return source.filename.rpartition(".")[0] or source.filename

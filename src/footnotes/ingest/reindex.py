@@ -1,0 +1,116 @@
+"""The next generation: made from stored text beside the one that serves, then switched to in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from footnotes.chunk import Chunker
+from footnotes.embed import Embedder
+from footnotes.errors import DimensionMismatch, NotFound
+from footnotes.ingest.derive import Deriver, chunker_fingerprint
+from footnotes.ingest.embedding import embed_missing
+from footnotes.ingest.work import OnProgress, Progress
+from footnotes.store.records import DocumentRow, Generation, NewChunk
+from footnotes.store.sqlite import SqliteStore
+
+
+class Reindex:
+    """Builds generations for one tenant. The caller holds the library for writing; searches go on."""
+
+    def __init__(
+        self,
+        store: SqliteStore,
+        user_id: str,
+        *,
+        embedder: Embedder,
+        chunker_of: Callable[[str], Chunker],
+        embed_batch: int,
+        on_progress: OnProgress,
+    ) -> None:
+        self._store = store
+        self._user_id = user_id
+        self._embedder = embedder
+        self._chunker_of = chunker_of
+        self._embed_batch = embed_batch
+        self._on_progress = on_progress
+
+    def run(self, *, keep: bool) -> dict[str, Any]:
+        """Build, switch, and drop what served before unless it is to be kept. Resumes a build that was cut off."""
+        before = self._store.serving(self._user_id)
+        if before is None:
+            raise NotFound("the library has no documents to index anew")
+        building = self._store.begin_generation(
+            self._user_id,
+            embedder=self._embedder.name,
+            fingerprint=self._embedder.fingerprint,
+            dimensions=self._embedder.dimensions,
+            plan=self._plan(),
+        )
+        documents, embedded = self._fill(building)
+        self._store.switch_generation(self._user_id, building, keep=keep)
+        return {
+            "generation": building.pk,
+            "replaced": before.pk,
+            "kept": keep,
+            "documents": documents,
+            "embedded": embedded,
+        }
+
+    def rollback(self, embedder_of: Callable[[str], Embedder]) -> dict[str, Any]:
+        """Serve the newest generation that was kept, after giving it the documents that came since."""
+        kept = [g for g in self._store.generations(self._user_id) if g.state == "kept"]
+        if not kept:
+            raise NotFound("no earlier generation was kept", remedy="Reindex with --keep to be able to go back.")
+        target = kept[-1]
+        self._embedder = embedder_of(target.embedder)
+        if self._embedder.fingerprint != target.fingerprint:
+            raise DimensionMismatch(f"the kept generation needs {target.embedder} as it was then")
+        documents, embedded = self._fill(target)
+        before = self._store.serving(self._user_id)
+        self._store.switch_generation(self._user_id, target, keep=True)
+        return {
+            "generation": target.pk,
+            "replaced": before.pk if before else None,
+            "kept": True,
+            "documents": documents,
+            "embedded": embedded,
+        }
+
+    def _plan(self) -> dict[str, Any]:
+        names = [collection["name"] for collection in self._store.collections(self._user_id)]
+        return {"chunkers": {name: chunker_fingerprint(self._chunker_of(name)) for name in names}}
+
+    def _fill(self, generation: Generation) -> tuple[int, int]:
+        """Chunks and vectors for every document that has none in this generation yet."""
+        rows = self._store.documents_to_fill(self._user_id, generation)
+        embedded = 0
+        for number, row in enumerate(rows):
+            self._on_progress(Progress("parsing", number, len(rows), row.document.filename))
+            embedded += self._fill_one(generation, row)
+        return len(rows), embedded
+
+    def _fill_one(self, generation: Generation, row: DocumentRow) -> int:
+        chunker = self._chunker_of(row.document.collection)
+        derive = Deriver(chunker, row.document.file_hash, row.document.title)
+        made: list[NewChunk] = []
+        embedded = 0
+        for part in self._store.parts(self._user_id, row.document.id):
+            fresh = list(derive.chunks(part))
+            embedded += self._embed(generation, {chunk.input_hash: text for chunk, text in fresh})
+            made.extend(chunk for chunk, _ in fresh)
+        # The parser's part of the ingestion version stays; it is the text that was parsed then.
+        pipeline, parser, parser_version, *_ = row.document.ingestion_version.split("/")
+        version = "/".join((pipeline, parser, parser_version, chunker_fingerprint(chunker), generation.fingerprint))
+        self._store.save_reindexed(self._user_id, generation, row, made, version)
+        return embedded
+
+    def _embed(self, generation: Generation, inputs: dict[bytes, str]) -> int:
+        return embed_missing(
+            self._store,
+            generation,
+            inputs,
+            embedder=self._embedder,
+            batch=self._embed_batch,
+            on_progress=self._on_progress,
+        )

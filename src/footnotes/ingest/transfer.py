@@ -1,0 +1,189 @@
+"""Export and import: documents and chunks as JSON Lines, one object a line.
+
+The first line says what the file is; then for each document a `document` line with its canonical text and blocks,
+followed by its `chunk` lines. Import takes the text over as it is, and chunks and embeds it as the library does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from footnotes.chunk import Chunker
+from footnotes.embed import Embedder
+from footnotes.errors import ImportFormatError, SourceUnreadable, StoreUnavailable
+from footnotes.ingest.derive import Deriver, chunker_fingerprint
+from footnotes.ingest.embedding import embed_missing
+from footnotes.ingest.work import OnProgress, Progress
+from footnotes.store.records import Draft, Generation, Publication
+from footnotes.store.sqlite import SqliteStore
+from footnotes.types import Block, Part
+
+FORMAT = "footnotes-export"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did: documents that came, and those that were there already."""
+
+    added: int
+    skipped: int
+
+
+def export_library(store: SqliteStore, user_id: str, file: Path) -> dict[str, int]:
+    """Write every document that is ready. The file appears under its name only when it is complete."""
+    temporary = file.with_name(file.name + ".part")
+    counts = {"documents": 0, "chunks": 0}
+    try:
+        with temporary.open("w", encoding="utf-8") as out:
+            for line in _lines(store, user_id):
+                counts["documents"] += line["type"] == "document"
+                counts["chunks"] += line["type"] == "chunk"
+                out.write(json.dumps(line, ensure_ascii=False) + "\n")
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(file)
+    except OSError as error:
+        raise StoreUnavailable(f"{file} cannot be written ({error.strerror})") from error
+    return counts
+
+
+def _lines(store: SqliteStore, user_id: str) -> Iterator[dict[str, Any]]:
+    yield {"type": FORMAT, "version": VERSION}
+    for document in store.documents(user_id):
+        if document.status != "ready":
+            continue
+        parts = store.parts(user_id, document.id)
+        yield {
+            "type": "document",
+            **asdict(document),
+            "text": "".join(part.text for part in parts),
+            "parts": [{"start": p.start, "end": p.end, "blocks": [asdict(block) for block in p.blocks]} for p in parts],
+        }
+        for chunk in store.chunks(user_id, document.id):
+            yield {"type": "chunk", **asdict(chunk)}
+
+
+def import_library(
+    store: SqliteStore,
+    user_id: str,
+    file: Path,
+    *,
+    embedder: Embedder,
+    chunker_of: Callable[[str], Chunker],
+    embed_batch: int,
+    on_progress: OnProgress,
+) -> Imported:
+    """Append the documents of an export. The whole file is read through before the first one is taken in."""
+    total = sum(1 for _ in _documents(file))
+    generation = store.ensure_generation(
+        user_id,
+        embedder=embedder.name,
+        fingerprint=embedder.fingerprint,
+        dimensions=embedder.dimensions,
+        plan={},
+    )
+    added = skipped = 0
+    for number, line in enumerate(_documents(file)):
+        on_progress(Progress("reading", number, total, str(line["filename"])))
+        if store.find_by_hash(user_id, line["collection"], line["file_hash"]) is not None:
+            skipped += 1
+            continue
+        draft, inputs = _draft(line, chunker_of(line["collection"]), generation)
+        embed_missing(store, generation, inputs, embedder=embedder, batch=embed_batch, on_progress=on_progress)
+        store.save(user_id, generation, [draft])
+        added += 1
+    if added:
+        store.publish_changes(user_id, generation)
+    return Imported(added, skipped)
+
+
+def _documents(file: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                parsed = _parsed(line, number)
+                if number == 1:
+                    _check_header(parsed)
+                elif parsed["type"] == "document":
+                    yield _checked(parsed, number)
+            if lines.tell() == 0:
+                raise ImportFormatError("the file is empty")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceUnreadable(f"{file} cannot be read ({error})") from error
+
+
+def _parsed(line: str, number: int) -> dict[str, Any]:
+    try:
+        parsed = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ImportFormatError(f"line {number} is not JSON") from error
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("type"), str):
+        raise ImportFormatError(f"line {number} is not an object with a type")
+    return parsed
+
+
+def _check_header(line: dict[str, Any]) -> None:
+    if line["type"] != FORMAT:
+        raise ImportFormatError("the first line does not say that this is an export")
+    if line.get("version") != VERSION:
+        raise ImportFormatError(f"the export has version {line.get('version')!r}; this program reads {VERSION}")
+
+
+def _checked(line: dict[str, Any], number: int) -> dict[str, Any]:
+    texts = ("id", "collection", "filename", "source", "file_hash", "mime", "title", "text")
+    if not all(isinstance(line.get(name), str) for name in texts) or not isinstance(line.get("metadata"), dict):
+        raise ImportFormatError(f"line {number} is a document without {', '.join(texts)} or metadata")
+    try:
+        _parts(line)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ImportFormatError(f"line {number}: the parts do not fit the text ({error})") from error
+    return line
+
+
+def _parts(line: dict[str, Any]) -> list[Part]:
+    text, at, parts = line["text"], 0, []
+    for item in line["parts"]:
+        if item["start"] != at or not at < item["end"] <= len(text):
+            raise ValueError(f"a part from {item['start']} to {item['end']}")
+        blocks = tuple(Block(**{**block, "headings": tuple(block["headings"])}) for block in item["blocks"])
+        if any(not item["start"] <= block.start <= block.end <= item["end"] for block in blocks):
+            raise ValueError("a block outside its part")
+        parts.append(Part(at, text[at : item["end"]], blocks))
+        at = item["end"]
+    if at != len(text) or not text:
+        raise ValueError("the parts do not cover the text")
+    return parts
+
+
+def _draft(line: dict[str, Any], chunker: Chunker, generation: Generation) -> tuple[Draft, dict[bytes, str]]:
+    parts = _parts(line)
+    derive = Deriver(chunker, line["file_hash"], line["title"])
+    pairs = [pair for part in parts for pair in derive.chunks(part)]
+    parser = "/".join(str(line.get("ingestion_version", "")).split("/")[:3]) or "1/imported/0"
+    draft = Draft(
+        collection=line["collection"],
+        source=line["source"],
+        filename=line["filename"],
+        file_hash=line["file_hash"],
+        size=int(line.get("bytes") or 0),
+        ingestion_version=f"{parser}/{chunker_fingerprint(chunker)}/{generation.fingerprint}",
+        metadata=line["metadata"],
+        parts=parts,
+        chunks=[chunk for chunk, _ in pairs],
+        publication=Publication(
+            mime=line["mime"],
+            title=line["title"],
+            characters=len(line["text"]),
+            pages=line.get("pages"),
+            chunks=derive.count,
+            metadata=line["metadata"],
+            warnings=tuple(line.get("warnings") or ()),
+        ),
+    )
+    return draft, {chunk.input_hash: text for chunk, text in pairs}

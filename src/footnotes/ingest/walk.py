@@ -1,0 +1,101 @@
+"""Paths → the files to take in, and the ones left out with the reason."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from footnotes.errors import SourceUnreadable
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+IGNORE_FILE = ".gitignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A path that was left out, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Ignored:
+    """The rules of one .gitignore, which speak of paths below its folder."""
+
+    folder: Path
+    rules: GitIgnoreSpec
+
+    def covers(self, path: Path, *, is_folder: bool) -> bool:
+        relative = path.relative_to(self.folder).as_posix() + ("/" if is_folder else "")
+        return self.rules.match_file(relative)
+
+
+def walk(path: Path, *, avoid: Path | None = None) -> Iterator[Path | Skipped]:
+    """The files under a path in a stable order. A file named itself is always taken; `avoid` is never entered."""
+    if path.is_file():
+        yield path
+        return
+    if not path.is_dir():
+        raise SourceUnreadable(f"there is no file or folder {path}")
+    root = path.resolve()
+    yield from _folder(path, root, [], avoid.resolve() if avoid else None)
+
+
+def _folder(folder: Path, root: Path, ignored: list[_Ignored], avoid: Path | None) -> Iterator[Path | Skipped]:
+    rules = _rules_of(folder)
+    ignored = [*ignored, rules] if rules else ignored
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        yield Skipped(folder, f"cannot be read ({error.strerror})")
+        return
+    for entry in entries:
+        path = folder / entry.name
+        is_folder = entry.is_dir()
+        if reason := _reason_to_skip(path, entry, root, ignored, is_folder=is_folder):
+            yield Skipped(path, reason)
+        elif avoid is not None and is_folder and path.resolve() == avoid:
+            yield Skipped(path, "is the library itself")
+        elif is_folder:
+            yield from _folder(path, root, ignored, avoid)
+        elif entry.is_file():
+            yield path
+
+
+def _reason_to_skip(
+    path: Path, entry: os.DirEntry[str], root: Path, ignored: list[_Ignored], *, is_folder: bool
+) -> str | None:
+    if entry.name.startswith("."):
+        return "hidden"
+    if entry.is_symlink():
+        target = path.resolve()
+        if not target.is_relative_to(root):
+            return "a link out of the folder"
+        if is_folder:
+            return "a link to a folder that is taken anyway"
+        if not target.exists():
+            return "a link to nothing"
+    if any(rules.covers(path, is_folder=is_folder) for rules in ignored):
+        return "ignored by .gitignore"
+    if not is_folder and not entry.is_file():
+        return "not a regular file"
+    return None
+
+
+def _rules_of(folder: Path) -> _Ignored | None:
+    file = folder / IGNORE_FILE
+    if not file.is_file():
+        return None
+    from pathspec import GitIgnoreSpec
+
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        return _Ignored(folder, GitIgnoreSpec.from_lines(lines))
+    except (OSError, ValueError):
+        return None

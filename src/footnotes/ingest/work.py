@@ -1,0 +1,74 @@
+"""One document on its way through the stages, and what is known of it at each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from footnotes.errors import DocumentTooLarge, EmptyDocument, SourceUnreadable
+from footnotes.types import Metadata
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class NewSource:
+    """A file to take in. `source` names it for good; `path` is where its bytes are now."""
+
+    path: Path
+    source: str
+    filename: str
+    collection: str
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where the work stands: a stage, how far it is, and the file it is about."""
+
+    stage: Literal["reading", "parsing", "embedding", "indexing", "graph"]
+    done: int
+    total: int
+    path: str = ""
+
+
+OnProgress = Callable[[Progress], None]
+
+
+def embedding_input(prefix: str, text: str) -> str:
+    """What is embedded for a chunk."""
+    return f"{prefix}\n{text}" if prefix else text
+
+
+def input_hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def chunk_id(file_hash: str, chunker: str, index: int, start: int, end: int) -> str:
+    """A function of content, options and version only: the same input gives the same id."""
+    name = f"{file_hash}/{chunker}/{index}/{start}/{end}"
+    return "c" + hashlib.blake2b(name.encode(), digest_size=10).hexdigest()
+
+
+def hash_file(path: Path, max_bytes: int) -> tuple[str, int]:
+    """SHA-256 and size of a file, refused when it is empty or too large."""
+    try:
+        with path.open("rb") as file:
+            return _hash(file, path, max_bytes)
+    except OSError as error:
+        raise SourceUnreadable(f"{path.name} cannot be read ({error.strerror})") from error
+
+
+def _hash(file: BinaryIO, path: Path, max_bytes: int) -> tuple[str, int]:
+    digest, size = hashlib.sha256(), 0
+    while block := file.read(_BLOCK):
+        digest.update(block)
+        size += len(block)
+        if size > max_bytes:
+            raise DocumentTooLarge(f"{path.name} is larger than {max_bytes:,} bytes")
+    if size == 0:
+        raise EmptyDocument(f"{path.name} has no bytes")
+    return digest.hexdigest(), size

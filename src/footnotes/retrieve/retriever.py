@@ -1,0 +1,192 @@
+"""A question → hits: both legs at once, their scores completed, fused, and only then read from the store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from footnotes.errors import OptionError, QueryEmpty, QueryTooLong, SearchUnavailable
+from footnotes.index import Vector
+from footnotes.retrieve import fuse
+from footnotes.retrieve.diversify import Diversity
+from footnotes.retrieve.legs import LegResult, dense_leg, lexical_leg, skipped
+from footnotes.store import SearchView
+from footnotes.store.records import HitRow
+from footnotes.types import Filter, Hit, Leg, LegScore, Mode, Scores, SearchResult
+
+Fusion = Literal["adaptive", "alpha", "rrf"]
+MAX_LIMIT = 1_000
+_READ_AHEAD = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """How to search."""
+
+    mode: Mode = "hybrid"
+    limit: int = 10
+    per_document: int = 1
+    where: Filter | None = None
+    fusion: Fusion = "adaptive"
+    alpha: float = 0.7
+    rrf_k: int = 60
+    candidates: int = 50
+    max_query_chars: int = 20_000
+
+
+class Retriever:
+    """Searches any store's view. Holds a few threads, so that a leg that waits does not hold up the other."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="footnotes-leg")
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def search(
+        self, view: SearchView, query: str, options: SearchOptions, embed: Callable[[str], Vector]
+    ) -> SearchResult:
+        """The best chunks for a question, and how each leg went."""
+        began = time.perf_counter()
+        query = checked_query(query, options.max_query_chars)
+        _check(options)
+        lexical, dense = self._run_legs(view, query, options, embed)
+        legs = {"lexical": lexical.leg, "dense": dense.leg}
+        if not any(leg.status == "ok" for leg in legs.values()):
+            _raise_unavailable(legs)
+        hits = tuple(_hits(view, *_fused(lexical, dense, options), options))
+        degraded = any(leg.status in ("failed", "pending") for leg in legs.values())
+        return SearchResult(query, hits, legs, degraded, round((time.perf_counter() - began) * 1000, 3))
+
+    def _run_legs(
+        self, view: SearchView, query: str, options: SearchOptions, embed: Callable[[str], Vector]
+    ) -> tuple[LegResult, LegResult]:
+        allowed = None if options.where is None else view.allowed(options.where)
+        depth = max(options.candidates, options.limit)
+        if options.mode == "lexical":
+            return lexical_leg(view, query, depth, allowed), skipped("the mode is lexical")
+        if options.mode == "dense":
+            return skipped("the mode is dense"), dense_leg(view, query, depth, allowed, embed)
+        other = self._pool.submit(dense_leg, view, query, depth, allowed, embed)
+        return lexical_leg(view, query, depth, allowed), other.result()
+
+
+def checked_query(query: str, max_chars: int) -> str:
+    """The question as it is searched, or a clear error."""
+    if len(query) > max_chars:
+        raise QueryTooLong(f"the question has {len(query):,} characters; {max_chars:,} are allowed")
+    query = query.replace("\x00", " ").strip()
+    if not query:
+        raise QueryEmpty("the question is empty")
+    return query
+
+
+def _check(options: SearchOptions) -> None:
+    if not 1 <= options.limit <= MAX_LIMIT:
+        raise OptionError(f"limit must be between 1 and {MAX_LIMIT}, not {options.limit}")
+    if options.per_document < 1 or options.candidates < 1:
+        raise OptionError("per_document and candidates must be at least 1")
+    if not 0 <= options.alpha <= 1 or options.rrf_k < 1:
+        raise OptionError("alpha must be between 0 and 1, and rrf_k at least 1")
+    if options.mode not in ("hybrid", "lexical", "dense"):
+        raise OptionError(f"there is no mode {options.mode!r}; use hybrid, lexical or dense")
+    if options.fusion not in ("adaptive", "alpha", "rrf"):
+        raise OptionError(f"there is no fusion {options.fusion!r}; use adaptive, alpha or rrf")
+
+
+def _fused(lexical: LegResult, dense: LegResult, options: SearchOptions) -> tuple[list[int], dict[int, Scores]]:
+    """All candidates, best first, with every score that is known of them."""
+    keys = list(dict.fromkeys([*lexical.found.keys, *dense.found.keys]))
+    lexical_scores, dense_scores = _completed(lexical, keys), _completed(dense, keys)
+    lexical_ranks, dense_ranks = _ranks(lexical, keys), _ranks(dense, keys)
+    candidates = fuse.Candidates(
+        lexical=lexical_scores,
+        dense=dense_scores,
+        lexical_ranks=lexical_ranks,
+        dense_ranks=dense_ranks,
+        lexical_bound=lexical.bound,
+    )
+    fused = _fuse(candidates, options)
+    order = np.lexsort((np.asarray(keys, dtype=np.int64), -fused)).tolist()
+    scores = {
+        keys[i]: Scores(
+            _leg_score(lexical_scores, lexical_ranks, i), _leg_score(dense_scores, dense_ranks, i), float(fused[i])
+        )
+        for i in order
+    }
+    return [keys[i] for i in order], scores
+
+
+def _fuse(candidates: fuse.Candidates, options: SearchOptions) -> fuse.Floats:
+    if options.fusion == "rrf":
+        return fuse.rrf(candidates, k=options.rrf_k)
+    if options.fusion == "alpha":
+        return fuse.alpha_blend(candidates, alpha=options.alpha)
+    return fuse.adaptive(candidates)
+
+
+def _completed(result: LegResult, keys: Sequence[int]) -> fuse.Floats | None:
+    """The leg's exact score of every candidate, also of those only the other leg listed."""
+    if result.leg.status != "ok" or result.score is None:
+        return None
+    known = dict(zip(result.found.keys, result.found.scores, strict=True))
+    missing = [key for key in keys if key not in known]
+    if missing:
+        known |= result.score(missing)
+    return np.array([known.get(key, 0.0) for key in keys], dtype=np.float64)
+
+
+def _ranks(result: LegResult, keys: Sequence[int]) -> fuse.Ranks | None:
+    if result.leg.status != "ok":
+        return None
+    ranks = {key: rank for rank, key in enumerate(result.found.keys, start=1)}
+    return np.array([ranks.get(key, 0) for key in keys], dtype=np.int64)
+
+
+def _leg_score(scores: fuse.Floats | None, ranks: fuse.Ranks | None, i: int) -> LegScore | None:
+    if scores is None or ranks is None:
+        return None
+    return LegScore(int(ranks[i]) or None, float(scores[i]))
+
+
+def _hits(view: SearchView, keys: list[int], scores: dict[int, Scores], options: SearchOptions) -> Iterator[Hit]:
+    """Read candidates in order until there are enough that differ."""
+    diversity = Diversity(options.per_document)
+    wanted, at = options.limit, 0
+    while wanted > 0 and at < len(keys):
+        batch = keys[at : at + wanted + _READ_AHEAD]
+        at += len(batch)
+        for row in view.hits(batch):
+            if wanted > 0 and diversity.admits(row):
+                wanted -= 1
+                yield _hit(row, scores[row.key])
+
+
+def _hit(row: HitRow, scores: Scores) -> Hit:
+    return Hit(
+        chunk_id=row.chunk_id,
+        document_id=row.document_id,
+        filename=row.filename,
+        title=row.title,
+        collection=row.collection,
+        text=row.text,
+        start=row.start,
+        end=row.end,
+        pages=row.pages,
+        headings=row.headings,
+        index=row.index,
+        metadata=row.metadata,
+        score=scores.fused,
+        scores=scores,
+    )
+
+
+def _raise_unavailable(legs: dict[str, Leg]) -> None:
+    if any(leg.status == "failed" for leg in legs.values()):
+        reasons = "; ".join(f"{name}: {leg.reason}" for name, leg in legs.items() if leg.reason)
+        raise SearchUnavailable(f"no leg of the search could run ({reasons})")

@@ -1,0 +1,105 @@
+"""`key=value` and JSON → filters. What the command line, the server and Python callers write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from footnotes.errors import FilterError
+from footnotes.types import AllOf, AnyOf, Condition, Filter, JsonValue, Not, Operator
+
+_WRITTEN = re.compile(r"^([^=<>!~]+?)\s*(>=|<=|!=|=|>|<|~)\s*(.*)$", re.DOTALL)
+_OPERATORS: dict[str, Operator] = {
+    "=": "eq",
+    "!=": "ne",
+    ">": "gt",
+    ">=": "gte",
+    "<": "lt",
+    "<=": "lte",
+    "~": "glob",
+}
+_NAMED: dict[str, Operator] = {f"${name}": name for name in _OPERATORS.values()}
+_NAMED |= {"$in": "in", "$exists": "exists"}
+_MAX_KEY = 200
+_MAX_DEPTH = 40
+
+Where: TypeAlias = "Filter | Mapping[str, Any] | Sequence[str] | str"
+
+
+def as_filter(where: Where | None) -> Filter | None:
+    """A filter from any of the ways to write one; None for no filter."""
+    if where is None or isinstance(where, (Condition, AllOf, AnyOf, Not)):
+        return where
+    if isinstance(where, str):
+        return parse_condition(where)
+    if isinstance(where, Mapping):
+        return from_json(where)
+    conditions = tuple(parse_condition(item) for item in where)
+    if not conditions:
+        return None
+    return conditions[0] if len(conditions) == 1 else AllOf(conditions)
+
+
+def parse_condition(written: str) -> Condition:
+    """`year>=2020`, `mime=application/pdf`, `filename~*.md`, `tag!=draft`, or `author` for "has an author"."""
+    found = _WRITTEN.match(written.strip())
+    if found is None:
+        return Condition(_checked_key(written.strip()), "exists")
+    key, operator, value = found.groups()
+    return Condition(_checked_key(key.strip()), _OPERATORS[operator], value.strip())
+
+
+def from_json(where: Mapping[str, Any], *, depth: int = 0) -> Filter:
+    """`{"year": {"$gte": 2020}, "$or": [{"tag": "a"}, {"tag": "b"}], "$not": {…}}`; several keys must all hold."""
+    if depth > _MAX_DEPTH:
+        raise FilterError("the filter is nested too deeply")
+    filters = [_member(key, value, depth) for key, value in where.items()]
+    return filters[0] if len(filters) == 1 else AllOf(tuple(filters))
+
+
+def _member(key: str, value: Any, depth: int) -> Filter:
+    if key in ("$and", "$or"):
+        if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+            raise FilterError(f"{key} needs a list of filters")
+        parts = tuple(from_json(item, depth=depth + 1) for item in value)
+        return AllOf(parts) if key == "$and" else AnyOf(parts)
+    if key == "$not":
+        if not isinstance(value, Mapping):
+            raise FilterError("$not needs a filter")
+        return Not(from_json(value, depth=depth + 1))
+    if isinstance(value, Mapping):
+        tests = tuple(_test(key, name, operand) for name, operand in value.items())
+        if not tests:
+            raise FilterError(f"the filter on {key!r} tests nothing")
+        return tests[0] if len(tests) == 1 else AllOf(tests)
+    if isinstance(value, list):
+        return Condition(_checked_key(key), "in", _checked_list(key, value))
+    return Condition(_checked_key(key), "eq", _checked_value(key, value))
+
+
+def _test(key: str, name: str, operand: Any) -> Condition:
+    if name not in _NAMED:
+        raise FilterError(f"there is no operator {name!r}; known: {', '.join(sorted(_NAMED))}")
+    operator = _NAMED[name]
+    if operator == "in":
+        if not isinstance(operand, list):
+            raise FilterError(f"$in needs a list of values for {key!r}")
+        return Condition(_checked_key(key), "in", _checked_list(key, operand))
+    return Condition(_checked_key(key), operator, _checked_value(key, operand))
+
+
+def _checked_key(key: str) -> str:
+    if not key or len(key) > _MAX_KEY or key.startswith("$"):
+        raise FilterError(f"{key[:40]!r} is not a field to filter on")
+    return key
+
+
+def _checked_value(key: str, value: Any) -> JsonValue:
+    if value is None or not isinstance(value, (str, int, float, bool)):
+        raise FilterError(f"the value for {key!r} must be text, a number or true or false")
+    return value
+
+
+def _checked_list(key: str, values: list[Any]) -> JsonValue:
+    return [_checked_value(key, value) for value in values]

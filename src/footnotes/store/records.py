@@ -1,0 +1,104 @@
+"""What passes between the stages and a store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from footnotes.types import Document, DocumentStatus, Metadata, Part
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """A document with what only the store knows of it."""
+
+    pk: int
+    current: int | None
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """Everything derived with one embedding model, and the plan it was made by."""
+
+    pk: int
+    user_id: str
+    state: str
+    plan: dict[str, Any]
+    model: int
+    fingerprint: str
+    embedder: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk:
+    """A chunk on its way into the store. `input_hash` names what is embedded: prefix and text."""
+
+    index: int
+    id: str
+    start: int
+    end: int
+    pages: tuple[int, int] | None
+    headings: tuple[str, ...]
+    tokens: int
+    prefix: str
+    metadata: Metadata
+    input_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class HitRow:
+    """A chunk as search shows it, before scores."""
+
+    key: int
+    chunk_id: str
+    document_id: str
+    filename: str
+    title: str
+    collection: str
+    text: str
+    start: int
+    end: int
+    pages: tuple[int, int] | None
+    headings: tuple[str, ...]
+    index: int
+    metadata: dict[str, Any]
+    mime: str
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What is said of a document when a new version of it begins to be served."""
+
+    mime: str
+    title: str
+    characters: int
+    pages: int | None
+    chunks: int
+    metadata: Metadata
+    warnings: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A document being written. Its buffers are emptied whenever the store has saved them.
+
+    With `publication` set the draft is complete: saving it makes this version the one that is served. `replaces`
+    is the document whose next version this is; `handle` belongs to the store.
+    """
+
+    collection: str
+    source: str
+    filename: str
+    file_hash: str
+    size: int
+    ingestion_version: str
+    metadata: Metadata
+    replaces: DocumentRow | None = None
+    status: DocumentStatus = "embedding"
+    parts: list[Part] = field(default_factory=list)
+    chunks: list[NewChunk] = field(default_factory=list)
+    publication: Publication | None = None
+    document_id: str = ""
+    handle: Any = None

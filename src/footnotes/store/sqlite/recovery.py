@@ -1,0 +1,35 @@
+"""Puts right what a writer that died left behind. Runs before the next writer, and at open when nobody writes."""
+
+from __future__ import annotations
+
+from footnotes.errors import Interrupted
+from footnotes.store.sqlite import documents
+from footnotes.store.sqlite.connection import Database, translated
+from footnotes.store.sqlite.sql import queries
+
+
+def unfinished(database: Database) -> bool:
+    """Whether there is anything to put right."""
+    with translated():
+        reader = database.reader
+        if reader.execute(queries()["unfinished_documents"]).fetchone():
+            return True
+        return reader.execute(queries()["unfinished_versions"]).fetchone() is not None
+
+
+def recover(database: Database) -> set[str]:
+    """Drop half-written versions and settle every document. Returns the tenants whose indexes must catch up."""
+    behind: set[str] = set()
+    stopped = Interrupted("the process that took it in ended before it was done").info()
+    with database.transaction() as connection:
+        for user_id, version in connection.execute(queries()["unfinished_versions"]).fetchall():
+            # Its vectors stay: adding the same file again finds them and embeds nothing twice.
+            connection.execute(queries()["drop_version"], (user_id, version))
+        for user_id, pk, status, current in connection.execute(queries()["unfinished_documents"]).fetchall():
+            if status == "indexing" and current is not None:
+                behind.add(str(user_id))
+            elif current is not None:
+                documents.set_status(connection, str(user_id), int(pk), "ready")  # type: ignore[arg-type]
+            else:
+                documents.set_failed(connection, str(user_id), int(pk), stopped)  # type: ignore[arg-type]
+    return behind

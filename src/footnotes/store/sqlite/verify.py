@@ -1,0 +1,87 @@
+"""Compares everything with everything: pages, rows, spans, vectors, both indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from footnotes.errors import FootnotesError
+from footnotes.store.records import Generation
+from footnotes.store.sqlite import generations
+from footnotes.store.sqlite.connection import Database, translated
+from footnotes.store.sqlite.indexes import Indexes
+from footnotes.store.sqlite.sql import queries
+from footnotes.store.sqlite.texts import read_span
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that does not hold. `mendable` when a rebuild from the database puts it right."""
+
+    what: str
+    mendable: bool
+
+
+@dataclass(slots=True)
+class Verification:
+    """What was checked and what did not hold."""
+
+    checked: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    repaired: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+def check_pages(database: Database) -> Iterator[Problem]:
+    """Every page against its checksum, every row against the schema."""
+    with translated():
+        for (message,) in database.reader.execute("PRAGMA integrity_check(20)"):
+            if message != "ok":
+                yield Problem(f"database: {message}", mendable=False)
+        for row in database.reader.execute("PRAGMA foreign_key_check"):
+            yield Problem(f"database: a row of {row[0]} refers to nothing", mendable=False)
+
+
+def check_text(
+    database: Database, generation: Generation, hash_of: Callable[[str, str], bytes]
+) -> Iterator[Problem | int]:
+    """Every chunk's span against the hash of what was embedded for it; yields 1 for each that holds."""
+    with database.snapshot() as connection:
+        for row in connection.execute(queries()["chunk_inputs"], (generation.user_id, generation.pk)).fetchall():
+            key, version, start, end, prefix, digest, document_id = cast(tuple[Any, ...], row)
+            try:
+                holds = hash_of(prefix, read_span(connection, version, start, end)) == digest
+            except FootnotesError as error:
+                yield Problem(f"document {document_id}: {error.message}", mendable=False)
+                continue
+            yield 1 if holds else Problem(f"document {document_id}: chunk {key} does not match its hash", False)
+
+
+def check_vectors(database: Database, generation: Generation) -> Iterator[Problem]:
+    """`ready` means that every chunk has a vector."""
+    with database.snapshot() as connection:
+        bindings = (generation.user_id, generation.pk, generation.model)
+        row = connection.execute(queries()["chunks_without_vector"], bindings).fetchone()
+        if row and row[0]:
+            yield Problem(f"{row[0]} chunks have no vector", mendable=False)
+
+
+def check_indexes(database: Database, indexes: Indexes, generation: Generation) -> Iterator[Problem]:
+    """Both indexes hold exactly the keys the database serves."""
+    with database.snapshot() as connection:
+        _, seq = generations.serving(connection, generation.user_id)
+        rows = connection.execute(queries()["live_keys"], (generation.user_id, generation.pk)).fetchall()
+    truth = np.array([row[0] for row in rows], dtype=np.int64)
+    for name, keys in (
+        ("lexical", indexes.lexical(generation, seq).keys()),
+        ("dense", indexes.dense(generation, seq).keys()),
+    ):
+        missing, extra = len(np.setdiff1d(truth, keys)), len(np.setdiff1d(keys, truth))
+        if missing or extra:
+            yield Problem(f"{name} index: {missing} chunks missing, {extra} too many", mendable=True)
