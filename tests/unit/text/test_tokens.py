@@ -65,3 +65,18 @@ def test_the_ruler_reaches_as_far_as_the_tokens_allow(text: str, tokens: int, da
     back = ruler.reach_back(end, tokens)
     assert 0 <= back <= end
     assert ruler.between(back, end) <= tokens
+
+
+@given(st.text(alphabet="ab (1'.\n\té_", max_size=60), st.data())
+def test_the_ruler_counts_spans_exactly(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = start + len(text[start : data.draw(st.integers(start, len(text)))].rstrip())
+    assert TokenRuler(text).count(start, end) == count_tokens(text[start:end])
+
+
+@given(st.sampled_from(["a", "b c", "(", " ", "日本", "d'", "...", "\n", "é"]), st.integers(100, 600), st.data())
+def test_the_ruler_counts_spans_of_long_runs_exactly(unit: str, times: int, data: st.DataObject) -> None:
+    text = unit * times
+    start = data.draw(st.integers(0, len(text)))
+    end = start + len(text[start : data.draw(st.integers(start, len(text)))].rstrip())
+    assert TokenRuler(text).count(start, end) == count_tokens(text[start:end])

@@ -1,0 +1,95 @@
+"""Pieces → chunks that know their place: heading path, pages, tokens and the prefix."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from footnotes.text.tokens import count_tokens
+from footnotes.types import Block, Metadata, Part, Piece
+
+_LONGEST_TITLE = 100
+_LONGEST_SECTION = 200
+_LONGEST_HEADER = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A piece completed from the blocks it covers; the pipeline gives it its identity."""
+
+    start: int
+    end: int
+    pages: tuple[int, int] | None
+    headings: tuple[str, ...]
+    tokens: int
+    prefix: str
+    metadata: Metadata
+
+
+def assemble(pieces: Iterable[Piece], part: Part, *, title: str) -> Iterator[Assembled]:
+    """Complete the pieces of a part, in order."""
+    starts = [block.start for block in part.blocks]
+    for piece in pieces:
+        blocks = _covered(part.blocks, starts, piece)
+        headings = _heading_path(blocks)
+        yield Assembled(
+            piece.start,
+            piece.end,
+            _pages(blocks),
+            headings,
+            count_tokens(_text(part, piece)) if piece.tokens is None else piece.tokens,
+            piece.prefix or _with_table_header(context_prefix(title, headings), part, piece, blocks),
+            piece.metadata,
+        )
+
+
+def _text(part: Part, piece: Piece) -> str:
+    return part.text[piece.start - part.start : piece.end - part.start]
+
+
+def _covered(blocks: Sequence[Block], starts: list[int], piece: Piece) -> Sequence[Block]:
+    first = max(0, bisect_right(starts, piece.start) - 1)
+    last = bisect_right(starts, piece.end - 1)
+    if first < last and blocks[first].end <= piece.start:
+        first += 1
+    return blocks[first:last]
+
+
+def _heading_path(blocks: Sequence[Block]) -> tuple[str, ...]:
+    """The path of the first block that is not a heading; of the last heading when there are only headings."""
+    for block in blocks:
+        if block.kind != "heading":
+            return block.headings
+    return blocks[-1].headings if blocks else ()
+
+
+def _pages(blocks: Sequence[Block]) -> tuple[int, int] | None:
+    pages = [block.page for block in blocks if block.page is not None]
+    return (min(pages), max(pages)) if pages else None
+
+
+def context_prefix(title: str, headings: Sequence[str]) -> str:
+    """`[Document: title | Section: a > b]`, without sections where there are none."""
+    sections = list(headings[1:] if headings and headings[0] == title else headings)
+    while len(sections) > 1 and len(" > ".join(sections)) > _LONGEST_SECTION:
+        del sections[0]
+    document = f"Document: {_one_line(title, _LONGEST_TITLE)}"
+    if not sections:
+        return f"[{document}]"
+    return f"[{document} | Section: {_one_line(' > '.join(sections), _LONGEST_SECTION)}]"
+
+
+def _with_table_header(prefix: str, part: Part, piece: Piece, blocks: Sequence[Block]) -> str:
+    """The prefix, with the header row of a table the piece begins inside of."""
+    header = blocks[0].attributes.get("header") if blocks and blocks[0].kind == "table" else None
+    if not isinstance(header, str) or piece.start <= blocks[0].start:
+        return prefix
+    if header in _text(part, piece):
+        return prefix
+    return f"{prefix}\n{header[:_LONGEST_HEADER]}"
+
+
+def _one_line(text: str, longest: int) -> str:
+    line = " ".join(text[: longest * 4].split())
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

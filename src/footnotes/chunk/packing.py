@@ -1,0 +1,128 @@
+"""Packing atoms of text into spans of bounded size, with an overlap.
+
+An atom is a run that is not to be cut: a paragraph, a sentence, or a piece of a sentence that is too long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from footnotes.text.sentences import sentence_spans
+from footnotes.text.tokens import TokenRuler
+
+_WORD = re.compile(r"\S")
+BYTES_A_CHARACTER = 4
+"""A character has at most four bytes, and a token at least one: so many tokens a character has at most."""
+
+
+class Atom(NamedTuple):
+    """A run to keep whole. One that opens a section is not joined to a chunk that is large enough already."""
+
+    start: int
+    end: int
+    opens_section: bool = False
+
+
+class Fitted(NamedTuple):
+    """A span and its exact number of tokens."""
+
+    start: int
+    end: int
+    tokens: int
+
+
+class Measured:
+    """A text with its ruler, cut and measured in tokens."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.ruler = TokenRuler(text)
+
+    def tokens(self, start: int, end: int) -> int:
+        return self.ruler.between(start, end)
+
+    def words(self, start: int, end: int, limit: int) -> Iterator[Fitted]:
+        """Cut a run into pieces of at most `limit` tokens, between words where a word is not longer than that."""
+        while start < end:
+            cut = min(end, max(self.ruler.reach(start, limit), start + limit // BYTES_A_CHARACTER))
+            if cut < end:
+                between = self._word_end(start, cut)
+                cut = between if between > start else cut
+            yield from self.fitted(start, cut, limit)
+            following = _WORD.search(self.text, cut, end)
+            start = following.start() if following else end
+
+    def _word_end(self, start: int, cut: int) -> int:
+        """The last place after `start` and at or before `cut` where a word ends; `start` when there is none."""
+        piece = self.text[start:cut]
+        if not self.text[cut : cut + 1].isspace():
+            words = piece.rsplit(None, 1)
+            piece = piece[: len(piece) - len(words[-1])] if len(words) > 1 else ""
+        return start + len(piece.rstrip())
+
+    def _halfway(self, start: int, end: int) -> int:
+        """A place to cut near the middle: between words, or inside a word that is all there is."""
+        middle = (start + end) // 2
+        before = self._word_end(start, middle)
+        if before > start:
+            return before
+        rest = self.text[middle:end].split(None, 1)
+        return end - len(rest[1]) if len(rest) > 1 else middle
+
+    def fitted(self, start: int, end: int, limit: int) -> list[Fitted]:
+        """The span itself when it holds at most `limit` tokens, else halves of it that do.
+
+        The ruler may be off by a token or two where a span begins inside a word of the encoding; this is exact.
+        """
+        end = start + len(self.text[start:end].rstrip())
+        tokens = self.ruler.count(start, end)
+        if tokens <= limit:
+            return [Fitted(start, end, tokens)]
+        middle = self._halfway(start, end)
+        following = _WORD.search(self.text, middle, end)
+        second = following.start() if following else end
+        return [*self.fitted(start, middle, limit), *self.fitted(second, end, limit)]
+
+    def overlap_start(self, low: int, end: int, tokens: int) -> int:
+        """Where the overlap with a span that ends at `end` begins: at a sentence if one fits, else at a word."""
+        if tokens <= 0:
+            return end
+        start = max(low, self.ruler.reach_back(end, tokens))
+        piece = self.text[start:end]
+        spans = sentence_spans(piece)
+        if len(spans) > 1:
+            return start + spans[1][0]
+        if start > 0 and not self.text[start - 1].isspace() and not piece[:1].isspace():
+            words = piece.split(None, 1)
+            return end - len(words[1]) if len(words) > 1 else end
+        return end - len(piece.lstrip())
+
+
+def pack(measured: Measured, atoms: Iterable[Atom], *, limit: int, overlap: int, small: int) -> Iterator[Fitted]:
+    """Spans of whole atoms of at most `limit` tokens; each begins with up to `overlap` tokens of the one before.
+
+    There is no overlap into a new section, and a section joins the chunk before it only while that is `small`.
+    """
+    start = end = -1
+    for atom in atoms:
+        if start < 0:
+            start, end = atom.start, atom.end
+            continue
+        full = measured.tokens(start, atom.end) > limit
+        if not full and not (atom.opens_section and measured.tokens(start, end) >= small):
+            end = atom.end
+            continue
+        yield from measured.fitted(start, end, limit)
+        start = atom.start if atom.opens_section else _next_start(measured, start, end, atom, limit, overlap)
+        end = atom.end
+    if start >= 0:
+        yield from measured.fitted(start, end, limit)
+
+
+def _next_start(measured: Measured, start: int, end: int, atom: Atom, limit: int, overlap: int) -> int:
+    """Where the span of `atom` begins: in the tail of the span before, as far as there is room."""
+    room = min(overlap, limit - measured.tokens(atom.start, atom.end) - 2)
+    found = measured.overlap_start(start + 1, end, room)
+    return found if found < end else atom.start
