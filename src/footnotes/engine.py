@@ -47,7 +47,14 @@ _MAX_NAME = 200
 class Library:
     """One tenant's documents in a folder. Safe to use from several threads; close it, or use it as a context."""
 
-    def __init__(self, folder: str | Path | None = None, *, settings: Settings | None = None, create: bool = True):
+    def __init__(
+        self,
+        folder: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        create: bool = True,
+    ) -> None:
         self.settings = settings or load(_expanded(folder))
         self.folder = _expanded(folder) or Path(self.settings.library).expanduser()
         if not create and not is_library(self.folder):
@@ -57,6 +64,9 @@ class Library:
         self._retriever = Retriever()
         self._answerer = Answerer(self.settings)
         self._embedders: dict[str, Embedder] = {}
+        if embedder is not None:
+            self.settings = replace(self.settings, embedder=embedder.name)
+            self._embedders[embedder.name] = embedder
         self._guard = threading.Lock()
         self._store.recover_if_idle()
 
@@ -79,12 +89,15 @@ class Library:
         self,
         *paths: str | Path,
         collection: str | None = None,
-        metadata: Metadata | None = None,
+        metadata: Metadata | Callable[[Path], Metadata] | None = None,
         chunker: str | None = None,
         chunker_options: Mapping[str, Any] | None = None,
         on_progress: OnProgress | None = None,
     ) -> list[Added]:
-        """Take in files and folders. One that cannot be taken in is reported and does not stop the others."""
+        """Take in files and folders. One that cannot be taken in is reported and does not stop the others.
+
+        `metadata` is given to every document; as a function it is asked for each path.
+        """
         stream = self.adding(
             *paths,
             collection=collection,
@@ -99,7 +112,7 @@ class Library:
         self,
         *paths: str | Path,
         collection: str | None = None,
-        metadata: Metadata | None = None,
+        metadata: Metadata | Callable[[Path], Metadata] | None = None,
         chunker: str | None = None,
         chunker_options: Mapping[str, Any] | None = None,
         on_progress: OnProgress | None = None,
@@ -110,7 +123,7 @@ class Library:
         with self._store.writing("adding documents"):
             found: list[NewSource] = []
             for path in paths:
-                yield from self._gather(Path(path).expanduser(), name, metadata or {}, found)
+                yield from self._gather(Path(path).expanduser(), name, metadata, found)
             yield from self._pipeline(on_progress).add(found, {name: cut})
         self._finish_graph(on_progress)
 
@@ -133,17 +146,25 @@ class Library:
             origin = NewSource(path, source or f"text:{safe}", safe, name, metadata or {})
             with self._store.writing("adding a text"):
                 (added,) = self._pipeline(None).add([origin], {name: self._chunker(name, None, None)})
+            self._finish_graph(None)
             return added
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _gather(self, path: Path, collection: str, metadata: Metadata, found: list[NewSource]) -> Iterator[Added]:
+    def _gather(
+        self,
+        path: Path,
+        collection: str,
+        metadata: Metadata | Callable[[Path], Metadata] | None,
+        found: list[NewSource],
+    ) -> Iterator[Added]:
         try:
             for item in walk(path, avoid=self.folder):
                 if isinstance(item, Skipped):
                     yield Added(str(item.path), None, "skipped", 0, None, (item.reason,))
                 else:
-                    found.append(NewSource(item, str(item.resolve()), item.name, collection, metadata))
+                    said = metadata(item) if callable(metadata) else metadata or {}
+                    found.append(NewSource(item, str(item.resolve()), item.name, collection, said))
         except SourceUnreadable as error:
             yield Added(str(path), None, "failed", 0, error.info())
 
@@ -163,10 +184,16 @@ class Library:
         return Limits(chosen.parse_memory_bytes, chosen.parse_seconds, chosen.parse_max_characters)
 
     def _finish_graph(self, on_progress: OnProgress | None) -> None:
-        """A command that ends takes its threads with it: what they would have built is built now, and shown."""
-        generation = self._store.serving(self._user)
-        if generation is not None and on_progress is not None:
+        """Improve the dense index: now, where somebody watches and the process may end after; else behind."""
+        if on_progress is None:
+            self._store.grow_graph_behind(self._user)
+            return
+        if generation := self._store.serving(self._user):
             self._store.grow_graph(generation, lambda done, total: on_progress(Progress("graph", done, total)))
+
+    def settle(self, *, on_progress: OnProgress | None = None) -> None:
+        """Wait until what is built behind searches is built."""
+        self._finish_graph(on_progress or _quiet)
 
     # ── find
 

@@ -29,8 +29,10 @@ from footnotes.index.dense_files import (
 from footnotes.index.dense_view import EXACT_ROWS, DenseView
 
 FORMAT = 1
-GRAPH_TAIL = 20_000
-"""Rows outside the graph before it is worth growing it."""
+GRAPH_TAIL = 2_000
+GRAPH_TAIL_SHARE = 0.05
+GRAPH_TAIL_MOST = 10_000
+"""Rows outside the graph before it is worth growing it: a share of those inside, within bounds."""
 _CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 128
 _GROW_BATCH = 2_048
 _REMOVED_SHARE = 0.2
@@ -215,7 +217,9 @@ class DenseIndex:
 
     def wants_graph(self) -> bool:
         """Whether enough rows stand outside the graph to be worth taking in."""
-        return len(self._view.keys) > EXACT_ROWS and self._view.uncovered > GRAPH_TAIL
+        share = int(self._view.graph_rows * GRAPH_TAIL_SHARE)
+        enough = min(max(GRAPH_TAIL, share), GRAPH_TAIL_MOST)
+        return len(self._view.keys) > EXACT_ROWS and self._view.uncovered > enough
 
     def build_graph(self, *, progress: Callable[[int, int], None] | None = None, threads: int = 0) -> GrownGraph:
         """All rows in a graph, made on a copy and without a lock: searches and writes go on meanwhile."""

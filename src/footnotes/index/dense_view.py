@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from footnotes.index import Found, Keys, Vector
 from footnotes.index.dense_files import Half
 
-EXACT_ROWS = 16_384
+EXACT_ROWS = 2_048
 """Up to here every search compares all rows: as fast as a graph, and exact."""
+TAIL_IN_MEMORY = 32_768
+"""Rows outside the graph that are held in single precision; more than these are compared where they lie."""
 _GRAPH_CANDIDATES = 64
 _GRAPH_FACTOR = 2
+_BLOCK_ROWS = 8_192
 
 
 class DenseView:
@@ -27,7 +30,7 @@ class DenseView:
         self.graph_rows = graph_rows if graph is not None else 0
         self._parts = list(parts)
         self._starts = np.cumsum([0] + [len(part) for part in parts])
-        self._tail = self._rows_as_float(self.graph_rows, len(keys))
+        self._tail: NDArray[np.float32] | None = None
 
     @property
     def uncovered(self) -> int:
@@ -63,8 +66,6 @@ class DenseView:
         return result
 
     def rows(self, positions: NDArray[np.intp]) -> NDArray[np.float32]:
-        if self.graph_rows == 0:
-            return self._tail[positions]
         if len(self._parts) == 1:
             return self._parts[0][positions].astype(np.float32)
         rows = np.empty((len(positions), self._parts[0].shape[1]), dtype=np.float32)
@@ -74,21 +75,10 @@ class DenseView:
             rows[mine] = self._parts[number][positions[mine] - self._starts[number]]
         return rows
 
-    def _rows_as_float(self, first: int, last: int) -> NDArray[np.float32]:
-        """Rows `first` to `last` in single precision, held in memory: what is compared one by one."""
-        pieces = [
-            part[max(first - start, 0) :].astype(np.float32)
-            for part, start in zip(self._parts, self._starts[:-1], strict=True)
-            if start + len(part) > first
-        ]
-        if not pieces or first >= last:
-            return np.zeros((0, 0), dtype=np.float32)
-        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-
     def _nearest_in_tail(self, vector: Vector, limit: int) -> tuple[NDArray[np.intp], Vector]:
         if self.uncovered == 0:
             return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.float32)
-        scores = self._tail @ vector
+        scores = self._tail_similarities(vector)
         alive = self.alive[self.graph_rows :]
         if not alive.all():
             scores = np.where(alive, scores, -np.inf)
@@ -96,6 +86,22 @@ class DenseView:
         best = np.argpartition(scores, -count)[-count:] if count < len(scores) else np.arange(len(scores))
         best = best[np.isfinite(scores[best])]
         return best + self.graph_rows, scores[best]
+
+    def _tail_similarities(self, vector: Vector) -> Vector:
+        """Cosine of every row outside the graph."""
+        if self.uncovered > TAIL_IN_MEMORY:
+            blocks = [block.astype(np.float32) @ vector for block in self._tail_blocks()]
+            return np.concatenate(blocks)
+        if self._tail is None:
+            self._tail = np.concatenate([block.astype(np.float32) for block in self._tail_blocks()])
+        result: Vector = self._tail @ vector
+        return result
+
+    def _tail_blocks(self) -> Iterator[Half]:
+        """The rows outside the graph, in order, a few at a time."""
+        for part, start in zip(self._parts, self._starts[:-1].tolist(), strict=True):
+            for first in range(max(self.graph_rows - start, 0), len(part), _BLOCK_ROWS):
+                yield part[first : first + _BLOCK_ROWS]
 
     def _nearest_in_graph(self, vector: Vector, limit: int) -> NDArray[np.intp]:
         """Candidates from the graph; widened until enough of them are alive, for removed rows stay in a graph."""

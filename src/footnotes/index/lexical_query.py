@@ -29,8 +29,9 @@ class QueryBuilder:
     def any_within(self, terms: Mapping[str, float], allowed: Any) -> Any:
         """`any_of` inside `allowed`: each term is intersected by itself, which skips instead of scanning."""
         clauses = []
-        for _, clause in self._clauses(terms):
-            clauses.append((self._should, self._query.boolean_query([(self._must, allowed), (self._must, clause)])))
+        for term, weight in terms.items():
+            inner = self.any_of({term: weight})
+            clauses.append((self._should, self._query.boolean_query([(self._must, allowed), (self._must, inner)])))
         return self._query.boolean_query(clauses)
 
     def scored(self, terms: Mapping[str, float], keys: Sequence[int]) -> Any:
@@ -48,8 +49,12 @@ class QueryBuilder:
         return self._unscored(self._query.term_set_query(self._schema, "key", allowed.keys.tolist()))
 
     def _conjunction(self, facets: Sequence[Sequence[str]]) -> Any:
-        groups = [self._query.term_set_query(self._schema, "facets", list(group)) for group in facets]
+        groups = [self._facets(group) for group in facets]
         return groups[0] if len(groups) == 1 else self._query.boolean_query([(self._must, g) for g in groups])
+
+    def _facets(self, group: Sequence[str]) -> Any:
+        terms = [self._query.term_query(self._schema, "facets", facet, index_option="basic") for facet in group]
+        return terms[0] if len(terms) == 1 else self._query.boolean_query([(self._should, term) for term in terms])
 
     def _unscored(self, query: Any) -> Any:
         return self._query.const_score_query(query, 0.0)

@@ -7,6 +7,7 @@ it is durable and both indexes have it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -24,8 +25,10 @@ from footnotes.store.sqlite import SqliteStore
 from footnotes.types import Added, AddStatus, ErrorInfo, Part, Report
 
 PIPELINE_VERSION = 1
-BATCH_CHUNKS = 1_024
-BATCH_CHARACTERS = 4_000_000
+SMALLEST_BATCH, LARGEST_BATCH = 256, 4_096
+BATCH_SECONDS = 4.0
+"""A batch is sized so that the next one is done in about this time: visible soon, yet few commits."""
+BATCH_CHARACTERS = 8_000_000
 
 
 @dataclass(slots=True)
@@ -61,6 +64,7 @@ class Pipeline:
         self._embed_batch = embed_batch
         self._on_progress = on_progress
         self._pending: list[_Work] = []
+        self._batch_chunks = SMALLEST_BATCH
 
     def add(self, sources: Iterable[NewSource], chunker_of: dict[str, Chunker]) -> Iterator[Added]:
         """Take files in. What became of each comes out once it is final; one that fails does not stop the rest."""
@@ -191,7 +195,7 @@ class Pipeline:
 
     def _is_full(self, *more: _Work) -> bool:
         works = [*self._pending, *more]
-        if sum(len(work.draft.chunks) for work in works) >= BATCH_CHUNKS:
+        if sum(len(work.draft.chunks) for work in works) >= self._batch_chunks:
             return True
         return sum(len(part.text) for work in works for part in work.draft.parts) >= BATCH_CHARACTERS
 
@@ -200,6 +204,7 @@ class Pipeline:
         works, self._pending = self._pending, []
         if not works:
             return
+        began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
         try:
             self._write(works, generation)
         except (StoreError, DocumentError):
@@ -209,6 +214,8 @@ class Pipeline:
             return
         self._on_progress(Progress("indexing", 0, len(works)))
         self._store.publish_changes(self._user_id, generation)
+        fitting = int(count * BATCH_SECONDS / max(time.monotonic() - began, 0.001))
+        self._batch_chunks = min(max(fitting, SMALLEST_BATCH), LARGEST_BATCH)
         for work in works:
             assert work.draft.publication is not None
             chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import count, islice, repeat
 from typing import Literal
 
 import numpy as np
@@ -21,7 +22,6 @@ from footnotes.types import Filter, Hit, Leg, LegScore, Mode, Scores, SearchResu
 
 Fusion = Literal["adaptive", "alpha", "rrf"]
 MAX_LIMIT = 1_000
-_READ_AHEAD = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ def _check(options: SearchOptions) -> None:
         raise OptionError(f"there is no fusion {options.fusion!r}; use adaptive, alpha or rrf")
 
 
-def _fused(lexical: LegResult, dense: LegResult, options: SearchOptions) -> tuple[list[int], dict[int, Scores]]:
+def _fused(lexical: LegResult, dense: LegResult, options: SearchOptions) -> tuple[list[int], Callable[[int], Scores]]:
     """All candidates, best first, with every score that is known of them."""
     keys = list(dict.fromkeys([*lexical.found.keys, *dense.found.keys]))
     lexical_scores, dense_scores = _completed(lexical, keys), _completed(dense, keys)
@@ -113,13 +113,14 @@ def _fused(lexical: LegResult, dense: LegResult, options: SearchOptions) -> tupl
     )
     fused = _fuse(candidates, options)
     order = np.lexsort((np.asarray(keys, dtype=np.int64), -fused)).tolist()
-    scores = {
-        keys[i]: Scores(
-            _leg_score(lexical_scores, lexical_ranks, i), _leg_score(dense_scores, dense_ranks, i), float(fused[i])
-        )
-        for i in order
-    }
-    return [keys[i] for i in order], scores
+    at = {key: i for i, key in enumerate(keys)}
+
+    def scores_of(key: int) -> Scores:
+        i = at[key]
+        legs = _leg_score(lexical_scores, lexical_ranks, i), _leg_score(dense_scores, dense_ranks, i)
+        return Scores(*legs, float(fused[i]))
+
+    return [keys[i] for i in order], scores_of
 
 
 def _fuse(candidates: fuse.Candidates, options: SearchOptions) -> fuse.Floats:
@@ -138,14 +139,14 @@ def _completed(result: LegResult, keys: Sequence[int]) -> fuse.Floats | None:
     missing = [key for key in keys if key not in known]
     if missing:
         known |= result.score(missing)
-    return np.array([known.get(key, 0.0) for key in keys], dtype=np.float64)
+    return np.array(list(map(known.get, keys, repeat(0.0))), dtype=np.float64)
 
 
 def _ranks(result: LegResult, keys: Sequence[int]) -> fuse.Ranks | None:
     if result.leg.status != "ok":
         return None
-    ranks = {key: rank for rank, key in enumerate(result.found.keys, start=1)}
-    return np.array([ranks.get(key, 0) for key in keys], dtype=np.int64)
+    ranks = dict(zip(result.found.keys, count(1), strict=False))
+    return np.array(list(map(ranks.get, keys, repeat(0))), dtype=np.int64)
 
 
 def _leg_score(scores: fuse.Floats | None, ranks: fuse.Ranks | None, i: int) -> LegScore | None:
@@ -154,17 +155,31 @@ def _leg_score(scores: fuse.Floats | None, ranks: fuse.Ranks | None, i: int) -> 
     return LegScore(int(ranks[i]) or None, float(scores[i]))
 
 
-def _hits(view: SearchView, keys: list[int], scores: dict[int, Scores], options: SearchOptions) -> Iterator[Hit]:
-    """Read candidates in order until there are enough that differ."""
-    diversity = Diversity(options.per_document)
-    wanted, at = options.limit, 0
-    while wanted > 0 and at < len(keys):
-        batch = keys[at : at + wanted + _READ_AHEAD]
-        at += len(batch)
+def _hits(
+    view: SearchView, keys: list[int], scores_of: Callable[[int], Scores], options: SearchOptions
+) -> Iterator[Hit]:
+    """Read candidates in order until there are enough that differ. Reading costs most: only what may stay is read."""
+    diversity = Diversity()
+    remaining = _few_per_document(keys, view.documents_of(keys), options.per_document)
+    wanted = options.limit
+    while wanted > 0 and (batch := list(islice(remaining, wanted))):
         for row in view.hits(batch):
-            if wanted > 0 and diversity.admits(row):
+            scores = scores_of(row.key)
+            if diversity.admits(row.text, scores):
                 wanted -= 1
-                yield _hit(row, scores[row.key])
+                yield _hit(row, scores)
+
+
+def _few_per_document(keys: list[int], documents: dict[int, int], most: int) -> Iterator[int]:
+    """The keys that are still there, at most so many of any document."""
+    seen: dict[int, int] = {}
+    for key in keys:
+        document = documents.get(key)
+        if document is None:
+            continue
+        seen[document] = seen.get(document, 0) + 1
+        if seen[document] <= most:
+            yield key
 
 
 def _hit(row: HitRow, scores: Scores) -> Hit:

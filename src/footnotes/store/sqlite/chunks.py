@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from footnotes.store.records import Generation, HitRow, NewChunk
 from footnotes.store.sqlite.rows import chunk_from
 from footnotes.store.sqlite.sql import queries
-from footnotes.store.sqlite.texts import read_span, unpack_headings
+from footnotes.store.sqlite.texts import PIECE, read_span, unpack_headings
 from footnotes.types import Chunk
 
 
@@ -61,20 +62,26 @@ def neighbours(
     return [chunk_from(row, read_span(connection, row[12], row[4], row[5])) for row in rows]
 
 
-def hits(connection: apsw.Connection, user_id: str, generation: int, keys: Iterable[int]) -> list[HitRow]:
+def documents_of(connection: apsw.Connection, user_id: str, generation: int, keys: Sequence[int]) -> dict[int, int]:
+    """Which document each key belongs to; keys that are gone are left out."""
+    bindings = (_as_table(keys), user_id, generation)
+    rows: list[Any] = connection.execute(queries()["documents_of_keys"], bindings).fetchall()
+    return dict(rows)
+
+
+def hits(connection: apsw.Connection, user_id: str, generation: int, keys: Sequence[int]) -> list[HitRow]:
     """Chunks by key, those that are still served, in the order asked for."""
-    statement = queries()["hit"]
-    found = []
-    for key in keys:
-        row = connection.execute(statement, (key, user_id, generation)).fetchone()
-        if row is not None:
-            found.append(_hit(connection, row))
-    return found
+    rows = connection.execute(queries()["hits"], (_as_table(keys), user_id, generation)).fetchall()
+    return [_hit(connection, row) for row in rows]
+
+
+def _as_table(keys: Sequence[int]) -> Any:
+    return apsw.carray(array("q", keys), flags=apsw.SQLITE_CARRAY_INT64)
 
 
 def _hit(connection: apsw.Connection, row: tuple[Any, ...]) -> HitRow:
     (key, chunk_id, document_id, filename, title, collection, version, start, end, first, last, headings) = row[:12]
-    index, metadata, document_metadata, mime = row[12:]
+    index, metadata, document_metadata, mime, piece = row[12:]
     merged = {} if document_metadata == "{}" else json.loads(document_metadata)
     if metadata != "{}":
         merged |= json.loads(metadata)
@@ -85,7 +92,7 @@ def _hit(connection: apsw.Connection, row: tuple[Any, ...]) -> HitRow:
         filename=filename,
         title=title,
         collection=collection,
-        text=read_span(connection, version, start, end),
+        text=_text(connection, version, start, end, piece),
         start=start,
         end=end,
         pages=None if first is None else (first, last),
@@ -94,3 +101,11 @@ def _hit(connection: apsw.Connection, row: tuple[Any, ...]) -> HitRow:
         metadata=merged,
         mime=mime,
     )
+
+
+def _text(connection: apsw.Connection, version: int, start: int, end: int, piece: str | None) -> str:
+    """The chunk's text, from the piece that came with its row when it does not reach beyond it."""
+    offset = start - start % PIECE
+    if piece is not None and end <= offset + PIECE:
+        return piece[start - offset : end - offset]
+    return read_span(connection, version, start, end)

@@ -129,12 +129,13 @@ class Database:
         connection.set_busy_timeout(_BUSY_MS)
         connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
         for statement in (
+            "PRAGMA page_size = 8192",
             "PRAGMA journal_mode = WAL",
             "PRAGMA synchronous = FULL",
             "PRAGMA foreign_keys = ON",
             "PRAGMA secure_delete = ON",
             "PRAGMA temp_store = MEMORY",
-            "PRAGMA cache_size = -16000",
+            "PRAGMA cache_size = -32000",
         ):
             connection.execute(statement)
         with self._guard:

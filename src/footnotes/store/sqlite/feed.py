@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import apsw
 
@@ -28,7 +29,13 @@ def lexical_entries(connection: apsw.Connection, generation: Generation, documen
         key, _, version, start, end, headings, title, _prefix = row
         text = read_span(connection, version, start, end)
         heading = " ".join([title, *unpack_headings(headings)])
-        yield Entry(key, document, " ".join(analyze(text)), " ".join(analyze(heading)), facets)
+        yield Entry(key, document, " ".join(analyze(text)), _heading_terms(heading), facets)
+
+
+@lru_cache(maxsize=1_024)
+def _heading_terms(heading: str) -> str:
+    """All chunks of a section share their heading."""
+    return " ".join(analyze(heading))
 
 
 def dense_entries(connection: apsw.Connection, generation: Generation, document: int) -> Iterator[Entry]:

@@ -44,7 +44,7 @@ class Indexes:
         self._library_id = library_id
         self._lexical: dict[int, Slot[LexicalIndex]] = {}
         self._dense: dict[int, Slot[DenseIndex]] = {}
-        self._growing: set[int] = set()
+        self._growing = threading.Lock()
         self._guard = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
         self.lock = FileLock(folder / "index.lock")
@@ -80,23 +80,20 @@ class Indexes:
     def grow_graph(self, generation: Generation, progress: Callable[[int, int], None] | None = None) -> bool:
         """Take vectors outside the graph into it, if there are enough. Searches and writes go on meanwhile."""
         slot = self._dense_slot(generation)
-        index = slot.index
-        with self._guard:
-            if index is None or not index.wants_graph() or generation.pk in self._growing:
+        with self._growing:
+            index = slot.index
+            if index is None or not index.wants_graph():
                 return False
-            self._growing.add(generation.pk)
-        try:
             grown = index.build_graph(progress=progress)
             with self.lock.held(seconds=_LOCK_SECONDS, purpose="saving a graph"), slot.guard:
                 index.refresh()
                 return index.publish_graph(grown)
-        finally:
-            self._growing.discard(generation.pk)
 
     def grow_graph_behind(self, generation: Generation) -> None:
-        """`grow_graph` in a thread of its own, when it is worth it."""
+        """`grow_graph` in a thread of its own, when it is worth it and none is at it."""
         index = self._dense_slot(generation).index
-        if index is not None and index.wants_graph() and generation.pk not in self._growing:
+        if index is not None and index.wants_graph() and self._growing.acquire(blocking=False):
+            self._growing.release()
             threading.Thread(target=self._grow_quietly, args=(generation,), daemon=True, name="footnotes-graph").start()
 
     def _grow_quietly(self, generation: Generation) -> None:

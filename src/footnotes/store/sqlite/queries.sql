@@ -194,11 +194,13 @@ SELECT c.id, d.id, c.chunk_index, d.chunks, c.start, c.end, c.page_first, c.page
 FROM documents d JOIN chunks c ON c.version = d.current AND c.generation = ?
 WHERE d.user_id = ? AND d.id = ? AND c.chunk_index BETWEEN ? AND ? ORDER BY c.chunk_index;
 
--- name: hit
+-- name: hits
 SELECT c.key, c.id, d.id, d.filename, d.title, d.collection, c.version, c.start, c.end, c.page_first, c.page_last,
-       c.headings, c.chunk_index, c.metadata, d.metadata, d.mime
-FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
-WHERE c.key = ? AND c.user_id = ? AND c.generation = ?;
+       c.headings, c.chunk_index, c.metadata, d.metadata, d.mime, t.content
+FROM carray(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
+JOIN documents d ON d.pk = c.document AND +d.current = c.version
+LEFT JOIN texts t ON t.version = c.version AND t.number = c.start / 4000
+WHERE +c.user_id = ? AND +c.generation = ?;
 
 -- name: put_embedding
 INSERT INTO embeddings (user_id, model, input_hash, vector) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
@@ -271,3 +273,7 @@ UPDATE documents SET (ingestion_version, chunks) = (
     SELECT r.ingestion_version, r.chunks FROM derived r WHERE r.generation = ?1 AND r.document = documents.pk),
     embedding_model = ?2, embedding_dim = ?3
 WHERE user_id = ?4 AND pk IN (SELECT document FROM derived WHERE generation = ?1);
+
+-- name: documents_of_keys
+SELECT c.key, c.document FROM carray(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
+WHERE +c.user_id = ? AND +c.generation = ?;

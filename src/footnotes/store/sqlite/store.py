@@ -339,7 +339,11 @@ class SqliteStore:
         with self.database.transaction() as connection:
             connection.execute(queries()["mark_ready"], (user_id,))
             connection.execute(queries()["set_visible"], (seq, user_id))
-        self._indexes.grow_graph_behind(generation)
+
+    def grow_graph_behind(self, user_id: str) -> None:
+        """Improve the dense index in a thread of its own, when it is worth it."""
+        if generation := self.serving(user_id):
+            self._indexes.grow_graph_behind(generation)
 
     def grow_graph(self, generation: Generation, progress: Callable[[int, int], None] | None = None) -> bool:
         return self._indexes.grow_graph(generation, progress)

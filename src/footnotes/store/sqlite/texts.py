@@ -12,8 +12,8 @@ from footnotes.errors import StoreCorrupt
 from footnotes.store.sqlite.sql import queries
 from footnotes.types import Block, Part
 
-PIECE = 4_096
-"""Characters in a piece. Small enough that reading a chunk costs little, large enough that a row is not waste."""
+PIECE = 4_000
+"""Characters in a piece: two of plain English fill a page of the database. queries.sql knows the number too."""
 
 
 class TextWriter:

@@ -9,7 +9,7 @@ import numpy as np
 from footnotes.index import Allowed, Found, Vector
 from footnotes.store.records import Generation, HitRow
 from footnotes.store.sqlite import chunks
-from footnotes.store.sqlite.connection import Database
+from footnotes.store.sqlite.connection import Database, translated
 from footnotes.store.sqlite.filters import compile_filter, facet_groups
 from footnotes.store.sqlite.indexes import Indexes
 from footnotes.types import Filter
@@ -76,8 +76,14 @@ class SqliteSearchView:
             return {}
         return self._indexes.dense(self._generation, self._seq).score(vector, keys)
 
+    def documents_of(self, keys: Sequence[int]) -> dict[int, int]:
+        if self._generation is None or not keys:
+            return {}
+        with translated():
+            return chunks.documents_of(self._database.reader, self._user_id, self._generation.pk, keys)
+
     def hits(self, keys: Sequence[int]) -> list[HitRow]:
-        if self._generation is None:
+        if self._generation is None or not keys:
             return []
         with self._database.snapshot() as connection:
             return chunks.hits(connection, self._user_id, self._generation.pk, keys)
