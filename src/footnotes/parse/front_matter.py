@@ -1,0 +1,60 @@
+"""The YAML block that may stand at the beginning of a Markdown file."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from footnotes.parse.outline import clean_title
+from footnotes.types import JsonValue
+
+_BLOCK = re.compile(r"---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_MOST_KEYS, _MOST_ITEMS, _LONGEST_VALUE = 50, 50, 1000
+
+
+def front_matter(text: str) -> tuple[int, dict[str, JsonValue]]:
+    """Where the front matter of a text ends, and its values; 0 when there is none."""
+    match = _BLOCK.match(text)
+    if match is None:
+        return 0, {}
+    values = _loaded(match[1])
+    return (match.end(), values) if values is not None else (0, {})
+
+
+def title_of(values: Mapping[str, JsonValue]) -> str | None:
+    """The title the front matter states."""
+    title = values.get("title")
+    return clean_title(title) if isinstance(title, str) and title.strip() else None
+
+
+def _loaded(source: str) -> dict[str, JsonValue] | None:
+    import yaml
+
+    try:
+        # Aliases can grow without bound when they are written out.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(source, Loader=yaml.SafeLoader)):
+            return {}
+        loaded = yaml.safe_load(source)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    if not isinstance(loaded, dict):
+        return None
+    items = list(loaded.items())[:_MOST_KEYS]
+    return {str(key)[:100]: value for key, raw in items if (value := _plain(raw)) is not None}
+
+
+def _plain(value: Any) -> JsonValue:
+    """A value as metadata keeps it: text, numbers and flat lists; anything else is left out."""
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, str):
+        return value[:_LONGEST_VALUE]
+    if isinstance(value, bool) or (isinstance(value, int) and abs(value) < 2**53):
+        return value
+    if isinstance(value, float) and value == value and abs(value) != float("inf"):
+        return value
+    if isinstance(value, list):
+        return [plain for each in value[:_MOST_ITEMS] if isinstance(plain := _plain(each), str | int | float | bool)]
+    return None

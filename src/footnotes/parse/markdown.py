@@ -1,0 +1,181 @@
+"""Markdown → parts. The canonical text is the source itself, so every span is exact."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+from footnotes.errors import EmptyDocument
+from footnotes.parse import Source
+from footnotes.parse.decode import characters, detect_encoding
+from footnotes.parse.front_matter import front_matter, title_of
+from footnotes.parse.outline import Outline, clean_title
+from footnotes.parse.parts import runs
+from footnotes.types import Block, BlockKind, JsonValue, Part, Report
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_KINDS: dict[str, BlockKind] = {
+    "heading_open": "heading",
+    "paragraph_open": "paragraph",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+    "table_open": "table",
+    "blockquote_open": "quote",
+    "fence": "code",
+    "code_block": "code",
+    "html_block": "paragraph",
+    "hr": "paragraph",
+}
+_LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,500}(?:\s[^()]{0,200})?\)")
+_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)|~~")
+_IDENTIFIER = re.compile(r"\s*\{[#.:][^{}]{0,200}\}\s*\Z")
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+class MarkdownParser:
+    """Reads headings, paragraphs, lists, quotes, code and tables from the lines markdown-it finds them on."""
+
+    name: ClassVar[str] = "markdown"
+    version: ClassVar[int] = 1
+    mimes: ClassVar[tuple[str, ...]] = ("text/markdown",)
+    isolated: ClassVar[bool] = False
+
+    def parse(self, source: Source) -> Iterator[Part | Report]:
+        encoding = detect_encoding(source.path)
+        reader = _Reader()
+        yield from reader.parts(runs(characters(source.path, encoding)))
+        if not reader.has_text:
+            raise EmptyDocument(f"{source.filename} holds no text")
+        metadata = {**reader.front_matter, "encoding": encoding.codec}
+        title = title_of(reader.front_matter) or reader.title
+        yield Report(
+            self.name, source.mime, reader.position, title=title, metadata=metadata, warnings=encoding.warnings
+        )
+
+
+class _Reader:
+    """Turns runs of Markdown into parts, each cut before a top-level block so that none is torn."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.front_matter: dict[str, JsonValue] = {}
+        self.title: str | None = None
+        self.has_text = False
+        self._outline = Outline()
+        self._fence = ""
+        """The opening line of a code block so large that it goes on in the next part."""
+
+    def parts(self, pieces: Iterator[str]) -> Iterator[Part]:
+        held = next(pieces, "")
+        for run in pieces:
+            part = self._part(held, last=False)
+            held = held[len(part.text) :] + run
+            yield part
+        if held:
+            yield self._part(held, last=True)
+
+    def _part(self, text: str, *, last: bool) -> Part:
+        start = self.position
+        blocks = self._blocks(text)
+        cut = len(text)
+        if not last and len(blocks) > 1:
+            cut = text.rfind("\n", 0, blocks[-1].start - start) + 1
+            del blocks[-1]
+            self._fence = ""
+        else:
+            self._fence = _open_fence(self._fence + text, blocks[-1], start - len(self._fence)) if blocks else ""
+        self._note(blocks)
+        self.position = start + cut
+        return Part(start, text[:cut], tuple(blocks))
+
+    def _note(self, blocks: list[Block]) -> None:
+        self.has_text = self.has_text or bool(blocks)
+        if self.title is None:
+            first = next((block for block in blocks if block.kind == "heading" and block.level == 1), None)
+            self.title = first.headings[-1] if first else None
+
+    def _blocks(self, text: str) -> list[Block]:
+        blocks: list[Block] = []
+        skipped = 0
+        if self.position == 0:
+            skipped, self.front_matter = front_matter(text)
+        if skipped:
+            attributes: dict[str, JsonValue] = {"language": "yaml", "front_matter": True}
+            blocks.append(Block("code", 0, len(text[:skipped].rstrip()), attributes=attributes))
+        blocks.extend(self._body(self._fence + text[skipped:], self.position + skipped - len(self._fence)))
+        return blocks
+
+    def _body(self, text: str, offset: int) -> Iterator[Block]:
+        starts = _line_starts(text)
+        tokens = _markdown().parse(text)
+        for index, token in enumerate(tokens):
+            kind = _KINDS.get(token.type)
+            if token.level or token.map is None or kind is None:
+                continue
+            first, last = starts[token.map[0]], starts[min(token.map[1], len(starts) - 1)]
+            start, end = _trimmed(text, max(first, len(self._fence)), last)
+            if start >= end:
+                continue
+            level, path, attributes = 0, self._outline.path, _attributes(token, text[start:end])
+            if kind == "heading":
+                level = int(token.tag[1:])
+                path = self._outline.enter(level, plain_title(tokens[index + 1].content))
+            yield Block(kind, offset + start, offset + end, level=level, headings=path, attributes=attributes)
+
+
+def _open_fence(text: str, block: Block, offset: int) -> str:
+    """The opening line to repeat when a text ends inside a code block."""
+    if block.kind != "code" or block.attributes.get("front_matter"):
+        return ""
+    before = text[: block.start - offset]
+    opening = _FENCE.match(before.strip() or text[block.start - offset :])
+    last_line = text[: block.end - offset].rpartition("\n")[2]
+    if opening is None or (last_line.strip().startswith(opening[1]) and block.end - offset > opening.end()):
+        return ""
+    return f"{opening[1]}{block.attributes.get('language', '')}\n"
+
+
+def _attributes(token: Token, content: str) -> dict[str, JsonValue]:
+    if token.type == "fence" and token.info.strip():
+        return {"language": token.info.split()[0].strip("{}.").lower()[:40]}
+    if token.type == "table_open":
+        return {"header": content.partition("\n")[0].strip()[:1000]}
+    return {}
+
+
+def plain_title(content: str) -> str:
+    """A heading without the marks of links, emphasis, code, tags and identifiers."""
+    content = _IDENTIFIER.sub("", content[:1000])
+    content = _LINK.sub(r"\1", content)
+    return clean_title(_EMPHASIS.sub("", _TAG.sub("", content)))
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    starts[-1] = len(text)
+    return starts
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    bare = piece.strip()
+    first = start + len(piece) - len(piece.lstrip())
+    return first, first + len(bare)
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    """Blocks only: what stands inside a line does not move its ends. Definitions of links stay text."""
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark").enable("table").disable("reference")
+    reader.core.ruler.enableOnly(["normalize", "block"])
+    return reader
