@@ -59,6 +59,7 @@ class Settings:
     model: str = "extractive"  # provider:model of the answer, or extractive
     answer_passages: int = 6  # passages an answer may draw on
     answer_sentences: int = 3  # sentences of an extractive answer
+    answer_vectors: bool = False  # weigh its sentences by their vectors too: slower, abstains a little better
 
 
 def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
@@ -118,7 +119,9 @@ def _coerced(name: str, value: Any, kind: Any) -> Any:
             return int(value)
         if isinstance(value, str):
             value = tomllib.loads(f"value = {value}")["value"]
-        if isinstance(value, Mapping):
+        if kind is bool and isinstance(value, bool):
+            return value
+        if kind is not bool and isinstance(value, Mapping):
             return dict(value)
     except (ValueError, TypeError, tomllib.TOMLDecodeError):
         pass

@@ -1,0 +1,62 @@
+"""Questions with the spans that answer them, from the real data beside the project: XQuAD and the chunking corpora."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+DATA = Path("/work/shared/data")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A document of the labelled set."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question and the spans of one document that answer it. `group` keeps related questions in one half."""
+
+    question: str
+    source: str
+    spans: tuple[tuple[int, int], ...]
+    group: str
+
+
+def xquad(language: str = "en", data: Path = DATA) -> tuple[list[Source], list[Case]]:
+    """Every paragraph a document, every question a case. Groups are the articles."""
+    articles = json.loads((data / "qa" / "xquad" / f"xquad.{language}.json").read_text())["data"]
+    sources, cases = [], []
+    for number, article in enumerate(articles):
+        for index, paragraph in enumerate(article["paragraphs"]):
+            name = f"article-{number:02}-{index}.txt"
+            sources.append(Source(name, paragraph["context"]))
+            cases.extend(_xquad_case(question, name, f"xquad-{number}") for question in paragraph["qas"])
+    return sources, cases
+
+
+def _xquad_case(question: dict[str, object], source: str, group: str) -> Case:
+    answers: list[dict[str, object]] = question["answers"]  # type: ignore[assignment]
+    spans = tuple((int(a["answer_start"]), int(a["answer_start"]) + len(str(a["text"]))) for a in answers)  # type: ignore[call-overload]
+    return Case(str(question["question"]), source, spans, group)
+
+
+def chunking(data: Path = DATA) -> tuple[list[Source], list[Case]]:
+    """The five corpora, each one document; a question may need several spans."""
+    folder = data / "chunking"
+    sources = [Source(path.name, path.read_text()) for path in sorted((folder / "corpora").glob("*.md"))]
+    with (folder / "questions_df.csv").open(newline="") as file:
+        return sources, list(_chunking_cases(csv.DictReader(file)))
+
+
+def _chunking_cases(rows: csv.DictReader[str]) -> Iterator[Case]:
+    for number, row in enumerate(rows):
+        references = json.loads(row["references"])
+        spans = tuple((reference["start_index"], reference["end_index"]) for reference in references)
+        yield Case(row["question"], row["corpus_id"] + ".md", spans, f"{row['corpus_id']}-{number // 5}")

@@ -1,0 +1,174 @@
+"""The sentences an extractive answer may be made of, and what speaks for each."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+
+from footnotes.answer.passages import Passage, headings_at
+from footnotes.answer.questions import DIGITS, FUNCTION_WORDS, NAME, Kind, kind_of, names_kind
+from footnotes.text.analysis import analyze
+from footnotes.text.sentences import sentence_spans
+
+DocumentFrequency = Callable[[str], float]
+"""The share of all chunks, from 0 to 1, that hold a term."""
+
+MAX_SENTENCE = 1_200
+UNKNOWN_WEIGHT = 3.0
+RAREST = 1e-3
+_LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
+_HEADING = re.compile(r"\s*#{1,6}\s")
+_RULE = re.compile(r"[\s|:=_*+-]*\Z")
+_ENDED = re.compile(r"[.!?…。！？؟۔:;|][\"'”’»)\]*_]*\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question taken apart: its content terms with their weights, and the kind of thing it asks for."""
+
+    text: str
+    weights: dict[str, float]
+    pairs: frozenset[tuple[str, str]]
+    kind: Kind
+
+    def covered(self, terms: Collection[str]) -> float:
+        """The share of the question's weight that the terms carry, from 0 to 1."""
+        total = sum(self.weights.values())
+        return sum(weight for term, weight in self.weights.items() if term in terms) / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A sentence of a passage. The features are all between 0 and 1; `cosine` is None until it is measured."""
+
+    passage: Passage
+    start: int
+    end: int
+    text: str
+    terms: frozenset[str]
+    coverage: float  # of the question by the sentence
+    context: float  # by the sentence, the one before it, the headings and the title
+    around: float  # by the whole passage
+    pairs: float  # neighbouring terms of the question that are neighbours here
+    kind: float  # names what the question asks for
+    relative: float  # the passage's score beside the best
+    cosine: float | None = None
+
+    def with_cosine(self, cosine: float) -> Candidate:
+        return replace(self, cosine=cosine)
+
+
+def read_question(text: str, passages: Sequence[Passage], document_frequency: DocumentFrequency | None) -> Question:
+    """The question's terms weighted by how rare they are in the library, or else among the passages."""
+    ordered = analyze(text)
+    content = [term for term in ordered if term not in function_terms()] or ordered
+    frequency = document_frequency or _frequency_among(passages)
+    named = frozenset(analyze(" ".join(NAME.findall(text) + DIGITS.findall(text))))
+    weights = {term: _weight(frequency(term), term in named) for term in dict.fromkeys(content)}
+    return Question(text, weights, frozenset(pairwise(content)), kind_of(text))
+
+
+def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candidate]:
+    """Every sentence of the passages that could stand in an answer, in the order of the passages."""
+    top = max((passage.score for passage in passages), default=0.0)
+    seen: set[tuple[str, int, int]] = set()
+    found = []
+    for passage in passages:
+        for candidate in _in_passage(question, passage, top):
+            key = (passage.document_id, candidate.start, candidate.end)
+            if key not in seen:
+                seen.add(key)
+                found.append(candidate)
+    return found
+
+
+@cache
+def function_terms() -> frozenset[str]:
+    """The function words as the analysis spells them."""
+    words = " ".join(FUNCTION_WORDS)
+    return frozenset(term for language in ("en", "de", "es", "fr") for term in analyze(words, language))
+
+
+def _frequency_among(passages: Sequence[Passage]) -> DocumentFrequency:
+    texts = [frozenset(analyze(hit.text)) for passage in passages for hit in passage.hits]
+    # A term of every passage still says something of the library, so that none is weighed at nothing.
+    return lambda term: 0.5 * (sum(term in text for text in texts) + 0.5) / (len(texts) + 1)
+
+
+def _weight(share: float, named: bool) -> float:
+    """Inverse document frequency of a share (Spärck Jones 1972), bounded on both sides.
+
+    A word no document has is mostly another word for one they have, and weighs less; unless it is a name or a
+    number, which has no other word.
+    """
+    if share <= 0.0 and not named:
+        return UNKNOWN_WEIGHT
+    return max(0.2, -math.log(min(1.0, max(share, RAREST))))
+
+
+def _in_passage(question: Question, passage: Passage, top: float) -> Iterator[Candidate]:
+    around = question.covered(frozenset(analyze(passage.text)) | _named_terms(passage.title))
+    relative = passage.score / top if top > 0 else 1.0
+    before: frozenset[str] = frozenset()
+    for start, end in sentence_spans(passage.text):
+        ordered = analyze(passage.text[start:end])
+        terms = frozenset(ordered)
+        span = _trimmed(passage.text, start, end)
+        headings = headings_at(passage, passage.start + start)
+        if span and _can_answer(passage.text, *span, headings):
+            widened = terms | before | _named_terms(" ".join((passage.title, *headings)))
+            yield Candidate(
+                passage,
+                passage.start + span[0],
+                passage.start + span[1],
+                passage.text[span[0] : span[1]],
+                terms,
+                coverage=question.covered(terms),
+                context=question.covered(widened),
+                around=around,
+                pairs=_pair_share(question, ordered),
+                kind=_kind_share(question, passage.text[span[0] : span[1]]),
+                relative=relative,
+            )
+        before = terms
+
+
+def _named_terms(text: str) -> frozenset[str]:
+    return frozenset(analyze(text)) if text else frozenset()
+
+
+def _pair_share(question: Question, ordered: list[str]) -> float:
+    if not question.pairs:
+        return 0.0
+    here = set(pairwise(term for term in ordered if term not in function_terms()))
+    return len(question.pairs & here) / len(question.pairs)
+
+
+def _kind_share(question: Question, text: str) -> float:
+    if question.kind == "any":
+        return 0.5
+    return 1.0 if names_kind(text, question.kind, question.text) else 0.0
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The span without list marks and white space around it, or None when nothing is left."""
+    if _HEADING.match(text, start, end):
+        return None
+    lead = _LEAD.match(text, start, end)
+    begin = lead.end() if lead else start
+    finish = begin + len(text[begin:end].rstrip(" \t\r\n|"))
+    return (begin, finish) if finish > begin else None
+
+
+def _can_answer(text: str, start: int, end: int, headings: tuple[str, ...]) -> bool:
+    """Not a heading, a rule of a table, a question, or a run too long to be read as a sentence."""
+    sentence = text[start:end]
+    if len(sentence) > MAX_SENTENCE or _RULE.match(sentence) or sentence in headings:
+        return False
+    if sentence.endswith(("?", "？", "؟")):
+        return False
+    return bool(_ENDED.search(sentence)) or len(analyze(sentence)) >= 3

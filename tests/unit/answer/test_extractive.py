@@ -1,0 +1,144 @@
+"""Answers made of the documents' own sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from footnotes.answer import Answerer
+from footnotes.answer.extractive import ABSTENTION, extract, written
+from footnotes.config import Settings
+from footnotes.embed import Matrix
+from footnotes.testing.hits import make_hit
+from footnotes.types import Answer, Hit, Leg, Role
+
+HANDBOOK = """# Employment
+
+## Notice
+
+Either side may end the contract in writing. The notice period is three months
+to the end of a quarter. During probation it is two weeks.
+
+## Holidays
+
+Staff have 28 days of paid holiday a year. Holidays are agreed with the manager.
+
+- Unused days expire on 31 March.
+"""
+CANTEEN = "The canteen opens at noon. Lunch costs four euros. The cook is Maria Rossi, who came from Bologna in 2011."
+
+
+def ask(question: str, *hits: Hit, **changes: object) -> Answer:
+    answer = Answerer(Settings(**changes)).answer(question, hits, legs={"lexical": Leg("ok")}, degraded=False)  # type: ignore[arg-type]
+    sources = {hit.document_id: (hit.start, hit.text) for hit in hits}
+    for citation in answer.citations:
+        begin, text = sources[citation.document_id]
+        assert citation.quote == text[citation.start - begin : citation.end - begin]
+        start, end = citation.answer_span
+        assert answer.answer[start:end] == " ".join(citation.quote.split())
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How long is the notice period?", "The notice period is three months to the end of a quarter."),
+        ("How many days of holiday do staff have?", "Staff have 28 days of paid holiday a year."),
+        ("When do unused days expire?", "Unused days expire on 31 March."),
+        ("Who is the cook of the canteen?", "The cook is Maria Rossi, who came from Bologna in 2011."),
+    ],
+)
+def test_the_sentence_that_answers_is_given_with_its_exact_footnote(question: str, expected: str) -> None:
+    answer = ask(question, make_hit(HANDBOOK), make_hit(CANTEEN, document="canteen.txt"))
+    assert not answer.abstained and expected in answer.answer
+    assert [citation.marker for citation in answer.citations] == list(range(1, len(answer.citations) + 1))
+
+
+@pytest.mark.parametrize(
+    "question", ["Who invented the telephone?", "How tall is Mount Fuji?", "Quelle heure est-il ?"]
+)
+def test_it_abstains_when_nothing_supports_an_answer(question: str) -> None:
+    answer = ask(question, make_hit(HANDBOOK), make_hit(CANTEEN, document="canteen.txt"))
+    assert answer.abstained and answer.citations == () and answer.answer == ABSTENTION
+    assert answer.hits, "what was found is still shown"
+
+
+def test_without_hits_it_abstains() -> None:
+    assert ask("How long is the notice period?").abstained
+
+
+def test_a_heading_or_a_question_alone_is_never_an_answer() -> None:
+    for text in ("# Notice period\n", "Notice period\n", "What is the notice period?\n", "| --- | --- |\n"):
+        assert ask("What is the notice period?", make_hit(text, headings=("Notice period",))).abstained
+
+
+def test_the_answer_below_a_question_in_the_document_is_found() -> None:
+    text = "What is the notice period?\nThree months to the end of a quarter.\n\nWhat is for lunch?\nSoup and bread.\n"
+    assert ask("What is the notice period?", make_hit(text)).answer.startswith("Three months")
+
+
+def test_sentences_stand_in_reading_order_and_duplicates_once() -> None:
+    text = (
+        "The notice period of managers is six months. Lunch is at noon. The notice period of managers is six months! "
+        "The notice period of trainees is one month."
+    )
+    answer = ask("What is the notice period?", make_hit(text))
+    assert answer.answer.count("six months") == 1
+    starts = [citation.start for citation in answer.citations]
+    assert starts == sorted(starts)
+
+
+def test_the_number_of_sentences_is_a_setting() -> None:
+    text = "The notice period of cooks is one month. The notice period of clerks is two months."
+    assert len(ask("What is the notice period?", make_hit(text), answer_sentences=1).citations) == 1
+
+
+def test_pages_come_from_the_hit() -> None:
+    metadata = {"page_starts": [[1, 0], [2, HANDBOOK.index("## Holidays")]]}
+    answer = ask("How many days of holiday do staff have?", make_hit(HANDBOOK, pages=(1, 2), metadata=metadata))
+    assert answer.citations[0].page == 2
+
+
+def test_legs_degradation_and_hits_pass_through() -> None:
+    legs = {"lexical": Leg("ok"), "dense": Leg("failed", "down")}
+    answer = Answerer(Settings()).answer("notice period?", [make_hit(HANDBOOK)], legs=legs, degraded=True)
+    assert answer.degraded and answer.legs == legs and answer.model == "extractive"
+
+
+def test_rare_words_of_the_library_weigh_more() -> None:
+    text = "The turbine report is ready. The quarterly report of the turbine shows a crack. A report was read."
+    share = {"turbin": 0.5, "report": 0.5, "crack": 0.001}
+    found = extract(
+        "report crack turbine", [make_hit(text)], limit=1, document_frequency=lambda term: share.get(term, 0.5)
+    )
+    assert "crack" in found.sentences[0][0].text
+
+
+def test_vectors_decide_where_words_do_not() -> None:
+    text = "The firm gave up 308 points in the season. The firm took a loan of 500 points in the season."
+
+    def embed(texts: Sequence[str], *, role: Role) -> Matrix:
+        near = [role == "query" or "gave up" in text for text in texts]
+        return np.array([[1.0, 0.0] if each else [0.0, 1.0] for each in near], dtype=np.float32)
+
+    found = extract("How many points did the firm surrender in the season?", [make_hit(text)], limit=1, embed=embed)
+    assert "308" in found.sentences[0][0].text
+
+
+def test_other_languages() -> None:
+    german = "Die Kündigungsfrist beträgt drei Monate. Der Vertrag endet schriftlich. Die Kantine öffnet um zwölf."
+    assert "drei Monate" in ask("Wie lange beträgt die Kündigungsfrist?", make_hit(german)).answer
+    chinese = "合同的通知期为三个月。食堂中午开门。员工每年有二十八天假期。"
+    assert "三个月" in ask("合同的通知期是多久？", make_hit(chinese)).answer
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(max_size=300), question=st.text(max_size=60))
+def test_any_text_gives_exact_footnotes_or_an_abstention(text: str, question: str) -> None:
+    answer = ask(question, make_hit(text))
+    assert answer.abstained == (not answer.citations)
+    assert written(extract(question, [make_hit(text)]))[0]

@@ -1,0 +1,49 @@
+"""What a question asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from footnotes.answer.questions import kind_of, names_kind
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("How long is the notice period?", "number"),
+        ("how MANY points did they score", "number"),
+        ("What percentage of staff agreed?", "number"),
+        ("When was the school founded?", "date"),
+        ("In what year did it open?", "date"),
+        ("Who signed the treaty?", "name"),
+        ("Where is the office?", "name"),
+        ("Why does it rain?", "any"),
+        ("somewhere over whole numbers", "any"),
+        ("Wie lange dauert die Kündigungsfrist?", "number"),
+        ("¿Cuándo nació?", "date"),
+        ("¿Quién ganó?", "name"),
+        ("有多少人？", "number"),
+        ("متى تأسست؟", "date"),
+    ],
+)
+def test_the_kind_is_told_by_the_words(question: str, kind: str) -> None:
+    assert kind_of(question) == kind
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind", "question", "named"),
+    [
+        ("It is three months.", "number", "How long is it?", True),
+        ("It is long.", "number", "How long is it?", False),
+        ("Super Bowl 50 was long.", "number", "How many points fell in Super Bowl 50?", False),
+        ("It was founded in 1913.", "date", "When was it founded?", True),
+        ("It was founded by monks.", "date", "When was it founded?", False),
+        ("The cup went to Jared Allen.", "name", "Who won the cup?", True),
+        ("The cup was won.", "name", "Who won the cup?", False),
+        ("Anything at all.", "any", "Why?", True),
+    ],
+)
+def test_a_sentence_must_name_something_the_question_did_not(
+    sentence: str, kind: str, question: str, named: bool
+) -> None:
+    assert names_kind(sentence, kind, question) is named  # type: ignore[arg-type]
