@@ -65,6 +65,7 @@ class Settings:
 def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
     """Settings for a library folder, from all sources."""
     environ = os.environ if environ is None else environ
+    folder = folder or Path(environ.get(PREFIX + "LIBRARY", Settings().library)).expanduser()
     values: dict[str, Any] = {}
     for path in _config_files(folder, environ):
         values.update(_from_file(path))
@@ -84,9 +85,9 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
     return Settings(**{name: _coerced(name, value, hints[name]) for name, value in values.items()})
 
 
-def _config_files(folder: Path | None, environ: Mapping[str, str]) -> list[Path]:
+def _config_files(folder: Path, environ: Mapping[str, str]) -> list[Path]:
     files = []
-    if folder is not None and (folder / FILE_NAME).is_file():
+    if (folder / FILE_NAME).is_file():
         files.append(folder / FILE_NAME)
     if named := environ.get(PREFIX + "CONFIG"):
         if not Path(named).is_file():

@@ -8,7 +8,7 @@ it is durable and both indexes have it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from footnotes.chunk import Chunker
@@ -66,10 +66,11 @@ class Pipeline:
         self._pending: list[_Work] = []
         self._batch_chunks = SMALLEST_BATCH
 
-    def add(self, sources: Iterable[NewSource], chunker_of: dict[str, Chunker]) -> Iterator[Added]:
+    def add(self, sources: Sequence[NewSource], chunker_of: dict[str, Chunker]) -> Iterator[Added]:
         """Take files in. What became of each comes out once it is final; one that fails does not stop the rest."""
         generation = self._generation()
-        for origin in sources:
+        for number, origin in enumerate(sources):
+            self._on_progress(Progress("reading", number, len(sources), origin.source))
             try:
                 yield from self._take(origin, chunker_of[origin.collection], generation)
             except DocumentError as error:
@@ -94,7 +95,6 @@ class Pipeline:
     # ── one file
 
     def _take(self, origin: NewSource, chunker: Chunker, generation: Generation) -> Iterator[Added]:
-        self._on_progress(Progress("reading", 0, 0, origin.source))
         file_hash, size = hash_file(origin.path, self._max_file_bytes)
         if any(self._collides(work.draft, origin, file_hash) for work in self._pending):
             yield from self._flush(generation)

@@ -1,0 +1,52 @@
+# Everything a fresh clone needs: Python 3.11 or newer with venv and pip, and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+DEMO := demo-library
+
+.PHONY: demo test check format bench eval clean
+
+demo: $(VENV)/.installed
+	@$(BIN)/footnotes add samples --library $(DEMO)
+	@echo
+	@echo '$$ footnotes ask "How long is the notice period after the probation period?"'
+	@$(BIN)/footnotes ask "How long is the notice period after the probation period?" --library $(DEMO)
+	@echo
+	@echo 'Now ask your own folder:'
+	@echo '  $(BIN)/footnotes add ~/Documents'
+	@echo '  $(BIN)/footnotes ask "your question"'
+
+test: $(VENV)/.tested check
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.tested
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.tested
+	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/engine.py --chunks 10000 100000
+
+eval: $(VENV)/.tested
+	$(BIN)/python benchmarks/quality.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("Footnotes needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e .
+	touch $@
+
+$(VENV)/.tested: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install -e '.[test]'
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) $(DEMO)

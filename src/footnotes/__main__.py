@@ -1,0 +1,5 @@
+"""`python -m footnotes`."""
+
+from footnotes.cli import main
+
+main()

@@ -1,0 +1,509 @@
+"""The command line: thin, no logic. Every command prints for people, or with --json the shapes of `shapes.py`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from footnotes import __version__, shapes
+from footnotes.errors import FootnotesError
+from footnotes.render import answer_as_text, one_line, shortened
+
+if TYPE_CHECKING:
+    from footnotes.engine import Library
+    from footnotes.progress import ProgressLine
+    from footnotes.types import Added, Hit
+
+EXIT_ERROR, EXIT_SOME_FAILED, EXIT_INTERRUPTED = 1, 3, 130
+
+
+class _Commands(click.Group):
+    """Turns errors of the tree into their message, remedy and exit code, whichever command raised them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except FootnotesError as error:
+            _show_error(error, as_json="--json" in sys.argv)
+            ctx.exit(EXIT_ERROR)
+        except KeyboardInterrupt:
+            click.echo("\nStopped. What was reported is kept; run the same command again to go on.", err=True)
+            ctx.exit(EXIT_INTERRUPTED)
+
+
+def _show_error(error: FootnotesError, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"error": shapes.error_shape(error.info())}, ensure_ascii=False))
+        return
+    click.secho(f"error: {one_line(error.message)}", fg="red", err=True)
+    click.echo(f"       {error.remedy} [{error.code}]", err=True)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="footnotes")
+def main() -> None:
+    """Answers questions from your own documents; every sentence carries a footnote to where it came from.
+
+    \b
+    footnotes add ~/documents
+    footnotes ask "How long is the notice period?"
+    """
+
+
+def _common(command: Callable[..., None]) -> Callable[..., None]:
+    """The options every command has."""
+    options = (
+        click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]"),
+        click.option("--collection", "-c", metavar="NAME", help="A named group of documents inside the library."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _opened(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives the command an open library in place of its folder."""
+
+    @wraps(command)
+    def run(library: str | None, **options: Any) -> None:
+        from footnotes.engine import Library
+
+        creating = command.__name__ in ("add", "import_")
+        with Library(library, create=creating) as opened:
+            command(opened, **options)
+
+    return run
+
+
+_where = click.option("--where", "-w", multiple=True, metavar="KEY=VALUE", help="Filter; also != > >= < <= ~ (glob).")
+_mode = click.option("--mode", type=click.Choice(["hybrid", "lexical", "dense"]), help="Which legs to use.")
+
+
+# ── add ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@_common
+@click.option("--chunker", metavar="NAME", help="How to cut: rules, window, sentence, section, semantic.")
+@click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="An option of the chunker.")
+@click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document added.")
+@click.option("--verbose", "-v", is_flag=True, help="Name every file that was left out, and why.")
+@_opened
+def add(
+    library: Library,
+    paths: Sequence[str],
+    collection: str | None,
+    as_json: bool,
+    chunker: str | None,
+    chunker_option: Sequence[str],
+    metadata: Sequence[str],
+    verbose: bool,
+) -> None:
+    """Take in files and folders."""
+    began = time.monotonic()
+    results: list[Added] = []
+    with _progress() as progress:
+        stream = library.adding(
+            *paths,
+            collection=collection,
+            metadata=_pairs(metadata),
+            chunker=chunker,
+            chunker_options=_pairs(chunker_option) or None,
+            on_progress=progress,
+        )
+        for added in stream:
+            results.append(added)
+            if not as_json:
+                _show_added(added, verbose)
+    took = (time.monotonic() - began) * 1000
+    if as_json:
+        _print_json(shapes.added_shape(results, took))
+    else:
+        _show_summary(results, took)
+    if any(added.status == "failed" for added in results):
+        sys.exit(EXIT_SOME_FAILED)
+
+
+def _show_added(added: Added, verbose: bool) -> None:
+    name = one_line(added.path)
+    if added.error is not None:
+        click.secho(f"failed        {name}", fg="red")
+        click.echo(f"              {one_line(added.error.message)}. {added.error.remedy} [{added.error.code}]")
+    elif added.status != "skipped":
+        click.echo(f"{added.status:13} {name}  {_count(added.chunks, 'chunk')}")
+        for warning in added.warnings:
+            click.secho(f"              note: {one_line(warning)}", fg="yellow")
+    elif verbose:
+        click.echo(f"skipped       {name}  {', '.join(added.warnings)}")
+
+
+def _show_summary(results: list[Added], took_ms: float) -> None:
+    counts = {status: sum(added.status == status for added in results) for status in
+              ("ready", "replaced", "deduplicated", "skipped", "failed")}  # fmt: skip
+    said = ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "nothing to add"
+    click.echo(f"{said} in {took_ms / 1000:.1f} s")
+    if counts["failed"]:
+        names = [Path(one_line(added.path)).name for added in results if added.status == "failed"]
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        click.secho(f"could not take in: {shown}", fg="red")
+    if counts["skipped"]:
+        click.echo("left out: hidden files, what .gitignore names, links out of the folder (-v lists them)")
+
+
+# ── find ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@main.command()
+@click.argument("query", nargs=-1, required=True)
+@_common
+@_where
+@_mode
+@click.option("--limit", "-n", type=int, help="How many hits.  [default: 10]")
+@click.option("--per-document", type=int, help="How many hits of one document.  [default: 1]")
+@click.option("--fusion", type=click.Choice(["adaptive", "alpha", "rrf"]), help="How the legs are fused.")
+@click.option("--alpha", type=float, help="Weight of the dense leg in alpha fusion.")
+@_opened
+def search(
+    library: Library,
+    query: Sequence[str],
+    collection: str | None,
+    as_json: bool,
+    where: Sequence[str],
+    mode: str | None,
+    limit: int | None,
+    per_document: int | None,
+    fusion: str | None,
+    alpha: float | None,
+) -> None:
+    """Find passages."""
+    result = library.search(
+        " ".join(query),
+        collection=collection,
+        where=where,
+        mode=mode,
+        limit=limit,
+        per_document=per_document,
+        fusion=fusion,
+        alpha=alpha,
+    )
+    if as_json:
+        _print_json(shapes.search_shape(result))
+        return
+    for number, hit in enumerate(result.hits, start=1):
+        _show_hit(number, hit)
+    if not result.hits:
+        click.echo("Nothing found.")
+    for name, leg in result.legs.items():
+        if leg.status == "failed":
+            click.secho(f"note: the {name} leg failed: {leg.reason}", fg="yellow", err=True)
+
+
+def _show_hit(number: int, hit: Hit) -> None:
+    place = one_line(hit.filename) + (f", p. {_page_range(hit.pages)}" if hit.pages else "")
+    heading = f"  {one_line(hit.headings[-1])}" if hit.headings else ""
+    legs = []
+    for name, leg in (("lexical", hit.scores.lexical), ("dense", hit.scores.dense)):
+        if leg is not None:
+            legs.append(f"{name} {'#' + str(leg.rank) if leg.rank else '–'} {leg.score:.3f}")
+    click.secho(f"{number}. {place}{heading}", bold=True)
+    click.echo(f"   {shortened(hit.text, 300)}")
+    click.secho(f"   {hit.score:.3f} ({', '.join(legs)})  {hit.document_id}:{hit.start}-{hit.end}", dim=True)
+
+
+@main.command()
+@click.argument("question", nargs=-1, required=True)
+@_common
+@_where
+@_mode
+@click.option("--passages", type=int, help="How many passages an answer may draw on.  [default: 6]")
+@_opened
+def ask(
+    library: Library,
+    question: Sequence[str],
+    collection: str | None,
+    as_json: bool,
+    where: Sequence[str],
+    mode: str | None,
+    passages: int | None,
+) -> None:
+    """Answer a question, with a footnote for every sentence."""
+    answer = library.ask(" ".join(question), collection=collection, where=where, mode=mode, passages=passages)
+    if as_json:
+        _print_json(shapes.answer_shape(answer))
+    else:
+        click.echo(answer_as_text(answer))
+
+
+# ── look ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@main.command("list")
+@_common
+@_where
+@click.option("--limit", "-n", type=int, help="How many documents.")
+@_opened
+def list_(library: Library, collection: str | None, as_json: bool, where: Sequence[str], limit: int | None) -> None:
+    """List documents."""
+    found = library.documents(collection=collection, where=where, limit=limit)
+    if as_json:
+        _print_json({"documents": [shapes.document_shape(document) for document in found]})
+        return
+    for document in found:
+        pages = f", {_count(document.pages, 'page')}" if document.pages else ""
+        click.echo(
+            f"{document.id}  {document.status:9} {one_line(document.filename)}  "
+            f"({_count(document.chunks, 'chunk')}{pages}, {document.collection})"
+        )
+        if document.error:
+            click.secho(f"{'':19}{one_line(document.error.message)}. {document.error.remedy}", fg="red")
+    if not found:
+        click.echo("No documents. Add some with: footnotes add PATH")
+
+
+@main.command()
+@click.argument("document_id", metavar="ID")
+@_common
+@click.option("--text", "what", flag_value="text", help="The canonical text.")
+@click.option("--chunks", "what", flag_value="chunks", help="The chunks with their spans.")
+@_opened
+def show(library: Library, document_id: str, collection: str | None, as_json: bool, what: str | None) -> None:
+    """Show a document, its text or its chunks."""
+    document = library.document(document_id)
+    if what == "text":
+        text = library.text(document_id)
+        if as_json:
+            _print_json({"document_id": document_id, "text": text})
+        else:
+            click.echo(text)
+    elif what == "chunks":
+        chunks = library.chunks(document_id)
+        if as_json:
+            _print_json({"document_id": document_id, "chunks": [shapes.chunk_shape(chunk) for chunk in chunks]})
+            return
+        for chunk in chunks:
+            place = " > ".join(one_line(heading) for heading in chunk.headings)
+            pages = f", p. {_page_range(chunk.pages)}" if chunk.pages else ""
+            span = f"{chunk.start}-{chunk.end}  {chunk.tokens} tokens{pages}"
+            click.secho(f"── {chunk.index + 1} of {chunk.total}  {span}  {place}", bold=True)
+            click.echo(chunk.text)
+    elif as_json:
+        _print_json(shapes.document_shape(document))
+    else:
+        for name, value in shapes.document_shape(document).items():
+            if value not in (None, [], {}):
+                click.echo(f"{name:18} {one_line(value if isinstance(value, str) else json.dumps(value))}")
+
+
+@main.command()
+@_common
+@_opened
+def status(library: Library, collection: str | None, as_json: bool) -> None:
+    """What the library holds and what serves it."""
+    found = library.status()
+    if as_json:
+        _print_json(found)
+        return
+    states = ", ".join(f"{count} {state}" for state, count in found["by_status"].items()) or "none"
+    click.echo(f"library      {found['library']}  ({found['disk_bytes'] / 2**20:.1f} MB)")
+    click.echo(f"documents    {states}")
+    click.echo(f"chunks       {found['chunks']:,}")
+    click.echo(f"embedder     {found['embedder']}")
+    click.echo(f"generation   {found['generation'] or 'none yet'}")
+    for item in found["collections"]:
+        chunker = f", chunker {item['chunker']}" if item["chunker"] else ""
+        click.echo(f"collection   {one_line(item['name'])}  {_count(item['documents'], 'document')}{chunker}")
+
+
+@main.command()
+@_common
+@click.option("--repair", is_flag=True, help="Rebuild from the database what does not match it.")
+@_opened
+def verify(library: Library, collection: str | None, as_json: bool, repair: bool) -> None:
+    """Check that everything in the library matches."""
+    found = library.verify(repair=repair)
+    if as_json:
+        problems = [{"what": problem.what, "mendable": problem.mendable} for problem in found.problems]
+        _print_json({"ok": found.ok, "checked": found.checked, "problems": problems, "repaired": found.repaired})
+    else:
+        for note in found.repaired:
+            click.echo(f"repaired: {note}")
+        for problem in found.problems:
+            hint = " (footnotes verify --repair mends it)" if problem.mendable else ""
+            click.secho(f"problem: {problem.what}{hint}", fg="red")
+        if found.ok:
+            checked = ", ".join(f"{count:,} {name}" for name, count in found.checked.items()) or "an empty library"
+            click.echo(f"All is well: {checked} checked.")
+    if not found.ok:
+        sys.exit(EXIT_ERROR)
+
+
+# ── change ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@main.command()
+@click.argument("document_ids", nargs=-1, metavar="ID...")
+@_common
+@click.option("--source", metavar="PATH", help="Delete what came from this path.")
+@click.option("--all-of-collection", is_flag=True, help="Delete every document of the collection named by -c.")
+@click.option("--compact", is_flag=True, help="Also leave no byte of them in the folder; slower.")
+@_opened
+def delete(
+    library: Library,
+    document_ids: Sequence[str],
+    collection: str | None,
+    as_json: bool,
+    source: str | None,
+    all_of_collection: bool,
+    compact: bool,
+) -> None:
+    """Delete documents by id, by source or by collection."""
+    if all_of_collection and not collection:
+        raise click.UsageError("--all-of-collection needs --collection NAME")
+    if not (document_ids or source or all_of_collection):
+        raise click.UsageError("name the documents to delete: an ID, --source PATH, or -c NAME --all-of-collection")
+    scope = collection if source or all_of_collection else None
+    gone = library.delete(*document_ids, source=source, collection=scope, compact=compact)
+    if as_json:
+        _print_json({"deleted": gone})
+    else:
+        click.echo(f"deleted {_count(len(gone), 'document')}")
+
+
+@main.command()
+@_common
+@_opened
+def compact(library: Library, collection: str | None, as_json: bool) -> None:
+    """Leave no byte of deleted documents in the folder."""
+    library.compact()
+    if as_json:
+        _print_json({"compacted": True})
+    else:
+        click.echo("compacted")
+
+
+@main.command()
+@_common
+@click.option("--chunker", metavar="NAME", help="Cut with this chunker from now on.")
+@click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="An option of the chunker.")
+@click.option("--embedder", metavar="PROVIDER:MODEL", help="Embed with this model from now on.")
+@click.option("--keep", is_flag=True, help="Keep the generation that served, so that --rollback can restore it.")
+@click.option("--rollback", is_flag=True, help="Serve the kept generation again.")
+@_opened
+def reindex(
+    library: Library,
+    collection: str | None,
+    as_json: bool,
+    chunker: str | None,
+    chunker_option: Sequence[str],
+    embedder: str | None,
+    keep: bool,
+    rollback: bool,
+) -> None:
+    """Build the next generation beside the one that serves, then switch."""
+    with _progress() as progress:
+        if rollback:
+            result = library.rollback(on_progress=progress)
+        else:
+            result = library.reindex(
+                collection=collection,
+                chunker=chunker,
+                chunker_options=_pairs(chunker_option),
+                embedder=embedder,
+                keep=keep,
+                on_progress=progress,
+            )
+    if as_json:
+        _print_json(result)
+    else:
+        kept = f"; generation {result['replaced']} is kept" if result["kept"] else ""
+        click.echo(
+            f"generation {result['generation']} serves: {_count(result['documents'], 'document')} built, "
+            f"{_count(result['embedded'], 'chunk')} embedded{kept}"
+        )
+
+
+# ── move ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@main.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@_common
+@_opened
+def export(library: Library, file: str, collection: str | None, as_json: bool) -> None:
+    """Write documents and chunks as JSON Lines."""
+    counts = library.export(file)
+    if as_json:
+        _print_json({"file": file, **counts})
+    else:
+        click.echo(f"wrote {_count(counts['documents'], 'document')} and {_count(counts['chunks'], 'chunk')} to {file}")
+
+
+@main.command("import")
+@click.argument("file", type=click.Path(dir_okay=False))
+@_common
+@_opened
+def import_(library: Library, file: str, collection: str | None, as_json: bool) -> None:
+    """Append the documents of an export; never overwrites."""
+    with _progress() as progress:
+        done = library.import_(file, on_progress=progress)
+    if as_json:
+        _print_json({"added": done.added, "skipped": done.skipped})
+    else:
+        click.echo(f"added {_count(done.added, 'document')}, {done.skipped} were there already")
+
+
+# ── printing ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _progress() -> ProgressLine:
+    from footnotes.progress import ProgressLine
+
+    return ProgressLine(sys.stderr, live=sys.stderr.isatty())
+
+
+def _print_json(shape: dict[str, Any]) -> None:
+    click.echo(json.dumps(shape, ensure_ascii=False))
+
+
+def _pairs(written: Sequence[str]) -> dict[str, Any]:
+    """`key=value` options; numbers and true or false are read as such."""
+    pairs: dict[str, Any] = {}
+    for item in written:
+        key, separator, value = item.partition("=")
+        if not separator or not key:
+            raise click.UsageError(f"{item!r} is not of the form KEY=VALUE")
+        pairs[key] = _scalar(value)
+    return pairs
+
+
+def _scalar(value: str) -> str | int | float | bool:
+    if value in ("true", "false"):
+        return value == "true"
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value
+
+
+def _count(number: int | None, noun: str) -> str:
+    return f"{number or 0:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _page_range(pages: tuple[int, int]) -> str:
+    first, last = pages
+    return str(first) if first == last else f"{first}–{last}"
+
+
+if __name__ == "__main__":
+    main()

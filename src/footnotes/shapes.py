@@ -1,0 +1,105 @@
+"""The shapes of every output: what `--json` prints and the server sends. A contract, tested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from footnotes.types import Added, Answer, Chunk, Citation, Document, ErrorInfo, Hit, Leg, LegScore, SearchResult
+
+
+def error_shape(error: ErrorInfo | None) -> dict[str, str] | None:
+    return None if error is None else asdict(error)
+
+
+def added_shape(added: Iterable[Added], took_ms: float) -> dict[str, Any]:
+    return {"documents": [_added(one) for one in added], "took_ms": round(took_ms, 1)}
+
+
+def _added(one: Added) -> dict[str, Any]:
+    return {
+        "path": one.path,
+        "document_id": one.document_id,
+        "status": one.status,
+        "chunks": one.chunks,
+        "error": error_shape(one.error),
+        "warnings": list(one.warnings),
+    }
+
+
+def search_shape(result: SearchResult) -> dict[str, Any]:
+    return {
+        "query": result.query,
+        "hits": [hit_shape(hit) for hit in result.hits],
+        "legs": legs_shape(result.legs),
+        "degraded": result.degraded,
+        "took_ms": result.took_ms,
+    }
+
+
+def hit_shape(hit: Hit) -> dict[str, Any]:
+    return {
+        "chunk_id": hit.chunk_id,
+        "document_id": hit.document_id,
+        "filename": hit.filename,
+        "title": hit.title,
+        "collection": hit.collection,
+        "text": hit.text,
+        "start": hit.start,
+        "end": hit.end,
+        "pages": list(hit.pages) if hit.pages else None,
+        "heading": hit.headings[-1] if hit.headings else None,
+        "headings": list(hit.headings),
+        "metadata": dict(hit.metadata),
+        "score": hit.score,
+        "scores": {
+            "lexical": _leg_score(hit.scores.lexical),
+            "dense": _leg_score(hit.scores.dense),
+            "fused": hit.scores.fused,
+            "rerank": hit.scores.rerank,
+        },
+    }
+
+
+def _leg_score(score: LegScore | None) -> dict[str, Any] | None:
+    return None if score is None else {"rank": score.rank, "score": score.score}
+
+
+def legs_shape(legs: Mapping[str, Leg]) -> dict[str, Any]:
+    return {name: {"status": leg.status, "reason": leg.reason, "ms": leg.ms} for name, leg in legs.items()}
+
+
+def answer_shape(answer: Answer) -> dict[str, Any]:
+    return {
+        "question": answer.question,
+        "answer": answer.answer,
+        "abstained": answer.abstained,
+        "citations": [citation_shape(citation) for citation in answer.citations],
+        "unsupported": [list(span) for span in answer.unsupported],
+        "hits": [hit_shape(hit) for hit in answer.hits],
+        "model": answer.model,
+        "usage": asdict(answer.usage),
+        "steps": [asdict(step) for step in answer.steps],
+        "legs": legs_shape(answer.legs),
+        "degraded": answer.degraded,
+        "incomplete": answer.incomplete,
+        "took_ms": round(answer.took_ms, 3),
+    }
+
+
+def citation_shape(citation: Citation) -> dict[str, Any]:
+    return {**asdict(citation), "answer_span": list(citation.answer_span)}
+
+
+def document_shape(document: Document) -> dict[str, Any]:
+    shape = asdict(document)
+    shape["warnings"] = list(document.warnings)
+    return shape
+
+
+def chunk_shape(chunk: Chunk) -> dict[str, Any]:
+    shape = asdict(chunk)
+    shape["pages"] = list(chunk.pages) if chunk.pages else None
+    shape["headings"] = list(chunk.headings)
+    return shape
