@@ -19,7 +19,9 @@ DocumentFrequency = Callable[[str], float]
 
 MAX_SENTENCE = 1_200
 UNKNOWN_WEIGHT = 3.0
+UNKNOWN_PAIR_WEIGHT = 0.5
 RAREST = 1e-3
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _RULE = re.compile(r"[\s|:=_*+-]*\Z")
@@ -68,7 +70,7 @@ def read_question(text: str, passages: Sequence[Passage], document_frequency: Do
     content = [term for term in ordered if term not in function_terms()] or ordered
     frequency = document_frequency or _frequency_among(passages)
     named = frozenset(analyze(" ".join(NAME.findall(text) + DIGITS.findall(text))))
-    weights = {term: _weight(frequency(term), term in named) for term in dict.fromkeys(content)}
+    weights = {term: _weight(term, frequency(term), term in named) for term in dict.fromkeys(content)}
     return Question(text, weights, frozenset(pairwise(content)), kind_of(text))
 
 
@@ -90,7 +92,7 @@ def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candi
 def function_terms() -> frozenset[str]:
     """The function words as the analysis spells them."""
     words = " ".join(FUNCTION_WORDS)
-    return frozenset(term for language in ("en", "de", "es", "fr") for term in analyze(words, language))
+    return frozenset(term for language in ("en", "de", "es", "fr", "ar") for term in analyze(words, language))
 
 
 def _frequency_among(passages: Sequence[Passage]) -> DocumentFrequency:
@@ -99,14 +101,14 @@ def _frequency_among(passages: Sequence[Passage]) -> DocumentFrequency:
     return lambda term: 0.5 * (sum(term in text for text in texts) + 0.5) / (len(texts) + 1)
 
 
-def _weight(share: float, named: bool) -> float:
+def _weight(term: str, share: float, named: bool) -> float:
     """Inverse document frequency of a share (Spärck Jones 1972), bounded on both sides.
 
     A word no document has is mostly another word for one they have, and weighs less; unless it is a name or a
-    number, which has no other word.
+    number, which has no other word. In scripts without spaces it is mostly a pair across two words.
     """
     if share <= 0.0 and not named:
-        return UNKNOWN_WEIGHT
+        return UNKNOWN_PAIR_WEIGHT if _UNSPACED.match(term) else UNKNOWN_WEIGHT
     return max(0.2, -math.log(min(1.0, max(share, RAREST))))
 
 

@@ -23,7 +23,7 @@ from footnotes.types import Citation, Hit, Role
 ABSTENTION = "Nothing in these documents answers this question."
 MAX_EMBEDDED = 24
 DUPLICATE = 0.8
-NEARLY = 0.5
+NEARLY = 0.35
 _ENDED = re.compile(r"[.!?…。！？؟۔][\"'”’»)\]]*\Z")
 
 
