@@ -26,7 +26,8 @@ _FUNCTION_WORDS = """
     sobre son su sus también un una uno unos y cuál cuáles cuándo cuánta cuántas cuánto cuántos cómo dónde
     au aux avec ce ces combien comment dans des du elle est et il ils je leur les lui mais ne ou où par pas pour
     pourquoi quand que quel quelle quelles quels qui quoi sa ses son sont sur une été était
-    什么 是什 么是 么时 时候 多少 有多 哪个 哪些 哪里 哪一 哪种 一个 谁是 是谁 如何 为什 怎么 怎样 的是 是哪 在哪 的什 几个 有几
+    什么 是什 么是 么时 时候 多少 有多 哪个 哪些 哪里 哪一 哪种 一个 谁是 是谁 如何 为什 怎么 怎样
+    的是 是哪 在哪 的什 几个 有几
     هل ما ماذا من متى أين كم كيف لماذا أي هو هي في على إلى عن التي الذي كان كانت
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
