@@ -16,7 +16,6 @@ EXACT_ROWS = 2_048
 TAIL_IN_MEMORY = 32_768
 """Rows outside the graph that are held in single precision; more than these are compared where they lie."""
 _GRAPH_CANDIDATES = 64
-_GRAPH_FACTOR = 2
 _BLOCK_ROWS = 8_192
 
 
@@ -105,7 +104,7 @@ class DenseView:
 
     def _nearest_in_graph(self, vector: Vector, limit: int) -> NDArray[np.intp]:
         """Candidates from the graph; widened until enough of them are alive, for removed rows stay in a graph."""
-        wanted = max(limit * _GRAPH_FACTOR, _GRAPH_CANDIDATES)
+        wanted = max(limit + limit // 4, _GRAPH_CANDIDATES)
         while True:
             keys = np.asarray(self.graph.search(vector, wanted, threads=1).keys, dtype=np.int64)
             positions = self.positions(keys)

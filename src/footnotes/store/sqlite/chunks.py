@@ -81,7 +81,7 @@ def _as_table(keys: Sequence[int]) -> Any:
 
 def _hit(connection: apsw.Connection, row: tuple[Any, ...]) -> HitRow:
     (key, chunk_id, document_id, filename, title, collection, version, start, end, first, last, headings) = row[:12]
-    index, metadata, document_metadata, mime, piece = row[12:]
+    index, metadata, document_metadata, mime, piece, next_piece = row[12:]
     merged = {} if document_metadata == "{}" else json.loads(document_metadata)
     if metadata != "{}":
         merged |= json.loads(metadata)
@@ -92,7 +92,7 @@ def _hit(connection: apsw.Connection, row: tuple[Any, ...]) -> HitRow:
         filename=filename,
         title=title,
         collection=collection,
-        text=_text(connection, version, start, end, piece),
+        text=_text(connection, version, start, end, piece, next_piece),
         start=start,
         end=end,
         pages=None if first is None else (first, last),
@@ -103,9 +103,13 @@ def _hit(connection: apsw.Connection, row: tuple[Any, ...]) -> HitRow:
     )
 
 
-def _text(connection: apsw.Connection, version: int, start: int, end: int, piece: str | None) -> str:
-    """The chunk's text, from the piece that came with its row when it does not reach beyond it."""
+def _text(
+    connection: apsw.Connection, version: int, start: int, end: int, piece: str | None, next_piece: str | None
+) -> str:
+    """The chunk's text, from the two pieces that came with its row; a longer one is read."""
     offset = start - start % PIECE
     if piece is not None and end <= offset + PIECE:
         return piece[start - offset : end - offset]
+    if piece is not None and next_piece is not None and end <= offset + 2 * PIECE:
+        return piece[start - offset :] + next_piece[: end - offset - PIECE]
     return read_span(connection, version, start, end)

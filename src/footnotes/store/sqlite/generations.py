@@ -15,10 +15,8 @@ from footnotes.store.sqlite.sql import queries
 
 def serving(connection: apsw.Connection, user_id: str) -> tuple[Generation | None, int]:
     """The generation searches use, and the last change they must have seen."""
-    row = connection.execute(queries()["user"], (user_id,)).fetchone()
-    if row is None or row[0] is None:
-        return None, 0
-    return find(connection, user_id, row[0]), int(row[1])
+    row = connection.execute(queries()["serving"], (user_id,)).fetchone()
+    return (None, 0) if row is None else (generation_row(row[:-1]), int(row[-1]))
 
 
 def find(connection: apsw.Connection, user_id: str, pk: int) -> Generation | None:

@@ -4,8 +4,9 @@ SELECT id FROM library;
 -- name: make_library
 INSERT INTO library (id, created_at) VALUES (?, ?);
 
--- name: user
-SELECT serving, visible_seq FROM users WHERE user_id = ?;
+-- name: serving
+SELECT g.pk, g.user_id, g.state, g.plan, m.pk, m.fingerprint, m.name, m.dimensions, u.visible_seq
+FROM users u JOIN generations g ON g.pk = u.serving JOIN models m ON m.pk = g.model WHERE u.user_id = ?;
 
 -- name: make_user
 INSERT INTO users (user_id) VALUES (?) ON CONFLICT DO NOTHING;
@@ -196,10 +197,11 @@ WHERE d.user_id = ? AND d.id = ? AND c.chunk_index BETWEEN ? AND ? ORDER BY c.ch
 
 -- name: hits
 SELECT c.key, c.id, d.id, d.filename, d.title, d.collection, c.version, c.start, c.end, c.page_first, c.page_last,
-       c.headings, c.chunk_index, c.metadata, d.metadata, d.mime, t.content
+       c.headings, c.chunk_index, c.metadata, d.metadata, d.mime, t.content, u.content
 FROM carray(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
 JOIN documents d ON d.pk = c.document AND +d.current = c.version
 LEFT JOIN texts t ON t.version = c.version AND t.number = c.start / 4000
+LEFT JOIN texts u ON u.version = c.version AND u.number = c.start / 4000 + 1 AND c.end > u.number * 4000
 WHERE +c.user_id = ? AND +c.generation = ?;
 
 -- name: put_embedding

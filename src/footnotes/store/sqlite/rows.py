@@ -42,7 +42,9 @@ def document_row(row: tuple[Any, ...]) -> DocumentRow:
 
 def generation_row(row: tuple[Any, ...]) -> Generation:
     pk, user_id, state, plan, model, fingerprint, embedder, dimensions = row
-    return Generation(pk, user_id, state, json.loads(plan), model, fingerprint, embedder, dimensions)
+    return Generation(
+        pk, user_id, state, {} if plan == "{}" else json.loads(plan), model, fingerprint, embedder, dimensions
+    )
 
 
 def chunk_from(row: tuple[Any, ...], text: str) -> Chunk:

@@ -85,5 +85,6 @@ class SqliteSearchView:
     def hits(self, keys: Sequence[int]) -> list[HitRow]:
         if self._generation is None or not keys:
             return []
-        with self._database.snapshot() as connection:
-            return chunks.hits(connection, self._user_id, self._generation.pk, keys)
+        # One statement is one picture of the database; only a chunk longer than two pieces needs another.
+        with translated():
+            return chunks.hits(self._database.reader, self._user_id, self._generation.pk, keys)
