@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import cast
 
 from footnotes import registry
 from footnotes.errors import DocumentError, MissingExtra, ParseError, ParseLimit, UnsupportedType
 from footnotes.parse import Parser, Source
+from footnotes.parse.limits import Limits as Limits
 from footnotes.types import Part, Report
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What parsing one document may cost."""
-
-    memory_bytes: int = 2 * 1024**3
-    seconds: int = 300
-    characters: int = 1_000_000_000
 
 
 def parse_document(
@@ -32,9 +24,9 @@ def parse_document(
     limits = limits or Limits()
     parser = parser_for(source.mime)
     if parser.isolated:
-        from footnotes.parse.worker import parse_isolated
+        from footnotes.parse.pool import POOL
 
-        stream = parse_isolated(parser.name, source, limits)
+        stream = POOL.parse(parser.name, source, limits)
     else:
         stream = _in_process(parser, source)
     position = 0

@@ -1,0 +1,284 @@
+"""PDF → parts, page by page: text in reading order, headings guessed from size and shape."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError
+from footnotes.parse import PART_CHARACTERS, Source
+from footnotes.parse.decode import clean
+from footnotes.parse.outline import Outline, clean_title
+from footnotes.parse.pdf_layout import Layout, PageBlock, lay_out
+from footnotes.parse.pdf_words import page_words
+from footnotes.types import Block, BlockKind, JsonValue, Part, Report
+
+_SAMPLED_PAGES = 12
+_HEADING_GROWTH = 1.12
+_LONGEST_HEADING = 160
+_DIGITS = re.compile(r"\d+")
+_LIST_ITEM = re.compile(r"(?:[-*•‣◦▪·–■●○□➢✓]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
+_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S")
+_AMOUNT = re.compile(r"[$€£%]|\d[,.]\d|\(\d|\b(?!(?:19|20)\d\d\b)\d")
+_DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?")
+_FIELDS = {"Title": "title", "Author": "author", "Subject": "subject", "Keywords": "keywords"}
+_DATES = {"CreationDate": "created", "ModDate": "modified"}
+_PLACEHOLDER = re.compile(r"(?i)(?:\(?(?:anonymous|untitled|unspecified|unknown)\)?|document\d*|slide \d+)\Z")
+_PROGRAM = re.compile(r"Microsoft (?:Word|PowerPoint|Excel) - ")
+_PASSWORD_ERROR = 4
+
+
+@dataclass(slots=True)
+class Style:
+    """What is usual in a document: the height of its text, and the lines that repeat at the edges of pages."""
+
+    body: float
+    repeated: frozenset[str] = frozenset()
+    sizes: list[float] = field(default_factory=list)
+
+
+class PdfParser:
+    """Reads PDFs with pdfium. Pages are closed as they pass, so memory does not grow with their number."""
+
+    name: ClassVar[str] = "pdf"
+    version: ClassVar[int] = 1
+    mimes: ClassVar[tuple[str, ...]] = ("application/pdf",)
+    isolated: ClassVar[bool] = True
+
+    def parse(self, source: Source) -> Iterator[Part | Report]:
+        with open_pdf(source) as pdf:
+            pages = len(pdf)
+            style = _style(pdf, pages)
+            builder = _Builder(style)
+            for number in range(1, pages + 1):
+                layout = page_layout(pdf, number)
+                yield from builder.add(number, layout)
+            yield from builder.finish()
+            if not builder.position:
+                raise EmptyDocument(
+                    f"{source.filename} has no text layer on any of its pages ({pages})",
+                    remedy="The pages seem to be scans: run OCR on the file and add the result.",
+                )
+            yield _report(self.name, source, pdf, pages, builder)
+
+
+@contextmanager
+def open_pdf(source: Source) -> Iterator[Any]:
+    """A document of pdfium; its errors become ours."""
+    import pypdfium2 as pdfium
+
+    try:
+        document = pdfium.PdfDocument(source.path)
+    except pdfium.PdfiumError as error:
+        if error.err_code == _PASSWORD_ERROR:
+            raise EncryptedDocument(f"{source.filename} is protected by a password") from error
+        raise ParseError(f"{source.filename} is not a PDF that can be read") from error
+    try:
+        if len(document) < 1:
+            raise ParseError(f"{source.filename} has no pages")
+        yield document
+    finally:
+        document.close()
+
+
+def page_layout(pdf: Any, number: int) -> Layout | None:
+    """The layout of a page, counted from 1; nothing when the page cannot be read."""
+    import pypdfium2 as pdfium
+
+    try:
+        page = pdf[number - 1]
+    except pdfium.PdfiumError:
+        return None
+    try:
+        textpage = page.get_textpage()
+        try:
+            return lay_out(page_words(textpage))
+        finally:
+            textpage.close()
+    except pdfium.PdfiumError:
+        return None
+    finally:
+        page.close()
+
+
+def _style(pdf: Any, pages: int) -> Style:
+    """Look at some pages spread over the document before reading it."""
+    step = max(1, pages // _SAMPLED_PAGES)
+    sampled = [page_layout(pdf, number) for number in range(1, pages + 1, step)]
+    layouts = [layout for layout in sampled if layout is not None]
+    heights: Counter[float] = Counter()
+    edges: Counter[str] = Counter()
+    for layout in layouts:
+        edges.update({_normal(layout.text[block.start : block.end]) for block in _edge_blocks(layout)})
+        for block in layout.blocks:
+            for line in block.lines:
+                heights[round(line.size, 1)] += sum(len(word.text) for word in line.words)
+    body = heights.most_common(1)[0][0] if heights else 0.0
+    often = max(2, len(layouts) // 3)
+    larger = sorted((size for size in heights if size > body * _HEADING_GROWTH), reverse=True)
+    return Style(body, frozenset(text for text, count in edges.items() if count >= often), _apart(larger))
+
+
+def _apart(sizes: list[float]) -> list[float]:
+    """Sizes from large to small without those that hardly differ from a larger one."""
+    found: list[float] = []
+    for size in sizes:
+        if not found or size < found[-1] * 0.94:
+            found.append(size)
+    return found[:4]
+
+
+def _edge_blocks(layout: Layout) -> list[PageBlock]:
+    return layout.blocks if len(layout.blocks) < 5 else [*layout.blocks[:2], *layout.blocks[-2:]]
+
+
+def _normal(text: str) -> str:
+    """A line without what changes from page to page."""
+    return " ".join(_DIGITS.sub("#", text[:_LONGEST_HEADING]).lower().split())
+
+
+class _Builder:
+    """Puts pages together into parts, and labels their blocks."""
+
+    def __init__(self, style: Style) -> None:
+        self._style = style
+        self._outline = Outline()
+        self._pieces: list[str] = []
+        self._blocks: list[Block] = []
+        self._start = 0
+        self._header = (0, "")
+        self.position = 0
+        self.title: str | None = None
+        self.without_text: list[int] = []
+        self.unreadable: list[int] = []
+
+    def add(self, number: int, layout: Layout | None) -> Iterator[Part]:
+        if layout is None:
+            self.unreadable.append(number)
+            return
+        if not layout.text:
+            self.without_text.append(number)
+            return
+        if self.position:
+            self._append("\n\n")
+        if self.position - self._start >= PART_CHARACTERS:
+            yield from self.finish()
+        for index, block in enumerate(layout.blocks):
+            following = layout.blocks[index + 1] if index + 1 < len(layout.blocks) else None
+            self._blocks.append(self._label(number, layout, block, following))
+        self._append(clean(layout.text))
+
+    def _append(self, text: str) -> None:
+        self._pieces.append(text)
+        self.position += len(text)
+
+    def finish(self) -> Iterator[Part]:
+        if self._pieces:
+            yield Part(self._start, "".join(self._pieces), tuple(self._blocks))
+        self._pieces, self._blocks, self._start = [], [], self.position
+
+    def _label(self, number: int, layout: Layout, block: PageBlock, following: PageBlock | None) -> Block:
+        text = layout.text[block.start : block.end]
+        start, end = self.position + block.start, self.position + block.end
+        kind: BlockKind = "paragraph"
+        attributes: dict[str, JsonValue] = {}
+        level = 0
+        if block.table:
+            kind, attributes = "table", self._table_attributes(number, text)
+        elif _LIST_ITEM.match(text):
+            kind = "list"
+        if kind != "table":
+            level = self._heading_level(text, block, following)
+        path = self._outline.path
+        if level:
+            kind, path = "heading", self._outline.enter(level, text)
+            self.title = self.title or clean_title(text)
+        return Block(kind, start, end, number, level, path, attributes)
+
+    def _table_attributes(self, number: int, text: str) -> dict[str, JsonValue]:
+        """The row that names the columns: the table's first, or that of the table before it on the page."""
+        first = text.partition("\n")[0]
+        if _is_header(first):
+            self._header = (number, first[:1000])
+        page, header = self._header
+        return {"header": header} if page == number else {}
+
+    def _heading_level(self, text: str, block: PageBlock, following: PageBlock | None) -> int:
+        """The level of a heading, 0 for anything else: larger than the body, or bold and short above text."""
+        if len(text) > _LONGEST_HEADING or len(block.lines) > 3 or block.sideways or not _is_wordy(text):
+            return 0
+        if _normal(text) in self._style.repeated or text.endswith((",", ";")) or text.count(",") > 2 or "@" in text:
+            return 0
+        size = block.lines[0].size
+        if size > self._style.body * _HEADING_GROWTH:
+            return 1 + sum(size < larger * 0.97 for larger in self._style.sizes)
+        numbered = _NUMBERED.match(text)
+        stands_out = block.lines[0].bold or (text.isupper() and len(text) > 3)
+        if not stands_out or text.rstrip().endswith((".", ",", ";", ":")) or following is None:
+            return 0
+        if following.lines[0].bold and not following.table:
+            return 0
+        return min(6, len(self._style.sizes) + (1 + numbered[1].count(".") if numbered else 1))
+
+
+def _is_wordy(text: str) -> bool:
+    """Mostly letters: a number or a formula in large print is no heading."""
+    letters = sum(map(str.isalpha, text))
+    return letters >= 3 and letters * 2 >= len(text.replace(" ", ""))
+
+
+def _is_header(row: str) -> bool:
+    """Whether a row names columns: beyond its first cell it holds years or words, no amounts."""
+    cells = row.split("\t")[1:]
+    return bool(cells) and not any(_AMOUNT.search(cell) for cell in cells)
+
+
+def _report(parser: str, source: Source, pdf: Any, pages: int, builder: _Builder) -> Report:
+    warnings = []
+    if builder.without_text:
+        warnings.append(f"no text layer on {_listed(builder.without_text)} of {pages}: scans need OCR")
+    if builder.unreadable:
+        warnings.append(f"could not read {_listed(builder.unreadable)} of {pages}")
+    metadata = _metadata(pdf)
+    title = metadata.get("title")
+    return Report(
+        parser,
+        source.mime,
+        builder.position,
+        pages,
+        tuple(sorted({*builder.without_text, *builder.unreadable})),
+        title if isinstance(title, str) else builder.title,
+        metadata,
+        tuple(warnings),
+    )
+
+
+def _listed(pages: list[int]) -> str:
+    shown = ", ".join(map(str, pages[:10])) + (" and more" if len(pages) > 10 else "")
+    return f"page {shown}" if len(pages) == 1 else f"pages {shown}"
+
+
+def _metadata(pdf: Any) -> dict[str, JsonValue]:
+    """What the document says of itself."""
+    found: dict[str, JsonValue] = {}
+    for key, value in pdf.get_metadata_dict(skip_empty=True).items():
+        text = clean(value)[:1000].strip().strip("\ufffd")
+        if key in _FIELDS and text and not _PLACEHOLDER.match(text):
+            found[_FIELDS[key]] = _PROGRAM.sub("", text)
+        elif key in _DATES and (date := _date(text)):
+            found[_DATES[key]] = date
+    return found
+
+
+def _date(text: str) -> str | None:
+    """`D:20240506071809+02'00'` → `2024-05-06T07:18:09`."""
+    match = _DATE.match(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (each or None for each in match.groups())
+    date = "-".join(each for each in (year, month, day) if each)
+    return f"{date}T{hour}:{minute or '00'}:{second or '00'}" if hour and day else date

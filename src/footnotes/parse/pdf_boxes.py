@@ -1,0 +1,109 @@
+"""Where a span of a page's text stands on the page: for drawing highlights."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from footnotes.parse import Source
+from footnotes.parse.pdf import open_pdf
+from footnotes.parse.pdf_layout import Layout, lay_out
+from footnotes.parse.pdf_words import page_words
+
+
+class Box(NamedTuple):
+    """A rectangle on a page, in points from its lower left corner."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+class PageBoxes(NamedTuple):
+    """The boxes of a span, and the size of the page they are drawn on."""
+
+    width: float
+    height: float
+    boxes: list[Box]
+
+
+def boxes(path: Path, page: int, start: int, end: int) -> PageBoxes:
+    """The boxes of the characters from `start` to `end` of a page's text, one or more for each line.
+
+    Offsets count from the first block of the page (counted from 1). The page is read again in the same way, so
+    they mean what they meant when the document was added.
+    """
+    with open_pdf(Source(path, path.name, "application/pdf")) as pdf:
+        shown = pdf[page - 1]
+        try:
+            textpage = shown.get_textpage()
+            try:
+                layout = lay_out(page_words(textpage))
+                found = [_character_box(textpage, index) for index in _indexes(layout, start, end)]
+            finally:
+                textpage.close()
+            width, height = shown.get_size()
+        finally:
+            shown.close()
+    return PageBoxes(width, height, _joined(found))
+
+
+def find_quote(path: Path, page: int, quote: str) -> tuple[int, int] | None:
+    """The span of a quote in the text of a page, white space aside."""
+    with open_pdf(Source(path, path.name, "application/pdf")) as pdf:
+        shown = pdf[page - 1]
+        textpage = shown.get_textpage()
+        try:
+            text = lay_out(page_words(textpage)).text
+        finally:
+            textpage.close()
+            shown.close()
+    places = [index for index, character in enumerate(text) if not character.isspace()]
+    at = "".join(text.split()).find("".join(quote.split()))
+    if at < 0 or not quote.strip():
+        return None
+    return places[at], places[at + len("".join(quote.split())) - 1] + 1
+
+
+def _indexes(layout: Layout, start: int, end: int) -> Iterable[int]:
+    """pdfium's indexes of the characters of a span."""
+    starts = [place for place, _ in layout.words]
+    for place, word in layout.words[max(0, bisect_right(starts, start) - 1) :]:
+        if place >= end:
+            break
+        first, last = max(start - place, 0), min(end - place, len(word.text))
+        yield from range(word.first + first, word.first + last)
+
+
+def _character_box(textpage: Any, index: int) -> Box:
+    import pypdfium2.raw as pdfium
+
+    box = pdfium.FS_RECTF()
+    pdfium.FPDFText_GetLooseCharBox(textpage.raw, index, box)
+    return Box(box.left, box.bottom, box.right, box.top)
+
+
+def _joined(found: list[Box]) -> list[Box]:
+    """Boxes of neighbours on one line as one box."""
+    lines: list[Box] = []
+    for box in found:
+        if lines and _beside(lines[-1], box):
+            last = lines[-1]
+            lines[-1] = Box(
+                min(last.left, box.left),
+                min(last.bottom, box.bottom),
+                max(last.right, box.right),
+                max(last.top, box.top),
+            )
+        else:
+            lines.append(box)
+    return lines
+
+
+def _beside(last: Box, box: Box) -> bool:
+    height = min(last.top - last.bottom, box.top - box.bottom)
+    overlap = min(last.top, box.top) - max(last.bottom, box.bottom)
+    return overlap > height * 0.5 and -height < box.left - last.right < height * 1.2

@@ -1,0 +1,48 @@
+"""Parts, reports and errors as lines of JSON, between a parser process and the one that started it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from footnotes.errors import FootnotesError, ParseError, all_errors
+from footnotes.types import Block, BlockKind, Metadata, Part, Report
+
+
+def encode(item: Part | Report | FootnotesError) -> bytes:
+    """One line. Characters that cannot be written, which no parser should give, become `?`."""
+    return json.dumps(_message(item), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+def _message(item: Part | Report | FootnotesError) -> dict[str, Any]:
+    if isinstance(item, Part):
+        return {"part": [item.start, item.text, [_block(block) for block in item.blocks]]}
+    if isinstance(item, Report):
+        fields = (item.parser, item.mime, item.characters, item.pages, item.pages_without_text)
+        return {"report": [*fields, item.title, dict(item.metadata), item.warnings]}
+    return {"error": [item.code, item.message, item.remedy]}
+
+
+def _block(block: Block) -> list[Any]:
+    attributes = dict(block.attributes)
+    return [block.kind, block.start, block.end, block.page, block.level, block.headings, attributes]
+
+
+def decode(line: bytes) -> Part | Report | FootnotesError:
+    """What a line says; an error is returned, not raised."""
+    message = json.loads(line)
+    if "part" in message:
+        start, text, blocks = message["part"]
+        return Part(start, text, tuple(_decoded_block(*each) for each in blocks))
+    if "report" in message:
+        parser, mime, characters, pages, without, title, metadata, warnings = message["report"]
+        return Report(parser, mime, characters, pages, tuple(without), title, metadata, tuple(warnings))
+    code, text, remedy = message["error"]
+    kind = next((each for each in all_errors() if each.code == code), ParseError)
+    return kind(text, remedy=remedy)
+
+
+def _decoded_block(
+    kind: BlockKind, start: int, end: int, page: int | None, level: int, headings: list[str], attributes: Metadata
+) -> Block:
+    return Block(kind, start, end, page, level, tuple(headings), attributes)
