@@ -18,7 +18,7 @@ from footnotes.parse.pool import Pool
 from footnotes.parse.worker import Worker
 from footnotes.types import Part, Report
 
-MEMORY = 1024**3
+MEMORY = 512 * 1024**2
 
 BAD_PARSERS = """
 import os, signal, socket, sys, time
