@@ -6,6 +6,7 @@ FootnotesError
 │   │   ├── EmptyDocument         empty_document
 │   │   ├── ParseError            parse_error
 │   │   ├── ParseLimit            parse_limit
+│   │   ├── ArchiveLimit          archive_limit
 │   │   ├── EncryptedDocument     encrypted_document
 │   │   ├── UnsupportedType       unsupported_type
 │   │   ├── DocumentTooLarge      document_too_large
@@ -14,7 +15,8 @@ FootnotesError
 │   ├── FilterError           filter_invalid
 │   ├── OptionError           option_invalid
 │   ├── NotFound              not_found
-│   └── ImportFormatError     import_invalid
+│   ├── ImportFormatError     import_invalid
+│   └── GoldenError           golden_invalid
 ├── ConfigError           settings_invalid
 │   ├── UnknownPlugin         unknown_plugin
 │   └── MissingExtra          missing_extra
@@ -98,6 +100,11 @@ class ParseLimit(DocumentError):
     default_remedy = "Split the file, or raise the parser limits in the settings if you trust it."
 
 
+class ArchiveLimit(DocumentError):
+    code = "archive_limit"
+    default_remedy = "The archive unpacks to more than a document of its kind should; unpack it yourself if you trust it."
+
+
 class EncryptedDocument(DocumentError):
     code = "encrypted_document"
     default_remedy = "Save a copy without the password and add that."
@@ -151,6 +158,11 @@ class NotFound(InputError):
 class ImportFormatError(InputError):
     code = "import_invalid"
     default_remedy = "Give a file written by `footnotes export`."
+
+
+class GoldenError(InputError):
+    code = "golden_invalid"
+    default_remedy = "See docs/evaluation.md for the formats of a golden set."
 
 
 class ConfigError(FootnotesError):
