@@ -26,6 +26,7 @@ from footnotes.errors import (
     NotALibrary,
     NotFound,
     OptionError,
+    SearchUnavailable,
     SourceUnreadable,
 )
 from footnotes.index import Vector
@@ -223,8 +224,17 @@ class Library:
             candidates=chosen.candidates if candidates is None else candidates,
             max_query_chars=chosen.max_query_chars,
         )
-        view = self._store.view(self._user)
-        return self._retriever.search(view, query, options, self._query_embedding(view.embedder, view.fingerprint))
+        while True:
+            view = self._store.view(self._user)
+            embed = self._query_embedding(view.embedder, view.fingerprint)
+            try:
+                result = self._retriever.search(view, query, options, embed)
+            except SearchUnavailable:
+                if view.is_current():
+                    raise
+                continue
+            if view.is_current():
+                return result
 
     def ask(
         self,

@@ -151,7 +151,9 @@ def test_deleting_several_is_all_or_nothing(filled: Library) -> None:
 
 
 def test_text_can_be_added_under_a_name(library: Library) -> None:
-    added = library.add_text("Jupiter has ninety-five known moons.", filename="../../moons.txt", metadata={"kind": "note"})
+    added = library.add_text(
+        "Jupiter has ninety-five known moons.", filename="../../moons.txt", metadata={"kind": "note"}
+    )
     assert added.status == "ready"
     document = library.documents()[0]
     assert document.filename == "moons.txt" and document.metadata["kind"] == "note"

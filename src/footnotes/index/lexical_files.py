@@ -11,7 +11,7 @@ from typing import Any
 from footnotes.index import IndexDamaged
 
 _FOOTER_MAGIC = 1337
-_PARTS = ("idx", "term", "fast", "fieldnorm", "store")
+_PARTS = ("idx", "pos", "term", "fast", "fieldnorm", "store")
 
 
 def check_segments(folder: Path) -> None:

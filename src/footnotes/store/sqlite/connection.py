@@ -92,12 +92,12 @@ class Database:
             try:
                 yield self._writer
             except BaseException:
-                self._roll_back()
+                _roll_back(self._writer)
                 raise
             try:
                 self._writer.execute("COMMIT")
             except apsw.Error:
-                self._roll_back()
+                _roll_back(self._writer)
                 raise
 
     @contextmanager
@@ -110,7 +110,7 @@ class Database:
                 try:
                     yield connection
                 finally:
-                    connection.execute("ROLLBACK")
+                    _roll_back(connection)
             else:
                 yield connection
 
@@ -119,10 +119,6 @@ class Database:
             for connection in self._open:
                 connection.close()
             self._open.clear()
-
-    def _roll_back(self) -> None:
-        if self._writer.in_transaction:
-            self._writer.execute("ROLLBACK")
 
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self._path), vfs=checksum_vfs(), statementcachesize=200)
@@ -146,6 +142,12 @@ class Database:
         application = self._writer.pragma("application_id")
         if application not in (0, APPLICATION_ID):
             raise StoreCorrupt(f"{self._path.name} was written by another program")
+
+
+def _roll_back(connection: apsw.Connection) -> None:
+    """End a transaction, unless an error has ended it already."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
 
 
 @cache

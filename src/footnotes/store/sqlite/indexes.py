@@ -21,6 +21,8 @@ from footnotes.text import analysis
 
 I = TypeVar("I", LexicalIndex, DenseIndex)  # noqa: E741
 _LOCK_SECONDS = 600.0
+_UNTRUSTWORTHY = (IndexDamaged, OSError, ValueError, KeyError, TypeError)
+"""Whatever goes wrong while files are read that anything may have happened to: the answer is a rebuild."""
 
 
 @dataclass(slots=True)
@@ -121,7 +123,7 @@ class Indexes:
         if slot.index is None:
             try:
                 slot.index = slot.open()
-            except IndexDamaged as damage:
+            except _UNTRUSTWORTHY as damage:
                 slot.index = self._made_anew(slot, generation, str(damage))
         return slot.index
 
@@ -129,7 +131,7 @@ class Indexes:
         assert slot.index is not None
         try:
             slot.index.refresh()
-        except IndexDamaged as damage:
+        except _UNTRUSTWORTHY as damage:
             slot.index = self._made_anew(slot, generation, str(damage))
 
     def _bring_up_to_date(self, slot: Slot[I], generation: Generation) -> int:

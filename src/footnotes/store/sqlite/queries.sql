@@ -8,6 +8,9 @@ INSERT INTO library (id, created_at) VALUES (?, ?);
 SELECT g.pk, g.user_id, g.state, g.plan, m.pk, m.fingerprint, m.name, m.dimensions, u.visible_seq
 FROM users u JOIN generations g ON g.pk = u.serving JOIN models m ON m.pk = g.model WHERE u.user_id = ?;
 
+-- name: serving_generation
+SELECT serving FROM users WHERE user_id = ?;
+
 -- name: make_user
 INSERT INTO users (user_id) VALUES (?) ON CONFLICT DO NOTHING;
 
@@ -146,6 +149,10 @@ SELECT v.user_id, v.pk FROM versions v WHERE NOT EXISTS (SELECT 1 FROM documents
 
 -- name: unfinished_documents
 SELECT user_id, pk, status, current FROM documents WHERE status NOT IN ('ready', 'failed');
+
+-- name: users_behind
+SELECT u.user_id FROM users u WHERE u.visible_seq < (
+    SELECT MAX(c.seq) FROM changes c WHERE c.user_id = u.user_id AND c.generation = u.serving);
 
 -- name: drop_version
 DELETE FROM versions WHERE user_id = ? AND pk = ?;

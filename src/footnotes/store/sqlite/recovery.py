@@ -12,14 +12,12 @@ def unfinished(database: Database) -> bool:
     """Whether there is anything to put right."""
     with translated():
         reader = database.reader
-        if reader.execute(queries()["unfinished_documents"]).fetchone():
-            return True
-        return reader.execute(queries()["unfinished_versions"]).fetchone() is not None
+        names = ("unfinished_documents", "unfinished_versions", "users_behind")
+        return any(reader.execute(queries()[name]).fetchone() is not None for name in names)
 
 
 def recover(database: Database) -> set[str]:
     """Drop half-written versions and settle every document. Returns the tenants whose indexes must catch up."""
-    behind: set[str] = set()
     stopped = Interrupted("the process that took it in ended before it was done").info()
     with database.transaction() as connection:
         for user_id, version in connection.execute(queries()["unfinished_versions"]).fetchall():
@@ -27,9 +25,9 @@ def recover(database: Database) -> set[str]:
             connection.execute(queries()["drop_version"], (user_id, version))
         for user_id, pk, status, current in connection.execute(queries()["unfinished_documents"]).fetchall():
             if status == "indexing" and current is not None:
-                behind.add(str(user_id))
-            elif current is not None:
+                continue  # its changes are in the log: it becomes ready when the indexes have caught up
+            if current is not None:
                 documents.set_status(connection, str(user_id), int(pk), "ready")  # type: ignore[arg-type]
             else:
                 documents.set_failed(connection, str(user_id), int(pk), stopped)  # type: ignore[arg-type]
-    return behind
+        return {str(row[0]) for row in connection.execute(queries()["users_behind"])}

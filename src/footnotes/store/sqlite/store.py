@@ -82,7 +82,8 @@ class SqliteStore:
         return self._lock.depth > 1
 
     def _library_id(self) -> str:
-        row = self.database.reader.execute(queries()["library_id"]).fetchone()
+        with translated():
+            row = self.database.reader.execute(queries()["library_id"]).fetchone()
         if row is None:
             with self.database.transaction() as connection:
                 row = connection.execute(queries()["library_id"]).fetchone()

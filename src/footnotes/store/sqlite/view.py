@@ -12,6 +12,7 @@ from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database, translated
 from footnotes.store.sqlite.filters import compile_filter, facet_groups
 from footnotes.store.sqlite.indexes import Indexes
+from footnotes.store.sqlite.sql import queries
 from footnotes.types import Filter
 
 _ALLOWED = """
@@ -37,6 +38,12 @@ class SqliteSearchView:
     @property
     def fingerprint(self) -> str:
         return self._generation.fingerprint if self._generation else ""
+
+    def is_current(self) -> bool:
+        """Whether the generation still serves: one that was switched off may have been dropped under a search."""
+        with translated():
+            row = self._database.reader.execute(queries()["serving_generation"], (self._user_id,)).fetchone()
+        return (row[0] if row else None) == (self._generation.pk if self._generation else None)
 
     def allowed(self, where: Filter) -> Allowed:
         """The keys a filter lets through. The tenant is always part of it, and cannot be named in it."""

@@ -1,0 +1,118 @@
+"""Promise A and D: after SIGKILL at any point every acknowledged document is found, and no other is half visible."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from footnotes.engine import Library
+from libraries import quick_library
+
+VICTIM = Path(__file__).with_name("victim.py")
+
+
+def run(folder: Path, *, rounds: int, seed: int, kill_at: int | None = None, kill_after: float | None = None) -> str:
+    arguments = [sys.executable, str(VICTIM), str(folder), str(rounds), str(seed)]
+    if kill_at is not None:
+        arguments.append(str(kill_at))
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+    if kill_after is not None:
+        time.sleep(kill_after)
+        process.kill()
+    output, _ = process.communicate(timeout=120)
+    return output
+
+
+class Oracle:
+    """What the victim acknowledged, over all its lives; what it only began may have happened or not."""
+
+    def __init__(self) -> None:
+        self.sure: dict[str, set[str]] = {}
+
+    def read(self, output: str) -> None:
+        for line in output.splitlines():
+            parts = line.split()
+            if not parts or parts[0] in ("g", "done"):
+                continue
+            kind, name = parts[0], parts[1]
+            if kind == "?":
+                self.sure.setdefault(name, {"gone"}).add(parts[2])
+            elif kind == "+":
+                self.sure[name] = {parts[2]}
+            else:
+                self.sure[name] = {"gone"}
+
+    def check(self, library: Library) -> None:
+        assert library.verify().ok
+        found = {d.source: d for d in library.documents()}
+        assert {d.status for d in found.values()} <= {"ready"}, "nothing is in a running state"
+        for name, possible in self.sure.items():
+            state = "gone"
+            if name in found:
+                first = library.text(found[name].id, 0, 60).split()[1]
+                state = first.partition("v")[2]
+                hits = library.search(first, mode="lexical", limit=3).hits
+                assert hits and hits[0].document_id == found[name].id, f"{name} is listed but not found"
+            assert state in possible, f"{name} is {state}, acknowledged was {possible}"
+            self.sure[name] = {state}
+        assert set(found) <= set(self.sure)
+
+
+def test_killed_at_every_step_of_writing(tmp_path: Path) -> None:
+    folder, oracle = tmp_path / "library", Oracle()
+    rng = random.Random(1)
+    for life in range(10):
+        oracle.read(run(folder, rounds=30, seed=life, kill_at=rng.randint(2, 120)))
+        with quick_library(folder) as library:
+            oracle.check(library)
+
+
+def test_killed_at_any_time(tmp_path: Path) -> None:
+    folder, oracle = tmp_path / "library", Oracle()
+    rng = random.Random(2)
+    for life in range(4):
+        oracle.read(run(folder, rounds=500, seed=100 + life, kill_after=0.9 + rng.random()))
+        with quick_library(folder) as library:
+            oracle.check(library)
+
+
+def test_the_oracle_notices_a_lost_document(tmp_path: Path) -> None:
+    """The positive control: were an acknowledged document lost, this is how it would show."""
+    folder, oracle = tmp_path / "library", Oracle()
+    oracle.read(run(folder, rounds=8, seed=3))
+    with quick_library(folder) as library:
+        library.delete(library.documents()[0].id)
+        with pytest.raises(AssertionError, match="acknowledged was"):
+            oracle.check(library)
+
+
+def test_nothing_embedded_is_embedded_again_after_a_kill(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys, footnotes
+from footnotes.store.sqlite.store import SqliteStore
+original = SqliteStore.save
+def die(self, *args):
+    os.kill(os.getpid(), signal.SIGKILL)
+SqliteStore.save = die
+with footnotes.open(sys.argv[1], embedder="hashing") as library:
+    library.add(sys.argv[2])
+"""
+    document = tmp_path / "long.txt"
+    document.write_text("\n\n".join(f"Paragraph {n} " + f"word{n} " * 300 for n in range(20)))
+    folder = tmp_path / "library"
+    died = subprocess.run([sys.executable, "-c", code, str(folder), str(document)], check=False)
+    assert died.returncode == -9
+    with quick_library(folder) as library:
+        assert library.search("paragraph").hits == ()
+        embedder = type(library.embedder())
+        original = embedder.embed
+        embedder.embed = lambda *_, **__: pytest.fail("embedded again")  # type: ignore[method-assign, assignment]
+        try:
+            assert library.add(document)[0].status == "ready"
+        finally:
+            embedder.embed = original  # type: ignore[method-assign]
