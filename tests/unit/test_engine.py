@@ -257,3 +257,17 @@ def test_importing_loads_nothing_heavy() -> None:
     code = "import sys, footnotes; print([m for m in ('numpy', 'apsw', 'onnxruntime', 'tantivy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_footnote_names_the_page_even_where_a_chunk_spans_two(tmp_path: Path) -> None:
+    samples = Path(__file__).parent.parent.parent / "samples"
+    with quick_library(tmp_path / "library") as library:
+        library.add(samples / "repairs.pdf")
+        pages = {
+            citation.quote: citation.page
+            for question in ("What does an estimate cost?", "What does the warranty of five years cover?")
+            for citation in library.ask(question).citations
+        }
+        assert pages, "both questions are answered in the document"
+        for quote, page in pages.items():
+            assert page == (2 if "estimate" in quote or "loan" in quote else 1), quote

@@ -40,8 +40,19 @@ def assemble(pieces: Iterable[Piece], part: Part, *, title: str) -> Iterator[Ass
             headings,
             count_tokens(_text(part, piece)) if piece.tokens is None else piece.tokens,
             piece.prefix or _with_table_header(context_prefix(title, headings), part, piece, blocks),
-            piece.metadata,
+            _with_page_starts(piece, blocks),
         )
+
+
+def _with_page_starts(piece: Piece, blocks: Sequence[Block]) -> Metadata:
+    """The piece's metadata; where it spans pages, with `page_starts`: the first character of it on each page."""
+    starts: dict[int, int] = {}
+    for block in blocks:
+        if block.page is not None:
+            starts.setdefault(block.page, max(block.start, piece.start))
+    if len(starts) < 2:
+        return piece.metadata
+    return {**piece.metadata, "page_starts": [[page, start] for page, start in starts.items()]}
 
 
 def _text(part: Part, piece: Piece) -> str:
