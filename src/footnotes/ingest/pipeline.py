@@ -140,7 +140,7 @@ class Pipeline:
                 derive = Deriver(chunker, draft.file_hash, _title(source, item))
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
-            if self._is_full(work):
+            if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
                 yield from self._flush(generation)
                 self._write([work], generation)
         if report is None or derive is None or derive.count == 0:
@@ -193,11 +193,10 @@ class Pipeline:
 
     # ── many files
 
-    def _is_full(self, *more: _Work) -> bool:
-        works = [*self._pending, *more]
-        if sum(len(work.draft.chunks) for work in works) >= self._batch_chunks:
+    def _is_full(self) -> bool:
+        if sum(len(work.draft.chunks) for work in self._pending) >= self._batch_chunks:
             return True
-        return sum(len(part.text) for work in works for part in work.draft.parts) >= BATCH_CHARACTERS
+        return sum(work.draft.characters() for work in self._pending) >= BATCH_CHARACTERS
 
     def _flush(self, generation: Generation) -> Iterator[Added]:
         """Embed, write and index all that is pending, then report it."""

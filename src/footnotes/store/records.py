@@ -102,3 +102,7 @@ class Draft:
     publication: Publication | None = None
     document_id: str = ""
     handle: Any = None
+
+    def characters(self) -> int:
+        """How much text is buffered."""
+        return sum(len(part.text) for part in self.parts)

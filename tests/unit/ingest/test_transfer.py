@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from footnotes.engine import Library
+from footnotes.errors import ImportFormatError, SourceUnreadable
+
+HEADER = '{"type": "footnotes-export", "version": 1}\n'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "not json\n",
+        '{"type": "something else"}\n',
+        '{"type": "footnotes-export", "version": 99}\n',
+        HEADER + '{"no": "type"}\n',
+        HEADER + '{"type": "document"}\n',
+        HEADER + "[1, 2]\n",
+        HEADER + "[" * 100_000 + "\n",
+    ],
+    ids=range(8),
+)
+def test_what_is_not_an_export_is_refused_and_leaves_nothing(library: Library, tmp_path: Path, content: str) -> None:
+    file = tmp_path / "wrong.jsonl"
+    file.write_text(content)
+    with pytest.raises(ImportFormatError):
+        library.import_(file)
+    assert library.documents() == []
+
+
+def test_a_damaged_line_at_the_end_is_found_before_anything_is_taken_in(filled: Library, tmp_path: Path) -> None:
+    filled.export(tmp_path / "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    documents = [number for number, line in enumerate(lines) if '"type": "document"' in line]
+    broken = json.loads(lines[documents[-1]])
+    broken["parts"][0]["end"] += 5
+    lines[documents[-1]] = json.dumps(broken)
+    (tmp_path / "broken.jsonl").write_text("\n".join(lines) + "\n")
+    from libraries import quick_library
+
+    with quick_library(tmp_path / "other") as other:
+        with pytest.raises(ImportFormatError, match=f"line {documents[-1] + 1}"):
+            other.import_(tmp_path / "broken.jsonl")
+        assert other.documents() == []
+
+
+def test_a_file_that_is_not_there(library: Library, tmp_path: Path) -> None:
+    with pytest.raises(SourceUnreadable):
+        library.import_(tmp_path / "none.jsonl")
+
+
+def test_an_export_is_lines_of_documents_and_their_chunks(filled: Library, tmp_path: Path) -> None:
+    filled.export(tmp_path / "out.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert lines[0]["type"] == "footnotes-export"
+    texts = {line["id"]: line["text"] for line in lines if line["type"] == "document"}
+    for line in lines:
+        if line["type"] == "chunk":
+            assert texts[line["document_id"]][line["start"] : line["end"]] == line["text"]
