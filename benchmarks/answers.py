@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
-from labelled import Case, chunking, xquad
+from labelled import Case, chunking, halves_of, xquad
 from shelf import Shelf
 
 from footnotes.answer import extractive
@@ -175,9 +175,7 @@ def threshold(weights: extractive.Weights, best: Sequence[Best]) -> float:
 
 
 def halves(asked: Sequence[Asked]) -> tuple[list[Asked], list[Asked]]:
-    chosen = set(sorted({each.case.group for each in asked})[::2])
-    first = [each for each in asked if each.case.group in chosen]
-    return first, [each for each in asked if each.case.group not in chosen]
+    return halves_of(asked, lambda each: each.case.group)
 
 
 class Remembering:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 DATA = Path("/work/shared/data")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -60,3 +62,9 @@ def _chunking_cases(rows: csv.DictReader[str]) -> Iterator[Case]:
         references = json.loads(row["references"])
         spans = tuple((reference["start_index"], reference["end_index"]) for reference in references)
         yield Case(row["question"], row["corpus_id"] + ".md", spans, f"{row['corpus_id']}-{number // 5}")
+
+
+def halves_of(items: Sequence[T], group: Callable[[T], str]) -> tuple[list[T], list[T]]:
+    """Every second group, and the others: one half to choose by, one to measure on."""
+    chosen = set(sorted({group(item) for item in items})[::2])
+    return [item for item in items if group(item) in chosen], [item for item in items if group(item) not in chosen]

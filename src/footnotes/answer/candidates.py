@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
 from footnotes.answer.passages import Passage, headings_at
-from footnotes.answer.questions import DIGITS, FUNCTION_WORDS, NAME, Kind, kind_of, names_kind
+from footnotes.answer.questions import DIGITS, FUNCTION_WORDS, NAME, Kind, names_kind, subject_of
 from footnotes.text.analysis import analyze
 from footnotes.text.sentences import sentence_spans
 
@@ -18,9 +19,10 @@ DocumentFrequency = Callable[[str], float]
 """The share of all chunks, from 0 to 1, that hold a term."""
 
 MAX_SENTENCE = 1_200
-UNKNOWN_WEIGHT = 3.0
-UNKNOWN_PAIR_WEIGHT = 0.5
+BEFORE = 3
 RAREST = 1e-3
+COMMON = 1.0
+UNKNOWN, NAMED, PAIR = 3.0, 2.0, 0.15
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
 _HEADING = re.compile(r"\s*#{1,6}\s")
@@ -53,7 +55,7 @@ class Candidate:
     text: str
     terms: frozenset[str]
     coverage: float  # of the question by the sentence
-    context: float  # by the sentence, the one before it, the headings and the title
+    context: float  # by the sentence, the three before it, the headings and the title
     around: float  # by the whole passage
     pairs: float  # neighbouring terms of the question that are neighbours here
     kind: float  # names what the question asks for
@@ -66,12 +68,11 @@ class Candidate:
 
 def read_question(text: str, passages: Sequence[Passage], document_frequency: DocumentFrequency | None) -> Question:
     """The question's terms weighted by how rare they are in the library, or else among the passages."""
-    ordered = analyze(text)
-    content = [term for term in ordered if term not in function_terms()] or ordered
+    kind, subject = subject_of(text)
+    content = [term for term in analyze(subject) if term not in function_terms()] or analyze(text)
     frequency = document_frequency or _frequency_among(passages)
     named = frozenset(analyze(" ".join(NAME.findall(text) + DIGITS.findall(text))))
-    weights = {term: _weight(term, frequency(term), term in named) for term in dict.fromkeys(content)}
-    return Question(text, weights, frozenset(pairwise(content)), kind_of(text))
+    return Question(text, _weights(list(dict.fromkeys(content)), frequency, named), frozenset(pairwise(content)), kind)
 
 
 def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candidate]:
@@ -101,28 +102,35 @@ def _frequency_among(passages: Sequence[Passage]) -> DocumentFrequency:
     return lambda term: 0.5 * (sum(term in text for text in texts) + 0.5) / (len(texts) + 1)
 
 
-def _weight(term: str, share: float, named: bool) -> float:
-    """Inverse document frequency of a share (Spärck Jones 1972), bounded on both sides.
+def _weights(terms: Sequence[str], frequency: DocumentFrequency, named: Collection[str]) -> dict[str, float]:
+    """Inverse document frequency (Spärck Jones 1972) of the terms, bounded on both sides.
 
-    A word no document has is mostly another word for one they have, and weighs less; unless it is a name or a
-    number, which has no other word. In scripts without spaces it is mostly a pair across two words.
+    A word no document has is mostly another word for one they have, and weighs as much as those on average; a
+    name or a number has no other word and weighs more. In scripts without spaces an unknown term is mostly a
+    pair across two words.
     """
-    if share <= 0.0 and not named:
-        return UNKNOWN_PAIR_WEIGHT if _UNSPACED.match(term) else UNKNOWN_WEIGHT
-    return max(0.2, -math.log(min(1.0, max(share, RAREST))))
+    shares = {term: frequency(term) for term in terms}
+    known = {term: _weight(share) for term, share in shares.items() if share > 0}
+    average = min(UNKNOWN, sum(known.values()) / len(known)) if known else 1.0
+    factor = {term: NAMED if term in named else PAIR if _UNSPACED.match(term) else 1.0 for term in terms}
+    return {term: known.get(term, average * factor[term]) for term in terms}
+
+
+def _weight(share: float) -> float:
+    return max(COMMON, -math.log(min(1.0, max(share, RAREST))))
 
 
 def _in_passage(question: Question, passage: Passage, top: float) -> Iterator[Candidate]:
     around = question.covered(frozenset(analyze(passage.text)) | _named_terms(passage.title))
     relative = passage.score / top if top > 0 else 1.0
-    before: frozenset[str] = frozenset()
+    before: deque[frozenset[str]] = deque(maxlen=BEFORE)
     for start, end in sentence_spans(passage.text):
         ordered = analyze(passage.text[start:end])
         terms = frozenset(ordered)
         span = _trimmed(passage.text, start, end)
         headings = headings_at(passage, passage.start + start)
         if span and _can_answer(passage.text, *span, headings):
-            widened = terms | before | _named_terms(" ".join((passage.title, *headings)))
+            widened = terms.union(*before) | _named_terms(" ".join((passage.title, *headings)))
             yield Candidate(
                 passage,
                 passage.start + span[0],
@@ -136,7 +144,7 @@ def _in_passage(question: Question, passage: Passage, top: float) -> Iterator[Ca
                 kind=_kind_share(question, passage.text[span[0] : span[1]]),
                 relative=relative,
             )
-        before = terms
+        before.append(terms)
 
 
 def _named_terms(text: str) -> frozenset[str]:

@@ -60,14 +60,14 @@ class Weights:
         return 1.0 / (1.0 + math.exp(-total))
 
 
-SENTENCE = Weights(-12.9, coverage=4.2, context=2.5, around=-2.03, pairs=0.43, kind=0.88, relative=9.08)
-ANSWERED = Weights(-5.78, coverage=1.65, context=2.57, around=1.71, pairs=0.62, kind=0.67, relative=1.1)
+SENTENCE = Weights(-12.89, coverage=4.91, context=2.12, around=-2.36, pairs=0.44, kind=0.84, relative=9.07)
+ANSWERED = Weights(-6.12, coverage=2.32, context=2.69, around=1.13, pairs=0.52, kind=0.56, relative=1.34)
 THRESHOLD = 0.23
 SENTENCE_EMBEDDED = Weights(
-    -13.31, coverage=3.28, context=2.33, around=-2.08, pairs=0.46, kind=0.88, relative=8.72, cosine=2.4
+    -14.02, coverage=3.81, context=2.28, around=-2.6, pairs=0.44, kind=0.88, relative=9.32, cosine=2.61
 )
 ANSWERED_EMBEDDED = Weights(
-    -6.58, coverage=1.43, context=2.56, around=1.25, pairs=0.46, kind=0.67, relative=1.02, cosine=2.23
+    -6.84, coverage=1.74, context=2.67, around=0.8, pairs=0.51, kind=0.65, relative=1.19, cosine=2.33
 )
 THRESHOLD_EMBEDDED = 0.25
 

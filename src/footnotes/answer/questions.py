@@ -75,12 +75,12 @@ DIGITS = re.compile(r"\d[\d.,:]*")
 WORD = re.compile(r"\w+")
 
 
-def kind_of(question: str) -> Kind:
-    """What an answer must name, told by the question's words."""
+def subject_of(question: str) -> tuple[Kind, str]:
+    """What an answer must name, and the question without the words that ask for it ("how long", "in what year")."""
     for kind, pattern in _PATTERNS:
-        if pattern.search(question):
-            return kind
-    return "any"
+        if found := pattern.search(question):
+            return kind, question[: found.start()] + " " + question[found.end() :]
+    return "any", question
 
 
 def names_kind(sentence: str, kind: Kind, question: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from footnotes.answer.questions import kind_of, names_kind
+from footnotes.answer.questions import names_kind, subject_of
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,12 @@ from footnotes.answer.questions import kind_of, names_kind
     ],
 )
 def test_the_kind_is_told_by_the_words(question: str, kind: str) -> None:
-    assert kind_of(question) == kind
+    assert subject_of(question)[0] == kind
+
+
+def test_the_subject_is_what_is_left_of_the_question() -> None:
+    assert subject_of("How long is the notice period?")[1].split() == ["is", "the", "notice", "period?"]
+    assert subject_of("Why does it rain?")[1] == "Why does it rain?"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,95 @@
+"""Any text that claims to answer → an answer whose every footnote holds.
+
+The model's own markers are taken out and none of them is believed: each sentence is aligned with the retrieved
+passages by our own code. What nothing supports is flagged, or removed under `strict`; a text in which nothing
+is supported becomes an abstention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from footnotes.answer.align import Aligner, Support
+from footnotes.answer.extractive import ABSTENTION
+from footnotes.answer.markers import Marker, without_markers
+from footnotes.answer.passages import Passage, page_of
+from footnotes.text.sentences import sentence_spans
+from footnotes.types import Citation
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A text without markers, its footnotes, and the spans nothing supports. No citations means abstention."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    unsupported: tuple[Span, ...]
+
+    @property
+    def abstained(self) -> bool:
+        return not self.citations
+
+
+class Footnotes:
+    """Numbers footnotes in the order they appear; the same span of a document is the same footnote."""
+
+    def __init__(self) -> None:
+        self._markers: dict[tuple[str, int, int], int] = {}
+
+    def add(self, support: Support, offset: int) -> Citation:
+        """The footnote for a support; `offset` is where its sentence begins in the answer."""
+        passage = support.passage
+        key = (passage.document_id, support.start, support.end)
+        marker = self._markers.setdefault(key, len(self._markers) + 1)
+        start, end = support.claim_span
+        return Citation(
+            marker=marker,
+            answer_span=(offset + start, offset + end),
+            document_id=passage.document_id,
+            filename=passage.filename,
+            page=page_of(passage, support.start),
+            start=support.start,
+            end=support.end,
+            quote=support.quote,
+            support=round(support.score, 3),
+        )
+
+
+def cite(text: str, passages: Sequence[Passage], *, strict: bool = False) -> Cited:
+    """The text with a footnote for every sentence the passages support.
+
+    `passages` are in the order the model saw them, so that its markers can be told apart from inventions.
+    """
+    clean, markers = without_markers(text)
+    aligner, footnotes = Aligner(passages), Footnotes()
+    written, citations, unsupported = "", list[Citation](), list[Span]()
+    for start, end, gap in sentences_with_gaps(clean):
+        supports = aligner.align(clean[start:end], named_at(markers, start, end))
+        if not supports and strict:
+            continue
+        written += gap if written else ""
+        begin = len(written)
+        written += clean[start:end]
+        citations.extend(footnotes.add(support, begin) for support in supports)
+        if not supports:
+            unsupported.append((begin, len(written)))
+    if not citations:
+        return Cited(ABSTENTION, (), ())
+    return Cited(written, tuple(citations), tuple(unsupported))
+
+
+def sentences_with_gaps(text: str) -> Iterator[tuple[int, int, str]]:
+    """Every sentence with the white space before it."""
+    last = 0
+    for start, end in sentence_spans(text):
+        yield start, end, text[last:start]
+        last = end
+
+
+def named_at(markers: Sequence[Marker], start: int, end: int) -> frozenset[int]:
+    """The passages that the markers in a sentence, or right after it, name."""
+    inside = (marker.numbers for marker in markers if start < marker.position <= end)
+    return frozenset().union(*inside)

@@ -1,0 +1,84 @@
+# ruff: noqa: SIM905 (lists of words read better as prose)
+"""Whether one of two texts denies, or turns into its opposite, what the other states."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from footnotes.answer.questions import FUNCTION_WORDS
+from footnotes.text.analysis import analyze
+
+_NEGATIONS = frozenset(
+    "not no never none nothing neither nor nobody nowhere without cannot hardly scarcely lack lacks lacked lacking"
+    " unable fails fail failed refuse refused refuses nicht kein keine keinen keinem keiner keines nie niemals ohne"
+    " nunca jamás sin ningún ninguna tampoco pas jamais aucun aucune sans".split()
+)
+_OPPOSITES = (
+    "increase increased increases increasing rise rose risen grew grow grown higher more above maximum most"
+    " ~ decrease decreased decreases decreasing fall fell fallen shrank decline declined lower less fewer below"
+    " minimum least",
+    "before prior earlier ~ after later following",
+    "allowed permitted legal accepted approved ~ forbidden prohibited banned illegal rejected denied",
+    "include includes included including ~ exclude excludes excluded excluding",
+    "win won wins gained success succeeded ~ lose lost loses failure",
+    "oldest earliest ~ latest newest",
+    "largest biggest highest longest best ~ smallest lowest shortest worst",
+    "always ~ never sometimes",
+    "north northern ~ south southern",
+    "east eastern ~ west western",
+    "true correct ~ false incorrect wrong",
+    "open opened opens ~ close closed closes",
+)
+_POLES = [tuple(frozenset(pole.split()) for pole in pair.split("~")) for pair in _OPPOSITES]
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\w.,]*")
+_SCOPE = 4
+"""How many content words after a negation it may reach."""
+
+
+def denied_otherwise(claim: str, source: str) -> bool:
+    """Does one of the two deny, or turn into its opposite, what the other states?"""
+    here, there = _polarity(claim), _polarity(source)
+    shared = here.keys() & there.keys()
+    denied_here = [term for term in shared if here[term]]
+    agreed = bool(denied_here) and all(there[term] for term in denied_here)
+    turned = [term for term in shared if here[term] != there[term]]
+    if not agreed and any(_is_about(here, there, term) for term in turned):
+        return True
+    return _opposed(_words(claim), _words(source))
+
+
+@lru_cache(maxsize=4_096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.lower().replace("’", "'") for word in _WORD.findall(text))
+
+
+@lru_cache(maxsize=4_096)
+def _polarity(text: str) -> dict[str, bool]:
+    """Every content term of a text with whether a negation stands before it, within a few words."""
+    found: dict[str, bool] = {}
+    left = 0
+    for word in _WORD.findall(text):
+        lowered = word.lower().replace("’", "'")
+        if lowered in _NEGATIONS or lowered.endswith("n't"):
+            left = _SCOPE
+        elif lowered not in FUNCTION_WORDS:
+            for term in analyze(word, "en"):
+                found[term] = found.get(term, False) or left > 0
+            left -= 1
+    return found
+
+
+def _is_about(here: dict[str, bool], there: dict[str, bool], term: str) -> bool:
+    """Whether the text that denies the term denies mostly what the other speaks of."""
+    denier, other = (here, there) if here[term] else (there, here)
+    denied = [each for each, negated in denier.items() if negated]
+    return sum(each in other for each in denied) >= 0.5 * len(denied)
+
+
+def _opposed(here: frozenset[str], there: frozenset[str]) -> bool:
+    for one, other in _POLES:
+        for mine, theirs in ((one, other), (other, one)):
+            if here & mine and not here & theirs and there & theirs and not there & mine:
+                return True
+    return False

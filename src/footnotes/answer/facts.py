@@ -1,0 +1,131 @@
+"""What a source must have of a claim whatever the wording: its numbers, dates and names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from footnotes.answer.numbers import LENIENT, Number, numbers_in
+from footnotes.answer.questions import FUNCTION_WORDS
+from footnotes.text.analysis import analyze
+from footnotes.text.languages import detect
+
+RIGHT_BEFORE = 2
+NEAR = 48
+"""Characters between a number and the word it counts, at most."""
+
+_AROUND = "\"'“”‘’«»()[]{}*_,;:!?….…"
+_COUNTED = re.compile(r"[\s:-]{1,3}([a-zß-öø-ÿ]{3,})")
+_PLACE = re.compile(r"[^\W\d_]+")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_ISO_DATE = re.compile(r"\b\d{4}-(\d{2})-\d{2}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts of a claim: its numbers, with the term each counts where one follows, and the spellings of names."""
+
+    numbers: tuple[tuple[Number, frozenset[str]], ...]
+    names: tuple[frozenset[str], ...]
+
+
+def facts_of(claim: str, *, ordinary: frozenset[str] = frozenset()) -> Facts:
+    """The numbers and names of a claim. `ordinary` words are no names, even where they open it with a capital."""
+    numbers = [number for number in numbers_in(claim) if number.written not in LENIENT]
+    return Facts(tuple((number, _counted(claim, number)) for number in numbers), tuple(_names(claim, ordinary)))
+
+
+def missing_fact(facts: Facts, source: str, terms: frozenset[str], passage: str) -> str | None:
+    """The first number or name of the claim that the source, a span of the passage with these terms, does not have."""
+    left = list(numbers_in(source))
+    for number, counted in facts.numbers:
+        # A number that stands twice in the claim must stand twice in the source.
+        match = next((other for other in left if other.values & number.values), None)
+        if match is None or not _counts_there(number, counted, passage):
+            return number.written
+        left.remove(match)
+    for spellings in facts.names:
+        if not spellings & terms and not _is_month_of(spellings, source):
+            return min(spellings)
+    return None
+
+
+# ── numbers ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _counted(claim: str, number: Number) -> frozenset[str]:
+    """The term a number counts: the word right after it, unless the number is a year."""
+    following = _COUNTED.match(claim, number.end)
+    if following is None or following[1] in FUNCTION_WORDS or _is_year(number):
+        return frozenset()
+    return frozenset(analyze(following[1], "en"))
+
+
+def _is_year(number: Number) -> bool:
+    return number.written.isdecimal() and 1000 <= int(number.written) <= 2100
+
+
+def _counts_there(number: Number, counted: frozenset[str], passage: str) -> bool:
+    """Whether the passage gives the counted word this number, where it gives it any.
+
+    A number right before the word is the word's own; else every number near it may be.
+    """
+    if not counted:
+        return True
+    numbers = numbers_in(passage)
+    given: list[Number] = []
+    for start in (start for terms, start in _places(passage) if terms & counted):
+        own = [other for other in numbers if 0 <= start - other.end <= RIGHT_BEFORE]
+        given += own or [other for other in numbers if abs(start - other.start) <= NEAR]
+    return not given or any(other.values & number.values for other in given)
+
+
+@lru_cache(maxsize=4_096)
+def _places(text: str) -> tuple[tuple[frozenset[str], int], ...]:
+    return tuple((frozenset(analyze(word[0], "en")), word.start()) for word in _PLACE.finditer(text))
+
+
+# ── names ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _names(claim: str, ordinary: frozenset[str]) -> Iterator[frozenset[str]]:
+    """Capitalised words but those that only open a sentence. German, which capitalises every noun, names in pairs."""
+    words = claim.split()
+    nouns_too = detect(words) == "de"
+    opening = True
+    for place, word in enumerate(words):
+        bare = word.strip(_AROUND)
+        noun = nouns_too and not _in_a_pair(words, place) and not any(char.isupper() for char in bare[1:])
+        if bare[:1].isupper() and not noun and not (opening and _merely_opens(words, place, ordinary)):
+            yield from _spellings(bare)
+        opening = word[-1:] in ".!?:" or (opening and not any(char.isalpha() for char in word))
+
+
+def _in_a_pair(words: list[str], place: int) -> bool:
+    around = words[max(0, place - 1) : place] + words[place + 1 : place + 2]
+    return any(word[:1].isupper() and word.strip(_AROUND).lower() not in FUNCTION_WORDS for word in around)
+
+
+def _spellings(word: str) -> Iterator[frozenset[str]]:
+    for part in re.split(r"[-/]", word):
+        if part[:1].isupper() and part.lower() not in FUNCTION_WORDS:
+            spellings = frozenset(analyze(part, "en"))
+            if spellings:
+                yield spellings
+
+
+def _merely_opens(words: list[str], place: int, ordinary: frozenset[str]) -> bool:
+    """A capital at the beginning of a sentence says nothing, unless the next word has one too."""
+    word = words[place].strip(_AROUND)
+    if word.lower() in FUNCTION_WORDS or word.lower() in ordinary:
+        return True
+    following = words[place + 1].strip(_AROUND) if place + 1 < len(words) else ""
+    return not (following[:1].isupper() or any(char.isupper() or char.isdigit() for char in word[1:]))
+
+
+def _is_month_of(spellings: frozenset[str], source: str) -> bool:
+    """`March` is in `2024-03-31` too."""
+    months = {_MONTHS.index(name[:3]) + 1 for name in spellings if name[:3] in _MONTHS}
+    return bool(months & {int(month) for month in _ISO_DATE.findall(source)})

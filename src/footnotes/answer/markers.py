@@ -1,0 +1,70 @@
+"""Citation markers as models write them: found in every usual form, taken out of the text, kept as a hint.
+
+Nothing a marker says is believed. What it names only decides between sources that support a sentence equally.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_WORDS = r"(?:sources?|documents?|docs?|passages?|references?|refs?|footnotes?|citations?|context|chunks?|id|no\.?)"
+_NUMBER = rf"(?:{_WORDS}\s?[:#_-]?\s?)?\^?#?\d{{1,4}}"
+_JOINED = r"\s?(?:,|;|&|and|–|-)\s?"
+_LABELLED = rf"{_NUMBER}(?:{_JOINED}{_NUMBER}){{0,40}}(?:†[^\]】\n]{{0,80}}|,?\s?pp?\.?\s?\d{{1,5}}[^\]】\n]{{0,20}})?"
+_IDENTIFIER = r"(?=[^\]\s]{0,80}\d)[\w][\w.:/#-]{3,80}"
+_MARKER = re.compile(
+    rf"\s*+(?:\[\s?(?P<square>{_LABELLED}|{_IDENTIFIER})\s?\](?:\([^()\s]{{0,300}}\))?|【\s?(?P<lens>[^】\n]{{1,120}})】"
+    rf"|\((?P<round>{_WORDS}\s?[:#]?\s?{_NUMBER}(?:{_JOINED}{_NUMBER}){{0,40}})\)|<sup>\s?(?P<raised>\d{{1,4}})\s?</sup>)",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_SOURCES = re.compile(
+    r"\n\s*(?:\*\*|#+\s?)?(?:sources|references|citations|footnotes|quellen|fuentes)\b\W{0,4}\n.*\Z", re.I | re.S
+)
+_RANGE = re.compile(r"(\d{1,4})\s?[–-]\s?(\d{1,4})")
+_MAX_RANGE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What a model named at a position of the text without markers."""
+
+    position: int
+    numbers: frozenset[int]
+    name: str
+
+
+def without_markers(text: str) -> tuple[str, list[Marker]]:
+    """The text without its markers and without a list of sources at its end, and where the markers stood."""
+    text = _SOURCES.sub("", text)
+    clean, markers, begin = "", [], 0
+    for match in _outside_code(text):
+        named = next(group for group in match.groups() if group is not None)
+        clean += text[begin : match.start()]
+        markers.append(Marker(len(clean), _numbers(named), named))
+        begin = match.end()
+    return clean + text[begin:], markers
+
+
+def _outside_code(text: str) -> Iterator[re.Match[str]]:
+    code = [match.span() for match in _CODE.finditer(text)]
+    for match in _MARKER.finditer(text):
+        at = match.end() - 1
+        if not any(start <= at < end for start, end in code) and not _is_year(match):
+            yield match
+
+
+def _is_year(match: re.Match[str]) -> bool:
+    """`[1998]` is an editor's year, not the thousand nine hundred and ninety-eighth passage."""
+    named = match["square"] or ""
+    return named.isdigit() and 1000 <= int(named) <= 2100
+
+
+def _numbers(named: str) -> frozenset[int]:
+    found = {int(number) for number in re.findall(r"\d{1,4}", named)}
+    for first, last in _RANGE.findall(named):
+        if int(first) < int(last) <= int(first) + _MAX_RANGE:
+            found |= set(range(int(first), int(last)))
+    return frozenset(found)
