@@ -21,7 +21,7 @@ FORMAT = 1
 POSTINGS_BUDGET = 400_000
 """A search reads about this many postings to find candidates; below it the leg is exact BM25 over all terms."""
 _BUDGET_CANDIDATES = 200
-_WRITER_BYTES = 64_000_000
+_WRITER_BYTES = 24_000_000
 DEFAULT_BOOSTS: Mapping[str, float] = {"body": 1.0, "heading": 0.3}
 
 

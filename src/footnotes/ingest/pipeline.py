@@ -28,7 +28,7 @@ PIPELINE_VERSION = 1
 SMALLEST_BATCH, LARGEST_BATCH = 256, 4_096
 BATCH_SECONDS = 4.0
 """A batch is sized so that the next one is done in about this time: visible soon, yet few commits."""
-BATCH_CHARACTERS = 8_000_000
+BATCH_CHARACTERS = 3_000_000
 
 
 @dataclass(slots=True)

@@ -58,7 +58,7 @@ def _lines(store: SqliteStore, user_id: str) -> Iterator[dict[str, Any]]:
     for document in store.documents(user_id):
         if document.status != "ready":
             continue
-        parts = store.parts(user_id, document.id)
+        parts = list(store.parts(user_id, document.id))
         yield {
             "type": "document",
             **asdict(document),

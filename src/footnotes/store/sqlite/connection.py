@@ -131,7 +131,7 @@ class Database:
             "PRAGMA foreign_keys = ON",
             "PRAGMA secure_delete = ON",
             "PRAGMA temp_store = MEMORY",
-            "PRAGMA cache_size = -32000",
+            "PRAGMA cache_size = -16000",
         ):
             connection.execute(statement)
         with self._guard:

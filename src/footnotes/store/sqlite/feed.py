@@ -25,7 +25,7 @@ def lexical_entries(connection: apsw.Connection, generation: Generation, documen
         for key, text in connection.execute(queries()["facets_of"], (document,))
         if len(text) < MAX_TEXT
     )
-    for row in list(connection.execute(queries()["lexical_entries"], (generation.pk, document))):
+    for row in connection.execute(queries()["lexical_entries"], (generation.pk, document)):
         key, _, version, start, end, headings, title, _prefix = row
         text = read_span(connection, version, start, end)
         heading = " ".join([title, *unpack_headings(headings)])

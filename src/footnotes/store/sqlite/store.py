@@ -139,11 +139,12 @@ class SqliteStore:
             assert row.current is not None
             return texts.read_span(connection, row.current, max(start, 0), last)
 
-    def parts(self, user_id: str, document_id: str) -> list[Part]:
+    def parts(self, user_id: str, document_id: str) -> Iterator[Part]:
+        """The parts of a document as its parser gave them, one at a time: a document may be larger than memory."""
         with self.database.snapshot() as connection:
             row = self._current(connection, user_id, document_id)
             assert row.current is not None
-            return list(texts.read_parts(connection, row.current))
+            yield from texts.read_parts(connection, row.current)
 
     def chunks(self, user_id: str, document_id: str) -> list[Chunk]:
         with self.database.snapshot() as connection:

@@ -64,7 +64,7 @@ def read_span(connection: apsw.Connection, version: int, start: int, end: int) -
 
 def read_parts(connection: apsw.Connection, version: int) -> Iterator[Part]:
     """The parts as the parser gave them."""
-    for start, length, blocks in list(connection.execute(queries()["parts"], (version,))):
+    for start, length, blocks in connection.execute(queries()["parts"], (version,)):
         yield Part(start, read_span(connection, version, start, start + length), unpack_blocks(blocks))
 
 
