@@ -102,7 +102,9 @@ class ParseLimit(DocumentError):
 
 class ArchiveLimit(DocumentError):
     code = "archive_limit"
-    default_remedy = "The archive unpacks to more than a document of its kind should; unpack it yourself if you trust it."
+    default_remedy = (
+        "The archive unpacks to more than a document of its kind should; unpack it yourself if you trust it."
+    )
 
 
 class EncryptedDocument(DocumentError):
@@ -249,6 +251,7 @@ class ProviderError(FootnotesError):
 
     code = "provider_error"
     default_remedy = "Check the provider's status and the settings."
+    retry_after: float | None = None  # the seconds a provider asked to wait
 
 
 class ProviderUnavailable(ProviderError):

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from footnotes.text.tokens import count_tokens
-from footnotes.types import Block, Metadata, Part, Piece
+from footnotes.types import Block, JsonValue, Metadata, Part, Piece
 
 _LONGEST_TITLE = 100
 _LONGEST_SECTION = 200
 _LONGEST_HEADER = 400
+_PLACES = frozenset(["slide", "notes", "sheet", "range", "rows", "cell", "output", "language", "ocr", "margin"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ def assemble(pieces: Iterable[Piece], part: Part, *, title: str) -> Iterator[Ass
             _pages(blocks),
             headings,
             count_tokens(_text(part, piece)) if piece.tokens is None else piece.tokens,
-            piece.prefix or _with_table_header(context_prefix(title, headings), part, piece, blocks),
-            _with_page_starts(piece, blocks),
+            _prefix(title, headings, part, piece, blocks),
+            {**_attributes(blocks), **_with_page_starts(piece, blocks)},
         )
 
 
@@ -91,14 +92,21 @@ def context_prefix(title: str, headings: Sequence[str]) -> str:
     return f"[{document} | Section: {_one_line(' > '.join(sections), _LONGEST_SECTION)}]"
 
 
-def _with_table_header(prefix: str, part: Part, piece: Piece, blocks: Sequence[Block]) -> str:
-    """The prefix, with the header row of a table the piece begins inside of."""
+def _prefix(title: str, headings: Sequence[str], part: Part, piece: Piece, blocks: Sequence[Block]) -> str:
+    """Title and sections, what the chunker adds, and the header row of a table the piece begins inside of."""
+    lines = [context_prefix(title, headings), piece.prefix]
     header = blocks[0].attributes.get("header") if blocks and blocks[0].kind == "table" else None
-    if not isinstance(header, str) or piece.start <= blocks[0].start:
-        return prefix
-    if header in _text(part, piece):
-        return prefix
-    return f"{prefix}\n{header[:_LONGEST_HEADER]}"
+    if isinstance(header, str) and header and not _text(part, piece).startswith(header):
+        lines.append(header[:_LONGEST_HEADER])
+    return "\n".join(line for line in lines if line)
+
+
+def _attributes(blocks: Sequence[Block]) -> dict[str, JsonValue]:
+    """What is known of the place of the first block that is not a heading: its slide, sheet, cells, language."""
+    block = next((each for each in blocks if each.kind != "heading"), None)
+    if block is None:
+        return {}
+    return {key: value for key, value in block.attributes.items() if key in _PLACES}
 
 
 def _one_line(text: str, longest: int) -> str:

@@ -82,7 +82,7 @@ class _Reader:
 
     def _part(self, text: str, *, last: bool) -> Part:
         start = self.position
-        blocks = self._blocks(text)
+        blocks = self.blocks(text)
         cut = len(text)
         if not last and len(blocks) > 1:
             cut = text.rfind("\n", 0, blocks[-1].start - start) + 1
@@ -100,7 +100,7 @@ class _Reader:
             first = next((block for block in blocks if block.kind == "heading" and block.level == 1), None)
             self.title = first.headings[-1] if first else None
 
-    def _blocks(self, text: str) -> list[Block]:
+    def blocks(self, text: str) -> list[Block]:
         blocks: list[Block] = []
         skipped = 0
         if self.position == 0:
@@ -127,6 +127,12 @@ class _Reader:
                 level = int(token.tag[1:])
                 path = self._outline.enter(level, plain_title(tokens[index + 1].content))
             yield Block(kind, offset + start, offset + end, level=level, headings=path, attributes=attributes)
+
+
+def markdown_blocks(text: str) -> Iterator[tuple[BlockKind, int, str]]:
+    """Kind, heading level and source of each top-level block of a short text."""
+    for block in _Reader().blocks(text):
+        yield block.kind, block.level, text[block.start : block.end]
 
 
 def _open_fence(text: str, block: Block, offset: int) -> str:

@@ -18,6 +18,10 @@ class Outline:
         """The titles above the present place, outermost first."""
         return self._path
 
+    def leave(self) -> None:
+        """Close all headings: what follows stands under none of them."""
+        self._open, self._path = [], ()
+
     def enter(self, level: int, title: str) -> tuple[str, ...]:
         """Open a heading, closing those of its level and below; the new path ends with its title."""
         level = min(max(level, 1), DEEPEST)

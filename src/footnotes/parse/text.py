@@ -72,14 +72,14 @@ def _title(first: Block) -> str | None:
 def text_blocks(text: str, offset: int, outline: Outline) -> list[Block]:
     """The blocks of a run of plain text that begins at `offset` of the canonical text."""
     blocks: list[Block] = []
-    paragraphs = _paragraphs(text)
-    for index, lines in enumerate(paragraphs):
-        following = paragraphs[index + 1][0].text if index + 1 < len(paragraphs) else ""
+    groups = paragraphs(text)
+    for index, lines in enumerate(groups):
+        following = groups[index + 1][0].text if index + 1 < len(groups) else ""
         blocks.extend(_paragraph_blocks(lines, following, offset, outline))
     return blocks
 
 
-def _paragraphs(text: str) -> list[list[Line]]:
+def paragraphs(text: str) -> list[list[Line]]:
     """Runs of lines between blank lines."""
     found: list[list[Line]] = []
     current: list[Line] = []

@@ -1,0 +1,85 @@
+"""Limits of zip archives, enforced on what really comes out: declared sizes lie."""
+
+from __future__ import annotations
+
+import copy
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from footnotes.errors import ArchiveLimit, EncryptedDocument, ParseError
+from footnotes.parse import Source
+
+MOST_ENTRIES = 10_000
+MOST_BYTES = 1 << 30
+MOST_RATIO = 200
+SMALL_BYTES = 16 << 20
+"""Below this no ratio is suspicious: a page of spaces packs very well."""
+_DIRECTORY_BYTES = 8 << 20
+_END_RECORD = b"PK\x05\x06"
+_ENCRYPTED_FLAG = 0x1
+_READ_BYTES = 1 << 16
+
+
+@contextmanager
+def open_archive(source: Source) -> Iterator[zipfile.ZipFile]:
+    """A zip archive whose every entry has been found to stay within the limits."""
+    _check_directory(source)
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            check_entries(archive, source)
+            yield archive
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError) as error:
+        raise ParseError(f"{source.filename} is a damaged archive: {error}") from error
+
+
+def _check_directory(source: Source) -> None:
+    """Refuse a directory of too many entries before it is read into memory."""
+    with source.path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - (1 << 16) - 22))
+        tail = file.read()
+    at = tail.rfind(_END_RECORD)
+    if at < 0 or len(tail) < at + 22:
+        raise ParseError(f"{source.filename} is a damaged archive: it has no directory")
+    entries = int.from_bytes(tail[at + 10 : at + 12], "little")
+    directory = int.from_bytes(tail[at + 12 : at + 16], "little")
+    if entries > MOST_ENTRIES or _DIRECTORY_BYTES < directory < 0xFFFFFFFF:
+        raise ArchiveLimit(f"{source.filename} holds more than {MOST_ENTRIES:,} entries")
+
+
+def check_entries(archive: zipfile.ZipFile, source: Source) -> None:
+    """Unpack everything once into nothing, counting."""
+    entries = archive.infolist()
+    if len(entries) > MOST_ENTRIES:
+        raise ArchiveLimit(f"{source.filename} holds more than {MOST_ENTRIES:,} entries")
+    if any(entry.flag_bits & _ENCRYPTED_FLAG for entry in entries):
+        raise EncryptedDocument(f"{source.filename} is protected by a password")
+    packed = max(1, source.path.stat().st_size)
+    allowed = min(MOST_BYTES, max(SMALL_BYTES, packed * MOST_RATIO))
+    unpacked = 0
+    for entry in entries:
+        unpacked += _true_size(archive, entry, allowed - unpacked)
+        if unpacked > allowed:
+            raise ArchiveLimit(f"{source.filename} unpacks to more than {allowed >> 20} MB")
+
+
+def _true_size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> int:
+    """How many bytes an entry really gives, counted no further than there is room."""
+    probe = copy.copy(entry)
+    probe.file_size = room + 1  # read on past the declared size
+    probe.CRC = None  # type: ignore[assignment]  # the sum is of the declared content
+    size = 0
+    with archive.open(probe) as stream:
+        while size <= room and (data := stream.read(_READ_BYTES)):
+            size += len(data)
+    return size
+
+
+def entry_names(path: Path) -> bytes:
+    """The raw directory of an archive, in which names can be looked for without reading it as one."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - (1 << 20)))
+        return file.read()

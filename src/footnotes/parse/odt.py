@@ -1,0 +1,101 @@
+"""OpenDocument texts and presentations → parts."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError
+from footnotes.parse import Source
+from footnotes.parse import types_by_name as types
+from footnotes.parse.archive import open_archive
+from footnotes.parse.builder import Builder
+from footnotes.parse.decode import clean
+from footnotes.types import JsonValue, Part, Report
+
+_SKIPPED = ("text:tracked-changes", "office:forms", "text:sequence-decls", "office:annotation", "presentation:notes")
+_FIELDS = {"title": "title", "creator": "author", "subject": "subject", "language": "language"}
+
+
+class OdtParser:
+    """Reads headings, paragraphs, lists and tables in order."""
+
+    name: ClassVar[str] = "odt"
+    version: ClassVar[int] = 1
+    mimes: ClassVar[tuple[str, ...]] = (types.ODT, types.ODP)
+    isolated: ClassVar[bool] = True
+
+    def parse(self, source: Source) -> Iterator[Part | Report]:
+        document = _opened(source)
+        builder = Builder()
+        pages = 0
+        for element in document.body.children:
+            if element.tag == "draw:page":
+                pages += 1
+                builder.page = pages
+            _read(builder, element)
+            yield from builder.full()
+        yield from builder.finish()
+        if not builder.position:
+            raise EmptyDocument(f"{source.filename} holds no text")
+        metadata = _metadata(document)
+        stated = metadata.get("title")
+        title = stated if isinstance(stated, str) else builder.title
+        yield Report(self.name, source.mime, builder.position, pages or None, (), title, metadata)
+
+
+def _opened(source: Source) -> Any:
+    import odfdo
+
+    with open_archive(source) as archive:
+        if "META-INF/manifest.xml" in archive.namelist():
+            manifest = archive.read("META-INF/manifest.xml")
+            if b"manifest:encryption-data" in manifest:
+                raise EncryptedDocument(f"{source.filename} is protected by a password")
+    try:
+        document = odfdo.Document(str(source.path))
+        if document.body is None:
+            raise ValueError("it has no body")
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
+        raise ParseError(f"{source.filename} is not an OpenDocument file that can be read: {error}") from error
+    return document
+
+
+def _read(builder: Builder, element: Any) -> None:
+    """Add an element; those that only hold others are read through."""
+    tag = element.tag
+    if tag == "text:h":
+        level = element.get_attribute("text:outline-level")
+        builder.heading(int(level) if str(level or "").isdigit() else 1, _text(element))
+    elif tag == "text:p":
+        builder.add("paragraph", _text(element))
+        for frame in element.get_elements("descendant::draw:text-box"):
+            _read(builder, frame)
+    elif tag == "text:list":
+        lines = [" ".join(_text(item).split()) for item in element.get_elements("descendant::text:p")]
+        builder.add("list", "\n".join(f"- {line}" for line in lines if line))
+    elif tag == "table:table":
+        rows = element.get_elements("descendant::table:table-row")
+        builder.add_table([_text(cell) for cell in row.get_elements("table:table-cell")] for row in rows)
+    elif tag not in _SKIPPED:
+        for child in element.children:
+            _read(builder, child)
+
+
+def _text(element: Any) -> str:
+    return str(element.inner_text or "")
+
+
+def _metadata(document: Any) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {}
+    meta = document.meta
+    for field, name in _FIELDS.items():
+        value = getattr(meta, field, None)
+        if value and (text := clean(str(value)).strip()):
+            found[name] = text[:1000]
+    for field, name in (("creation_date", "created"), ("date", "modified")):
+        value = getattr(meta, field, None)
+        if value is not None and hasattr(value, "isoformat"):
+            found[name] = value.replace(tzinfo=None).isoformat(timespec="seconds")
+    return found

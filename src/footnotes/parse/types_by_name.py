@@ -1,0 +1,82 @@
+"""What the end of a file's name promises."""
+
+from __future__ import annotations
+
+PLAIN = "text/plain"
+MARKDOWN = "text/markdown"
+PDF = "application/pdf"
+HTML = "text/html"
+XML = "application/xml"
+JSON = "application/json"
+JSON_LINES = "application/x-ndjson"
+NOTEBOOK = "application/x-ipynb+json"
+CSV = "text/csv"
+TSV = "text/tab-separated-values"
+RST = "text/x-rst"
+RTF = "application/rtf"
+MAIL = "message/rfc822"
+EPUB = "application/epub+zip"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
+XLS = "application/vnd.ms-excel"
+ODT = "application/vnd.oasis.opendocument.text"
+ODP = "application/vnd.oasis.opendocument.presentation"
+ODS = "application/vnd.oasis.opendocument.spreadsheet"
+
+LANGUAGES = {
+    "python": ("py", "pyi", "pyw"),
+    "javascript": ("js", "mjs", "cjs", "jsx"),
+    "typescript": ("ts", "mts", "cts"),
+    "tsx": ("tsx",),
+    "go": ("go",),
+    "rust": ("rs",),
+    "java": ("java",),
+    "c": ("c", "h"),
+    "cpp": ("cc", "cpp", "cxx", "hpp", "hh", "hxx"),
+    "ruby": ("rb",),
+    "csharp": ("cs",),
+    "php": ("php",),
+    "bash": ("sh", "bash"),
+}
+"""Programming languages and the ends of their files' names."""
+
+
+def code_mime(language: str) -> str:
+    """The content type under which source in a language is known here."""
+    return f"text/x-{language}"
+
+
+NAMED = {
+    **dict.fromkeys((".txt", ".text", ".log"), PLAIN),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), MARKDOWN),
+    **dict.fromkeys((".html", ".htm"), HTML),
+    ".xhtml": HTML,
+    ".pdf": PDF,
+    **dict.fromkeys((".xml", ".rss", ".atom", ".svg"), XML),
+    ".json": JSON,
+    **dict.fromkeys((".jsonl", ".ndjson"), JSON_LINES),
+    ".ipynb": NOTEBOOK,
+    ".csv": CSV,
+    **dict.fromkeys((".tsv", ".tab"), TSV),
+    ".rst": RST,
+    ".rtf": RTF,
+    ".eml": MAIL,
+    ".epub": EPUB,
+    **dict.fromkeys((".docx", ".docm", ".dotx"), DOCX),
+    **dict.fromkeys((".pptx", ".pptm", ".ppsx"), PPTX),
+    **dict.fromkeys((".xlsx", ".xlsm"), XLSX),
+    ".xlsb": XLSB,
+    ".xls": XLS,
+    ".odt": ODT,
+    ".odp": ODP,
+    ".ods": ODS,
+    **{f".{end}": code_mime(language) for language, ends in LANGUAGES.items() for end in ends},
+}
+"""Content types by the end of a name."""
+
+
+def is_textual(mime: str) -> bool:
+    """Whether files of a type are read as characters, so that only their name tells them apart."""
+    return mime.startswith("text/") or mime in (XML, JSON, JSON_LINES, NOTEBOOK, MAIL)
