@@ -63,9 +63,10 @@ def unmarked_utf16(sample: bytes) -> str:
     if pairs < 2:
         return ""
     even, odd = sample[0 : 2 * pairs : 2].count(0), sample[1 : 2 * pairs : 2].count(0)
-    if odd > pairs * 0.1 and even * 20 <= odd:
+    least = max(min(4, pairs * 0.5), pairs * 0.1)  # a single NUL in a short text proves nothing
+    if odd >= least and even * 20 <= odd:
         return "utf-16-le"
-    if even > pairs * 0.1 and odd * 20 <= even:
+    if even >= least and odd * 20 <= even:
         return "utf-16-be"
     return ""
 

@@ -35,8 +35,8 @@ class JsonParser:
         text = _Bytes(characters(source.path, encoding))
         records = _Records(builder, source.filename)
         try:
-            for prefix, event, value in ijson.parse(text, multiple_values=source.mime == types.JSON_LINES):
-                records.take(prefix, event, value)
+            for event, value in ijson.basic_parse(text, multiple_values=source.mime == types.JSON_LINES):
+                records.take(event, value)
                 yield from builder.full()
         except ijson.JSONError as error:
             records.flush()
@@ -76,23 +76,30 @@ class _Records:
         self._filename = filename
         self._lines: list[str] = []
         self._length = 0
-        self._depth = 0
+        self._path: list[str] = []
+        """The key under which each open object or array stands; empty for one in an array."""
+        self._keys: list[str] = [""]
 
-    def take(self, prefix: str, event: str, value: Any) -> None:
-        if event in _SCALARS:
-            self._line(prefix, value)
+    def take(self, event: str, value: Any) -> None:
+        if event == "map_key":
+            self._keys[-1] = value
+        elif event in _SCALARS:
+            self._line(value)
         elif event.startswith("start_"):
-            self._depth += 1
-            if self._depth > _DEEPEST:
+            self._path.append(self._keys[-1])
+            self._keys.append("")
+            if len(self._path) > _DEEPEST:
                 raise ParseLimit(f"{self._filename} is nested more than {_DEEPEST} levels deep")
         elif event.startswith("end_"):
-            self._depth -= 1
-        ends_record = event.startswith("end_") and prefix in ("", "item")
+            self._path.pop()
+            self._keys.pop()
+        # A record ends with the document, or with one of the items of the array that the document is.
+        ends_record = event == "end_map" and not any(self._path)
         if ends_record or self._length > _BLOCK_CHARACTERS:
             self.flush()
 
-    def _line(self, prefix: str, value: Any) -> None:
-        path = ".".join(step for step in prefix.split(".") if step != "item")
+    def _line(self, value: Any) -> None:
+        path = ".".join(filter(None, (*self._path, self._keys[-1])))
         shown = _shown(value)
         if shown.strip():
             line = f"{path}: {shown}" if path else shown

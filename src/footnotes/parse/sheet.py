@@ -72,12 +72,12 @@ def _shown(value: Any) -> str:
 
 
 def _located(sheet: Any, name: str) -> Any:
-    """Rows by number → the range of cells they stand in."""
-    top, left = sheet.start or (0, 0)
+    """Rows by number → the range of cells. Rows are counted from the sheet's first, columns from the first used."""
+    _, left = sheet.start or (0, 0)
     right = column_name(left + max(sheet.width, 1) - 1)
 
     def locate(first: int, last: int) -> Metadata:
-        return {"sheet": name, "range": f"{column_name(left)}{top + first + 1}:{right}{top + last + 1}"}
+        return {"sheet": name, "range": f"{column_name(left)}{first + 1}:{right}{last + 1}"}
 
     return locate
 

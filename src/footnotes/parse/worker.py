@@ -27,6 +27,7 @@ from footnotes.types import Part, Report
 
 GRACE_SECONDS = 15
 """A document may take this much longer on the clock than on the processor before it is taken to hang."""
+_DYING_SECONDS = 5.0
 _READ_BYTES = 1 << 18
 _FORBIDDEN = ("socket.connect", "socket.getaddrinfo", "socket.bind", "subprocess.Popen", "os.system", "os.exec")
 
@@ -101,7 +102,7 @@ class Worker:
         return line, patience
 
     def _death(self, source: Source, limits: Limits, *, hangs: bool) -> DocumentError:
-        code = self.close()
+        code = self.close(patience=0.0 if hangs else _DYING_SECONDS)
         if hangs:
             return ParseLimit(f"{source.filename} was not read within {limits.seconds + GRACE_SECONDS} seconds")
         if code == -signal.SIGXCPU:
@@ -110,23 +111,26 @@ class Worker:
             return ParseLimit(f"{source.filename} needs more than {self.memory_bytes >> 20} MB of memory to read")
         return ParseError(f"{source.filename} makes its parser crash (exit code {code})")
 
-    def close(self) -> int:
-        """End the process if it still runs; its exit code."""
+    def close(self, patience: float = 0.0) -> int:
+        """End the process if it still runs when patience is at its end; its exit code."""
         self.usable = False
         if self._process.returncode is None:
-            self._end()
+            self._end(patience)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with suppress(OSError):  # a request that was not read is still in the pipe's buffer
                     pipe.close()
         return self._process.returncode
 
-    def _end(self) -> None:
-        """Kill and reap, noting how much memory it had."""
+    def _end(self, patience: float) -> None:
+        """Reap, and kill if need be, noting how much memory it had.
+
+        A pipe closes a moment before its process is gone: killed in between, it would not say what it died of.
+        """
+        deadline = time.monotonic() + patience
         finished, status, usage = os.wait4(self._process.pid, os.WNOHANG)
-        if not finished:
-            # Closed pipes may come a moment before the end: give a dying process the time to say why.
-            time.sleep(0.05)
+        while not finished and time.monotonic() < deadline:
+            time.sleep(0.01)
             finished, status, usage = os.wait4(self._process.pid, os.WNOHANG)
         if not finished:
             self._process.kill()
