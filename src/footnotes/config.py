@@ -38,7 +38,6 @@ class Settings:
     embedder_variant: str = "int8"  # local weights: "int8" as shipped, "fast" dynamic int8 made once
     embed_batch: int = 32  # texts in a call to the embedder
     model_dir: str = ""  # a folder with model.onnx and vocab.txt, used before the packaged model
-    language: str = "auto"  # language of stemming: "auto" or an ISO 639-1 code
     max_file_bytes: int = 512 * 1024 * 1024  # larger files are refused
     parse_memory_bytes: int = 2 * 1024**3  # address space of the parser process
     parse_seconds: int = 300  # processor time a document may take to parse
@@ -60,6 +59,32 @@ class Settings:
     answer_passages: int = 6  # passages an answer may draw on
     answer_sentences: int = 3  # sentences of an extractive answer
     answer_vectors: bool = False  # weigh its sentences by their vectors too: slower, abstains a little better
+    strict: bool = False  # leave out sentences nothing supports; a failing model is an error
+    ungrounded: bool = False  # answer without documents when no leg of the search could run, marked as such
+    prompt_template: str = ""  # a file to use in place of the prompt that comes with Footnotes
+    context_tokens: int = 0  # tokens of context a model takes; 0 means what is known of the model
+    temperature: float = 0.0  # randomness of a model; below zero leaves it to the model
+    max_tokens: int = 700  # tokens an answer may have
+    stop: tuple[str, ...] = ()  # sequences at which a model stops
+    seed: int = -1  # the model's seed; below zero sends none
+    answer_seconds: float = 120.0  # time an answer may take, all calls and waits together
+    query_cache: int = 256  # answers remembered for repeated questions; 0 remembers none
+
+    # ── models behind a network
+    openai_api_key: str = field(default="", repr=False)  # key of openai: models
+    openai_base_url: str = "https://api.openai.com/v1"  # any OpenAI-compatible server
+    ollama_base_url: str = "http://localhost:11434/v1"  # the OpenAI-compatible address of Ollama
+    cohere_api_key: str = field(default="", repr=False)  # key of cohere: models
+    cohere_base_url: str = "https://api.cohere.com"  # address of Cohere
+    gemini_api_key: str = field(default="", repr=False)  # key of gemini: models
+    gemini_base_url: str = "https://generativelanguage.googleapis.com/v1beta/openai"  # its OpenAI-compatible address
+    model_timeout: float = 60.0  # seconds one call to a model may take
+    proxy: str = field(default="", repr=False)  # an HTTP proxy for all of these
+
+    # ── a chat model on this machine
+    llama_model: str = ""  # a GGUF file for llama: models, used before an installed one
+    llama_context: int = 4096  # its context in tokens
+    llama_threads: int = 1  # its threads
 
 
 def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
@@ -122,7 +147,9 @@ def _coerced(name: str, value: Any, kind: Any) -> Any:
             value = tomllib.loads(f"value = {value}")["value"]
         if kind is bool and isinstance(value, bool):
             return value
-        if kind is not bool and isinstance(value, Mapping):
+        if kind == tuple[str, ...] and isinstance(value, (list, tuple)):
+            return tuple(_as_text(item) for item in value)
+        if kind not in (bool, tuple[str, ...]) and isinstance(value, Mapping):
             return dict(value)
     except (ValueError, TypeError, tomllib.TOMLDecodeError):
         pass

@@ -18,9 +18,10 @@ from footnotes.index import Allowed, Change, Entry, Found, IndexDamaged, Keys, V
 from footnotes.index.dense_files import (
     Contents,
     Graph,
-    Half,
+    Rows,
     Segment,
     check_file,
+    fixed_point,
     load_segment,
     read_contents,
     write_contents,
@@ -28,7 +29,7 @@ from footnotes.index.dense_files import (
 )
 from footnotes.index.dense_view import EXACT_ROWS, DenseView
 
-FORMAT = 1
+FORMAT = 2
 GRAPH_TAIL = 2_000
 GRAPH_TAIL_SHARE = 0.05
 GRAPH_TAIL_MOST = 10_000
@@ -100,7 +101,7 @@ class DenseIndex:
 
     def _load(self, contents: Contents) -> DenseView:
         keys: list[Keys] = []
-        parts: list[Half] = []
+        parts: list[Rows] = []
         for segment in contents.segments:
             check = segment.name not in self._checked
             segment_keys, vectors = load_segment(self._folder, segment, self._dimensions, check=check)
@@ -158,7 +159,7 @@ class DenseIndex:
         if not fresh:
             return
         keys = np.array([entry.key for entry in fresh], dtype=np.int64)
-        rows = np.frombuffer(b"".join(entry.vector for entry in fresh), dtype=np.float16)
+        rows = fixed_point(b"".join(entry.vector for entry in fresh))
         if len(rows) != len(keys) * self._dimensions:
             raise IndexDamaged("a stored vector has the wrong length")
         rows = rows.reshape(len(keys), self._dimensions)
@@ -203,7 +204,7 @@ class DenseIndex:
         if self._contents.removed:
             view = self._load(replace(self._contents, graph=None))
             keys, positions = view.keys[view.alive], np.flatnonzero(view.alive)
-            rows = view.rows(positions).astype(np.float16) if len(positions) else None
+            rows = view.raw(positions) if len(positions) else None
             segments: tuple[Segment, ...] = ()
             if rows is not None:
                 segments = (write_segment(self._folder, keys, [rows]),)
@@ -214,6 +215,10 @@ class DenseIndex:
             self._view = self._load(self._contents)
 
     # ── the graph
+
+    @property
+    def has_graph(self) -> bool:
+        return self._view.graph is not None
 
     def wants_graph(self) -> bool:
         """Whether enough rows stand outside the graph to be worth taking in."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.index import Found, Keys, Vector
-from footnotes.index.dense_files import Half
+from footnotes.index.dense_files import SCALE, Rows
 
 EXACT_ROWS = 2_048
 """Up to here every search compares all rows: as fast as a graph, and exact."""
@@ -22,7 +22,7 @@ _BLOCK_ROWS = 8_192
 class DenseView:
     """Rows in key order. `graph` covers the rows up to `graph_rows`; the rest is compared one by one."""
 
-    def __init__(self, keys: Keys, parts: Sequence[Half], alive: NDArray[np.bool_], graph: Any, graph_rows: int):
+    def __init__(self, keys: Keys, parts: Sequence[Rows], alive: NDArray[np.bool_], graph: Any, graph_rows: int):
         self.keys = keys
         self.alive = alive
         self.graph = graph
@@ -37,11 +37,13 @@ class DenseView:
 
     def search(self, vector: Vector, limit: int) -> Found:
         """The nearest rows that are alive."""
-        positions, scores = self._nearest_in_tail(vector, limit)
-        if self.graph_rows:
-            more = self._nearest_in_graph(vector, limit)
-            positions = np.concatenate([positions, more])
-            scores = np.concatenate([scores, self.similarities(vector, more)])
+        if not self.graph_rows:
+            return self._best(*self._nearest_in_tail(vector, limit), limit)
+        positions = self._nearest_in_graph(vector, limit)
+        scores = self.similarities(vector, positions)
+        if self.uncovered:
+            more, more_scores = self._nearest_in_tail(vector, limit)
+            positions, scores = np.concatenate([positions, more]), np.concatenate([scores, more_scores])
         return self._best(positions, scores, limit)
 
     def search_within(self, vector: Vector, limit: int, keys: Keys) -> Found:
@@ -53,7 +55,8 @@ class DenseView:
         """Where the keys stand; keys that are unknown or removed are left out."""
         if len(self.keys) == 0 or len(keys) == 0:
             return np.zeros(0, dtype=np.intp)
-        at: NDArray[np.intp] = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        at: NDArray[np.intp] = self.keys.searchsorted(keys)
+        at[at == len(self.keys)] = 0
         found: NDArray[np.intp] = at[(self.keys[at] == keys) & self.alive[at]]
         return found
 
@@ -61,13 +64,18 @@ class DenseView:
         """Cosine of each row with a unit vector."""
         if len(positions) == 0:
             return np.zeros(0, dtype=np.float32)
-        result: Vector = self.rows(positions) @ vector
+        result: Vector = self.raw(positions).astype(np.float32) @ (vector / SCALE)
         return result
 
     def rows(self, positions: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Vectors in single precision."""
+        return self.raw(positions).astype(np.float32) / np.float32(SCALE)
+
+    def raw(self, positions: NDArray[np.intp]) -> Rows:
+        """Vectors as the segments hold them."""
         if len(self._parts) == 1:
-            return self._parts[0][positions].astype(np.float32)
-        rows = np.empty((len(positions), self._parts[0].shape[1]), dtype=np.float32)
+            return self._parts[0][positions]
+        rows = np.empty((len(positions), self._parts[0].shape[1]), dtype=np.int16)
         owner = np.searchsorted(self._starts, positions, side="right") - 1
         for number in np.unique(owner):
             mine = owner == number
@@ -88,15 +96,15 @@ class DenseView:
 
     def _tail_similarities(self, vector: Vector) -> Vector:
         """Cosine of every row outside the graph."""
+        scaled = vector / SCALE
         if self.uncovered > TAIL_IN_MEMORY:
-            blocks = [block.astype(np.float32) @ vector for block in self._tail_blocks()]
-            return np.concatenate(blocks)
+            return np.concatenate([block.astype(np.float32) @ scaled for block in self._tail_blocks()])
         if self._tail is None:
             self._tail = np.concatenate([block.astype(np.float32) for block in self._tail_blocks()])
-        result: Vector = self._tail @ vector
+        result: Vector = self._tail @ scaled
         return result
 
-    def _tail_blocks(self) -> Iterator[Half]:
+    def _tail_blocks(self) -> Iterator[Rows]:
         """The rows outside the graph, in order, a few at a time."""
         for part, start in zip(self._parts, self._starts[:-1].tolist(), strict=True):
             for first in range(max(self.graph_rows - start, 0), len(part), _BLOCK_ROWS):
@@ -116,6 +124,7 @@ class DenseView:
         if len(positions) > 4 * limit:
             top = np.argpartition(scores, -limit)[-limit:]
             positions, scores = positions[top], scores[top]
-        keys = self.keys[positions]
-        order = np.lexsort((keys, -scores))[:limit]
-        return Found(keys[order].tolist(), scores[order].tolist())
+        # Positions are in key order: a stable sort over sorted positions breaks ties by key.
+        by_key = positions.argsort()
+        order = by_key[(-scores[by_key]).argsort(kind="stable")[:limit]]
+        return Found(self.keys[positions[order]].tolist(), scores[order].tolist())

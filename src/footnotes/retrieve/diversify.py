@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from footnotes.types import LegScore, Scores
+from footnotes.types import Scores
 
 NEAR_IDENTICAL = 0.9
-_LEXICAL_APART, _DENSE_APART = 0.25, 0.08
+_LEXICAL_APART, _DENSE_APART = 0.15, 0.05
 _BEGINNING = 240
 
 
@@ -13,23 +13,25 @@ class Diversity:
     """Decides, in rank order, which candidates may stay."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[str, Scores, frozenset[str]]] = []
+        self._kept: list[tuple[str, Scores]] = []
 
     def admits(self, text: str, scores: Scores) -> bool:
         """Whether the candidate adds something; remembers it when it does."""
-        beginning = frozenset(text[:_BEGINNING].split())
-        for other, other_scores, other_beginning in self._kept:
-            if (
-                _close(scores, other_scores)
-                and near_identical(beginning, other_beginning)
-                and near_identical(frozenset(text.split()), frozenset(other.split()))
-            ):
+        for other, other_scores in self._kept:
+            if _close(scores, other_scores) and _same_words(text, other):
                 return False
-        self._kept.append((text, scores, beginning))
+        self._kept.append((text, scores))
         return True
 
 
-def near_identical(one: frozenset[str], other: frozenset[str]) -> bool:
+def _same_words(one: str, other: str) -> bool:
+    """Near-identical from their beginnings on; most pairs are told apart by these already."""
+    return near_identical(set(one[:_BEGINNING].split()), set(other[:_BEGINNING].split())) and near_identical(
+        set(one.split()), set(other.split())
+    )
+
+
+def near_identical(one: set[str], other: set[str]) -> bool:
     """Whether the words of two texts are all but the same, by Jaccard similarity."""
     smaller, larger = len(one), len(other)
     if min(smaller, larger) < NEAR_IDENTICAL * max(smaller, larger):
@@ -40,12 +42,8 @@ def near_identical(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def _close(one: Scores, other: Scores) -> bool:
     """Texts with the same words have about the same scores: most pairs need not be compared word by word."""
-    return _leg_close(one.lexical, other.lexical, relative=_LEXICAL_APART) and _leg_close(
-        one.dense, other.dense, absolute=_DENSE_APART
-    )
-
-
-def _leg_close(one: LegScore | None, other: LegScore | None, *, relative: float = 0.0, absolute: float = 0.0) -> bool:
-    if one is None or other is None:
+    if one.dense is not None and other.dense is not None and abs(one.dense.score - other.dense.score) > _DENSE_APART:
+        return False
+    if one.lexical is None or other.lexical is None:
         return True
-    return abs(one.score - other.score) <= max(absolute, relative * max(abs(one.score), abs(other.score)))
+    return abs(one.lexical.score - other.lexical.score) <= _LEXICAL_APART * max(one.lexical.score, other.lexical.score)

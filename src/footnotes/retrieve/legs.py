@@ -20,12 +20,16 @@ _K1 = 1.2
 
 @dataclass(frozen=True, slots=True)
 class LegResult:
-    """What a leg found, and how it went. `score` gives the leg's exact score of any other candidates."""
+    """What a leg found, and how it went. `score` gives the leg's exact score of any other candidates.
+
+    `complete` says that every chunk with a score above zero is listed, so that the others have none.
+    """
 
     leg: Leg
     found: Found = field(default_factory=Found)
     score: Callable[[list[int]], dict[int, float]] | None = None
     bound: float = 0.0
+    complete: bool = False
 
 
 def skipped(reason: str) -> LegResult:
@@ -41,7 +45,8 @@ def lexical_leg(view: SearchView, query: str, limit: int, allowed: Allowed | Non
             return skipped("the question has no words to look up")
         found = view.search_lexical(terms, limit, allowed)
         bound = upper_bound(view, terms)
-        return LegResult(Leg("ok"), found, lambda keys: view.score_lexical(terms, keys), bound)
+        all_listed = len(found.keys) < limit
+        return LegResult(Leg("ok"), found, lambda keys: view.score_lexical(terms, keys), bound, all_listed)
 
     return _guarded(run)
 
@@ -88,7 +93,7 @@ def _guarded(run: Callable[[], LegResult]) -> LegResult:
     except Exception as error:  # whatever breaks a leg is that leg's failure, and is said
         return LegResult(Leg("failed", f"{type(error).__name__}: {error}", _ms(began)))
     leg = Leg(result.leg.status, result.leg.reason, _ms(began))
-    return LegResult(leg, result.found, result.score, result.bound)
+    return LegResult(leg, result.found, result.score, result.bound, result.complete)
 
 
 def _ms(began: float) -> float:

@@ -23,6 +23,7 @@ from footnotes.types import Filter, Hit, Leg, LegScore, Mode, Scores, SearchResu
 
 Fusion = Literal["adaptive", "alpha", "rrf"]
 MAX_LIMIT = 1_000
+_LOOKED_UP_AT_ONCE = 32
 _WORTH_A_THREAD_MS = 1.5
 """Handing a leg to a thread costs a fraction of a millisecond: worth it when the embedder is waited for."""
 
@@ -147,7 +148,7 @@ def _completed(result: LegResult, keys: Sequence[int]) -> fuse.Floats | None:
     if result.leg.status != "ok" or result.score is None:
         return None
     known = dict(zip(result.found.keys, result.found.scores, strict=True))
-    missing = [key for key in keys if key not in known]
+    missing = [] if result.complete else [key for key in keys if key not in known]
     if missing:
         known |= result.score(missing)
     return np.array(list(map(known.get, keys, repeat(0.0))), dtype=np.float64)
@@ -171,7 +172,7 @@ def _hits(
 ) -> Iterator[Hit]:
     """Read candidates in order until there are enough that differ. Reading costs most: only what may stay is read."""
     diversity = Diversity()
-    remaining = _few_per_document(keys, view.documents_of(keys), options.per_document)
+    remaining = _few_per_document(view, keys, options.per_document)
     wanted = options.limit
     while wanted > 0 and (batch := list(islice(remaining, wanted))):
         for row in view.hits(batch):
@@ -181,16 +182,19 @@ def _hits(
                 yield _hit(row, scores)
 
 
-def _few_per_document(keys: list[int], documents: dict[int, int], most: int) -> Iterator[int]:
+def _few_per_document(view: SearchView, keys: list[int], most: int) -> Iterator[int]:
     """The keys that are still there, at most so many of any document."""
     seen: dict[int, int] = {}
-    for key in keys:
-        document = documents.get(key)
-        if document is None:
-            continue
-        seen[document] = seen.get(document, 0) + 1
-        if seen[document] <= most:
-            yield key
+    for start in range(0, len(keys), _LOOKED_UP_AT_ONCE):
+        batch = keys[start : start + _LOOKED_UP_AT_ONCE]
+        documents = view.documents_of(batch)
+        for key in batch:
+            document = documents.get(key)
+            if document is None:
+                continue
+            seen[document] = seen.get(document, 0) + 1
+            if seen[document] <= most:
+                yield key
 
 
 def _hit(row: HitRow, scores: Scores) -> Hit:

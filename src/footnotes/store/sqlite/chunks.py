@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -82,9 +83,7 @@ def _as_table(keys: Sequence[int]) -> Any:
 def _hit(connection: apsw.Connection, row: tuple[Any, ...]) -> HitRow:
     (key, chunk_id, document_id, filename, title, collection, version, start, end, first, last, headings) = row[:12]
     index, metadata, document_metadata, mime, piece, next_piece = row[12:]
-    merged = {} if document_metadata == "{}" else json.loads(document_metadata)
-    if metadata != "{}":
-        merged |= json.loads(metadata)
+    merged = {**_unpacked(document_metadata), **_unpacked(metadata)}
     return HitRow(
         key=key,
         chunk_id=chunk_id,
@@ -101,6 +100,13 @@ def _hit(connection: apsw.Connection, row: tuple[Any, ...]) -> HitRow:
         metadata=merged,
         mime=mime,
     )
+
+
+@lru_cache(maxsize=1_024)
+def _unpacked(packed: str) -> dict[str, Any]:
+    """Metadata repeats from hit to hit. Callers copy it."""
+    unpacked: dict[str, Any] = json.loads(packed)
+    return unpacked
 
 
 def _text(

@@ -25,6 +25,7 @@ from footnotes.errors import (
 APPLICATION_ID = 0x464E5445
 _BUSY_MS = 10_000
 _CHECKSUM_BYTES = 8
+_WRITER_CACHE, _READER_CACHE = 16_000, 64_000
 
 _TRANSLATION: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
     (apsw.FullError, StoreFull, "the disk is full"),
@@ -67,7 +68,7 @@ class Database:
         self._guard = threading.Lock()
         self.write_lock = threading.RLock()
         with translated():
-            self._writer = self._connect()
+            self._writer = self._connect(_WRITER_CACHE)
             self._check_owner()
 
     @property
@@ -81,7 +82,7 @@ class Database:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             with translated():
-                connection = self._local.connection = self._connect()
+                connection = self._local.connection = self._connect(_READER_CACHE)
         return connection
 
     @contextmanager
@@ -120,7 +121,7 @@ class Database:
                 connection.close()
             self._open.clear()
 
-    def _connect(self) -> apsw.Connection:
+    def _connect(self, cache_kilobytes: int) -> apsw.Connection:
         connection = apsw.Connection(str(self._path), vfs=checksum_vfs(), statementcachesize=200)
         connection.set_busy_timeout(_BUSY_MS)
         connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
@@ -131,7 +132,7 @@ class Database:
             "PRAGMA foreign_keys = ON",
             "PRAGMA secure_delete = ON",
             "PRAGMA temp_store = MEMORY",
-            "PRAGMA cache_size = -16000",
+            f"PRAGMA cache_size = -{cache_kilobytes}",
         ):
             connection.execute(statement)
         with self._guard:

@@ -56,8 +56,11 @@ class Indexes:
         return self._fresh(self._lexical_slot(generation), generation, seq)
 
     def dense(self, generation: Generation, seq: int) -> DenseIndex:
-        """The dense index, having seen at least `seq`."""
-        return self._fresh(self._dense_slot(generation), generation, seq)
+        """The dense index, having seen at least `seq`. One that lost its graph gets a new one behind the search."""
+        index = self._fresh(self._dense_slot(generation), generation, seq)
+        if not index.has_graph and index.wants_graph():
+            self.grow_graph_behind(generation)
+        return index
 
     def catch_up(self, generation: Generation) -> int:
         """Bring both indexes to the last change there is, and return it."""

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from footnotes.index import Allowed, Found, Vector
+from footnotes.index.dense import DenseIndex
+from footnotes.index.lexical import LexicalIndex
 from footnotes.store.records import Generation, HitRow
 from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database, translated
@@ -30,6 +32,8 @@ class SqliteSearchView:
         self._generation = generation
         self._seq = seq
         self._user_id = user_id
+        self._lexical_index: LexicalIndex | None = None
+        self._dense_index: DenseIndex | None = None
 
     @property
     def embedder(self) -> str:
@@ -56,32 +60,42 @@ class SqliteSearchView:
         return Allowed(np.array([row[0] for row in rows], dtype=np.int64), facet_groups(where))
 
     def chunk_count(self) -> int:
-        return self._indexes.lexical(self._generation, self._seq).count() if self._generation else 0
+        index = self._lexical()
+        return 0 if index is None else index.count()
 
     def document_frequency(self, term: str) -> int:
-        if self._generation is None:
-            return 0
-        return self._indexes.lexical(self._generation, self._seq).document_frequency(term)
+        index = self._lexical()
+        return 0 if index is None else index.document_frequency(term)
 
     def search_lexical(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> Found:
-        if self._generation is None or (allowed is not None and len(allowed.keys) == 0):
+        index = self._lexical()
+        if index is None or (allowed is not None and len(allowed.keys) == 0):
             return Found()
-        return self._indexes.lexical(self._generation, self._seq).search(terms, limit, allowed)
+        return index.search(terms, limit, allowed)
 
     def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
-        if self._generation is None:
-            return {}
-        return self._indexes.lexical(self._generation, self._seq).score(terms, keys)
+        index = self._lexical()
+        return {} if index is None else index.score(terms, keys)
 
     def search_dense(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
-        if self._generation is None or (allowed is not None and len(allowed.keys) == 0):
+        index = self._dense()
+        if index is None or (allowed is not None and len(allowed.keys) == 0):
             return Found()
-        return self._indexes.dense(self._generation, self._seq).search(vector, limit, allowed)
+        return index.search(vector, limit, allowed)
 
     def score_dense(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
-        if self._generation is None:
-            return {}
-        return self._indexes.dense(self._generation, self._seq).score(vector, keys)
+        index = self._dense()
+        return {} if index is None else index.score(vector, keys)
+
+    def _lexical(self) -> LexicalIndex | None:
+        if self._lexical_index is None and self._generation is not None:
+            self._lexical_index = self._indexes.lexical(self._generation, self._seq)
+        return self._lexical_index
+
+    def _dense(self) -> DenseIndex | None:
+        if self._dense_index is None and self._generation is not None:
+            self._dense_index = self._indexes.dense(self._generation, self._seq)
+        return self._dense_index
 
     def documents_of(self, keys: Sequence[int]) -> dict[int, int]:
         if self._generation is None or not keys:
