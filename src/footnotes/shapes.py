@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from footnotes.types import Added, Answer, Chunk, Citation, Document, ErrorInfo, Hit, Leg, LegScore, SearchResult
+from footnotes.types import Added, Answer, Chunk, Citation, Document, ErrorInfo, Event, Hit, Leg, LegScore, SearchResult
 
 
 def error_shape(error: ErrorInfo | None) -> dict[str, str] | None:
@@ -84,8 +84,30 @@ def answer_shape(answer: Answer) -> dict[str, Any]:
         "legs": legs_shape(answer.legs),
         "degraded": answer.degraded,
         "incomplete": answer.incomplete,
+        "ungrounded": answer.ungrounded,
+        "prompt": answer.prompt,
+        "request_id": answer.request_id,
+        "log": list(answer.log),
         "took_ms": round(answer.took_ms, 3),
     }
+
+
+def event_shape(event: Event) -> dict[str, Any]:
+    """`type` and the one thing the event carries, under its own name."""
+    parts: dict[str, Any] = {
+        "step": lambda: asdict(event.step) if event.step else None,
+        "hits": lambda: [hit_shape(hit) for hit in event.hits],
+        "token": lambda: event.text,
+        "citation": lambda: citation_shape(event.citation) if event.citation else None,
+        "usage": lambda: asdict(event.usage) if event.usage else None,
+        "done": lambda: answer_shape(event.answer) if event.answer else None,
+        "error": lambda: error_shape(event.error),
+    }
+    name = {"token": "text", "done": "answer"}.get(event.type, event.type)
+    shape = {"type": event.type, name: parts[event.type]()}
+    if event.type == "error" and event.answer:
+        shape["answer"] = answer_shape(event.answer)
+    return shape
 
 
 def citation_shape(citation: Citation) -> dict[str, Any]:

@@ -269,7 +269,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer and its proof. `answer` holds no markers; each citation says which span it supports."""
+    """An answer and its proof. `answer` holds no markers; each citation says which span it supports.
+
+    `unsupported` are the spans nothing in the documents supports; `incomplete` says that the model broke off;
+    `ungrounded` that no document was looked at. `prompt` is what the model was last sent, `log` what happened when.
+    """
 
     question: str
     answer: str
@@ -284,11 +288,35 @@ class Answer:
     unsupported: tuple[tuple[int, int], ...] = ()
     incomplete: bool = False
     took_ms: float = 0.0
+    ungrounded: bool = False
+    prompt: str = ""
+    request_id: str = ""
+    log: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         from footnotes.render import answer_as_text
 
         return answer_as_text(self)
+
+
+EventType = Literal["step", "hits", "token", "citation", "usage", "done", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened while an answer was made. The last event is `done`, or `error` with what there is.
+
+    The texts of all `token` events joined are the answer, unless it turns into an abstention at the end.
+    """
+
+    type: EventType
+    step: Step | None = None
+    hits: tuple[Hit, ...] = ()
+    text: str = ""
+    citation: Citation | None = None
+    usage: Usage | None = None
+    answer: Answer | None = None
+    error: ErrorInfo | None = None
 
 
 # ── ingest ───────────────────────────────────────────────────────────────────────────────────────────────

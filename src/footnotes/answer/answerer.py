@@ -1,54 +1,265 @@
-"""One question and its hits through whichever model the settings name."""
+"""One question and its hits through whichever model the settings name, as a stream of events or as one answer."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from footnotes.answer.candidates import DocumentFrequency
-from footnotes.answer.extractive import Embed, extract, written
+from footnotes.answer.citations import cite
+from footnotes.answer.context import Context, ReadText, build_context
+from footnotes.answer.extractive import ABSTENTION, Embed, extract, written
+from footnotes.answer.generate import Transcript
+from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, estimated_usage
+from footnotes.answer.models.make import make_chat_model
+from footnotes.answer.prompt import answer_messages, load_template, split_template
 from footnotes.config import Settings
-from footnotes.types import Answer, Hit, Leg, Usage
+from footnotes.errors import ConfigError, FootnotesError, ProviderError
+from footnotes.remote import Deadline
+from footnotes.text.tokens import count_tokens
+from footnotes.types import Answer, Event, Hit, Leg, Step, Usage
 
 EXTRACTIVE = "extractive"
+MARGIN_TOKENS = 64
+"""Left free in a model's context for what its template adds around each message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """A question and all that was found for it."""
+
+    question: str
+    hits: tuple[Hit, ...]
+    legs: Mapping[str, Leg]
+    degraded: bool
+    embed: Embed | None = None
+    document_frequency: DocumentFrequency | None = None
+    read: ReadText | None = None
+    collection_prompt: str = ""
+    history: tuple[Message, ...] = ()
+    steps: tuple[Step, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    request_id: str = ""
 
 
 class Answerer:
-    """Answers from hits. Holds nothing but its settings, so that one may serve any number of threads."""
+    """Answers from hits. Holds its settings and the models it has loaded; one may serve any number of threads."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._models: dict[tuple[object, ...], ChatModel] = {}
+        self._guard = threading.Lock()
 
-    def answer(
-        self,
-        question: str,
-        hits: Sequence[Hit],
-        *,
-        legs: Mapping[str, Leg],
-        degraded: bool,
-        embed: Embed | None = None,
-        document_frequency: DocumentFrequency | None = None,
-    ) -> Answer:
-        """The answer with its footnotes, or an abstention when the hits do not support one."""
+    def answer(self, question: str, hits: Sequence[Hit], *, settings: Settings | None = None, **found: Any) -> Answer:
+        """The answer with its footnotes, or an abstention when the hits do not support one.
+
+        `found` are the fields of `Findings`. A model that fails leaves an extractive answer that says so, or an
+        error under `strict`.
+        """
+        return last_answer(self.stream(question, hits, settings=settings, **found))
+
+    def stream(
+        self, question: str, hits: Sequence[Hit], *, settings: Settings | None = None, **found: Any
+    ) -> Iterator[Event]:
+        """As `answer`, in events as they happen; ends with `done`, or with `error` and what there is."""
+        findings = Findings(question=question, hits=tuple(hits), **found)
+        chosen = settings or self._settings
         began = time.perf_counter()
-        extracted = extract(
-            question,
-            hits,
-            limit=self._settings.answer_sentences,
-            embed=embed if self._settings.answer_vectors else None,
-            document_frequency=document_frequency,
-        )
-        text, citations = written(extracted)
-        return Answer(
-            question=question,
-            answer=text,
-            abstained=not citations,
-            citations=citations,
-            hits=tuple(hits),
-            model=EXTRACTIVE,
-            usage=Usage(),
-            steps=(),
-            legs=legs,
-            degraded=degraded,
-            took_ms=(time.perf_counter() - began) * 1000,
-        )
+        yield Event("hits", hits=findings.hits)
+        for event in self._events(findings, chosen):
+            if event.answer is not None:
+                took = (time.perf_counter() - began) * 1000
+                event = replace(event, answer=replace(event.answer, took_ms=took))
+            yield event
+
+    def model(self, settings: Settings | None = None) -> ChatModel | None:
+        """The chat model of the settings, loaded once; None when answers are extractive."""
+        chosen = settings or self._settings
+        if chosen.model == EXTRACTIVE:
+            return None
+        key = (chosen.model, chosen.context_tokens, chosen.model_timeout)
+        with self._guard:
+            if key not in self._models:
+                self._models[key] = make_chat_model(chosen.model, chosen)
+            return self._models[key]
+
+    def close(self) -> None:
+        """Let go of the models."""
+        with self._guard:
+            for model in self._models.values():
+                if callable(close := getattr(model, "close", None)):
+                    close()
+            self._models.clear()
+
+    def _events(self, findings: Findings, settings: Settings) -> Iterator[Event]:
+        if settings.model == EXTRACTIVE:
+            yield from extractive_events(findings, settings)
+            return
+        try:
+            model = self.model(settings)
+            assert model is not None
+            yield from generated_events(findings, settings, model)
+        except ConfigError:
+            raise
+        except FootnotesError as error:
+            if settings.strict:
+                raise
+            yield from extractive_events(without_model(findings, settings.model, error), settings)
+
+
+def last_answer(events: Iterator[Event]) -> Answer:
+    """The answer a stream of events ends in."""
+    answer = None
+    for event in events:
+        answer = event.answer or answer
+    assert answer is not None, "every stream ends in an answer"
+    return answer
+
+
+# ── without a model ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]:
+    """The best sentences of the hits."""
+    extracted = extract(
+        findings.question,
+        findings.hits,
+        limit=settings.answer_sentences,
+        embed=findings.embed if settings.answer_vectors else None,
+        document_frequency=findings.document_frequency,
+    )
+    text, citations = written(extracted)
+    yield Event("token", text=text)
+    for citation in citations:
+        yield Event("citation", citation=citation)
+    answer = answer_of(findings, model=EXTRACTIVE, answer=text, abstained=not citations, citations=citations)
+    yield Event("usage", usage=answer.usage)
+    yield Event("done", answer=answer)
+
+
+def without_model(findings: Findings, model: str, error: FootnotesError) -> Findings:
+    """The findings with the reason why the model does not answer."""
+    reason = f"{error.message} ({error.code})"
+    step = Step("thought", f"{model} failed, so the answer is made of the documents' own sentences: {reason}")
+    legs = {**findings.legs, "model": Leg("failed", reason)}
+    return replace(findings, legs=legs, degraded=True, steps=(*findings.steps, step))
+
+
+def answer_of(findings: Findings, **changes: Any) -> Answer:
+    """An answer with everything that was found already in it."""
+    fields: dict[str, Any] = {
+        "question": findings.question,
+        "hits": findings.hits,
+        "usage": findings.usage,
+        "steps": findings.steps,
+        "legs": findings.legs,
+        "degraded": findings.degraded,
+        "request_id": findings.request_id,
+    }
+    return Answer(**(fields | changes))
+
+
+# ── with a model ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def generated_events(findings: Findings, settings: Settings, model: ChatModel) -> Iterator[Event]:
+    """The model's answer, every sentence checked. Fails before the first word, or ends incomplete after it."""
+    template = load_template(settings.prompt_template)
+    context = fitted_context(findings, settings, model, template)
+    if not context.passages:
+        yield from abstention_events(findings, model.name)
+        return
+    if note := context.note():
+        step = Step("thought", f"Left out of the context: {note}.")
+        findings = replace(findings, steps=(*findings.steps, step))
+        yield Event("step", step=step)
+    request = chat_request(findings, settings, context, template)
+    transcript = Transcript(context.passages, strict=settings.strict)
+    usage, broken = None, None
+    try:
+        for piece in model.chat(request, deadline=Deadline(settings.answer_seconds)):
+            usage = piece.usage or usage
+            if piece.text:
+                yield from transcript.add(piece.text)
+    except ProviderError as error:
+        if not transcript.raw:
+            raise
+        broken = error
+    yield from transcript.finish()
+    spent = added_usage(findings.usage, usage or estimated_usage(request, transcript.raw))
+    answer = checked_answer(findings, settings, context, transcript.raw, model.name, spent, request)
+    yield Event("usage", usage=spent)
+    yield ending(answer, broken)
+
+
+def ending(answer: Answer, broken: FootnotesError | None) -> Event:
+    """The last event: the answer, or the error with as much of it as had come."""
+    if broken is None:
+        return Event("done", answer=answer)
+    legs = {**answer.legs, "model": Leg("failed", broken.message)}
+    return Event("error", error=broken.info(), answer=replace(answer, incomplete=True, degraded=True, legs=legs))
+
+
+def checked_answer(
+    findings: Findings,
+    settings: Settings,
+    context: Context,
+    raw: str,
+    model: str,
+    usage: Usage,
+    request: ChatRequest,
+) -> Answer:
+    """The model's text with the footnotes our own code finds for it."""
+    cited = cite(raw, context.passages, strict=settings.strict)
+    return answer_of(
+        findings,
+        model=model,
+        answer=cited.text,
+        abstained=cited.abstained,
+        citations=cited.citations,
+        unsupported=cited.unsupported,
+        usage=usage,
+        prompt=prompt_text(request),
+    )
+
+
+def abstention_events(findings: Findings, model: str) -> Iterator[Event]:
+    yield Event("token", text=ABSTENTION)
+    yield Event("done", answer=answer_of(findings, model=model, answer=ABSTENTION, abstained=True, citations=()))
+
+
+def fitted_context(findings: Findings, settings: Settings, model: ChatModel, template: str) -> Context:
+    """The passages that fit beside the template, the question, the history and the answer."""
+    fixed = "".join((*split_template(template), findings.question, findings.collection_prompt))
+    history = sum(count_tokens(message.content) + 4 for message in findings.history)
+    budget = model.context_tokens - settings.max_tokens - count_tokens(fixed) - history - MARGIN_TOKENS
+    return build_context(findings.hits, budget=budget, count=count_tokens, read=findings.read)
+
+
+def chat_request(findings: Findings, settings: Settings, context: Context, template: str) -> ChatRequest:
+    messages = answer_messages(
+        template,
+        findings.question,
+        context,
+        history=findings.history,
+        collection_prompt=findings.collection_prompt,
+    )
+    return sampled(messages, settings)
+
+
+def sampled(messages: Sequence[Message], settings: Settings) -> ChatRequest:
+    """A request with the settings' own temperature, limits and seed."""
+    return ChatRequest(
+        messages=tuple(messages),
+        temperature=settings.temperature if settings.temperature >= 0 else None,
+        max_tokens=settings.max_tokens,
+        stop=settings.stop,
+        seed=settings.seed if settings.seed >= 0 else None,
+    )
+
+
+def prompt_text(request: ChatRequest) -> str:
+    return "\n\n".join(f"[{message.role}]\n{message.content}" for message in request.messages)

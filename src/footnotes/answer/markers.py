@@ -20,9 +20,10 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_SOURCES = re.compile(
-    r"\n\s*(?:\*\*|#+\s?)?(?:sources|references|citations|footnotes|quellen|fuentes)\b\W{0,4}\n.*\Z", re.I | re.S
-)
+_SOURCES_LINE = r"\n\s*(?:\*\*|#+\s?)?(?:sources|references|citations|footnotes|quellen|fuentes)\b[^\w\n]{0,4}"
+_SOURCES = re.compile(_SOURCES_LINE + r"\n.*\Z", re.IGNORECASE | re.DOTALL)
+ENDS_IN_SOURCES = re.compile(_SOURCES_LINE + r"\Z", re.IGNORECASE)
+"""A text that ends in the heading of a list of sources, which may follow."""
 _RANGE = re.compile(r"(\d{1,4})\s?[–-]\s?(\d{1,4})")
 _MAX_RANGE = 20
 

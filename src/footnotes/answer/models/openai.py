@@ -1,0 +1,206 @@
+"""Any server that speaks OpenAI's chat completions: OpenAI, Azure, vLLM, llama.cpp, Ollama, Gemini, Cohere …"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from footnotes.answer.models import ChatRequest, Message, Piece, Tool, ToolCall
+from footnotes.config import Settings
+from footnotes.errors import ConfigError, ProviderBadResponse
+from footnotes.remote import Deadline, Endpoint, Remote
+from footnotes.remote.presets import endpoint_for
+from footnotes.types import Usage
+
+CONTEXT_TOKENS = 8_192
+"""Assumed of a model nothing is known of: small enough for all that are in use."""
+
+_KNOWN_CONTEXT = (
+    ("gpt-4.1", 1_000_000), ("gpt-5", 272_000), ("gpt-4o", 128_000), ("gpt-4-turbo", 128_000), ("gpt-4", 8_192),
+    ("gpt-3.5", 16_385), ("o1", 128_000), ("o3", 200_000), ("o4", 200_000), ("gemini", 1_000_000), ("command", 128_000),
+)  # fmt: skip
+
+
+class OpenAIChat:
+    """One model of an OpenAI-compatible server, streamed."""
+
+    def __init__(self, provider: str, model: str, endpoint: Endpoint, *, context_tokens: int = 0) -> None:
+        if not model:
+            raise ConfigError(f"the model of {provider} is not named", remedy=f"Write it as {provider}:model-name.")
+        self._provider, self._model = provider, model
+        self._remote = Remote(endpoint)
+        self._context_tokens = context_tokens or known_context(model)
+
+    @classmethod
+    def from_settings(cls, name: str, settings: Settings) -> OpenAIChat:
+        provider, _, model = name.partition(":")
+        return cls(provider, model, endpoint_for(provider, settings), context_tokens=settings.context_tokens)
+
+    @property
+    def name(self) -> str:
+        return f"{self._provider}:{self._model}"
+
+    @property
+    def context_tokens(self) -> int:
+        return self._context_tokens
+
+    @property
+    def calls_tools(self) -> bool:
+        return self._provider in ("openai", "gemini", "cohere")
+
+    def chat(self, request: ChatRequest, *, deadline: Deadline) -> Iterator[Piece]:
+        """The reply as it comes. A stream that ends without saying so has broken."""
+        lines = self._remote.lines("chat/completions", self._body(request), deadline=deadline)
+        yield from read_stream(self._provider, lines)
+
+    def close(self) -> None:
+        self._remote.close()
+
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
+        official = self._provider == "openai" and "api.openai.com" in self._remote.endpoint.base_url
+        optional = {
+            "temperature": request.temperature,
+            "max_completion_tokens" if official else "max_tokens": request.max_tokens,
+            "stop": list(request.stop) or None,
+            "seed": request.seed,
+            "tools": [tool_shape(tool) for tool in request.tools] or None,
+        }
+        return {
+            "model": self._model,
+            "messages": [message_shape(message) for message in request.messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+
+
+def known_context(model: str) -> int:
+    """The context of the models everybody uses; a setting says it for all others."""
+    return next((tokens for prefix, tokens in _KNOWN_CONTEXT if model.startswith(prefix)), CONTEXT_TOKENS)
+
+
+def message_shape(message: Message) -> dict[str, Any]:
+    shape: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        shape["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": json.dumps(dict(call.arguments))},
+            }
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id:
+        shape["tool_call_id"] = message.tool_call_id
+    return shape
+
+
+def tool_shape(tool: Tool) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
+
+
+# ── reading the stream ───────────────────────────────────────────────────────────────────────────────────
+
+
+def read_stream(provider: str, lines: Iterator[str]) -> Iterator[Piece]:
+    """Server-sent events → pieces; a server that ignored `stream` and sent one object is understood too."""
+    state = _State(provider)
+    for line in lines:
+        if line.startswith("data:"):
+            data = line[5:].strip()
+            if data == "[DONE]":
+                state.done = True
+                break
+            yield from state.pieces(_object(provider, data))
+        elif line and not line.startswith((":", "event:", "id:", "retry:")):
+            state.unframed.append(line)
+    if state.unframed and not state.heard:
+        yield from state.pieces(_object(provider, "\n".join(state.unframed)))
+    if not state.done and state.finish is None:
+        raise ProviderBadResponse(f"{provider} broke off before the answer had ended")
+    yield Piece(tool_calls=state.calls(), usage=state.usage, finish=state.finish)
+
+
+@dataclass
+class _Call:
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class _State:
+    """What has come of one reply."""
+
+    def __init__(self, provider: str) -> None:
+        self.provider = provider
+        self.done = self.heard = False
+        self.finish: str | None = None
+        self.usage: Usage | None = None
+        self.unframed: list[str] = []
+        self._calls: dict[int, _Call] = {}
+
+    def pieces(self, event: Mapping[str, Any]) -> Iterator[Piece]:
+        self.heard = True
+        if event.get("error"):
+            raise ProviderBadResponse(f"{self.provider} answered with an error in place of text")
+        self.usage = _usage(event.get("usage")) or self.usage
+        for choice in _list(event.get("choices"))[:1]:
+            delta = _dict(choice.get("delta") or choice.get("message"))
+            self._collect(delta)
+            self.finish = choice.get("finish_reason") or self.finish
+            if isinstance(text := delta.get("content"), str) and text:
+                yield Piece(text)
+
+    def _collect(self, delta: Mapping[str, Any]) -> None:
+        for place, part in enumerate(_list(delta.get("tool_calls"))):
+            index = part.get("index")
+            call = self._calls.setdefault(index if isinstance(index, int) else place, _Call())
+            function = _dict(part.get("function"))
+            call.id = str(part.get("id") or call.id)
+            call.name += str(function.get("name") or "")
+            call.arguments += str(function.get("arguments") or "")
+
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(
+            ToolCall(call.id or f"call-{index}", call.name, _arguments(call.arguments))
+            for index, call in sorted(self._calls.items())
+        )
+
+
+def _object(provider: str, data: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        kind = "an HTML page" if data.lstrip().startswith("<") else "no valid JSON"
+        raise ProviderBadResponse(f"{provider} answered with {kind}") from error
+    if not isinstance(parsed, dict):
+        raise ProviderBadResponse(f"{provider} answered with JSON that is no object")
+    return parsed
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call; what cannot be read is handed on as it is, for the tool to refuse."""
+    try:
+        parsed = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {"unreadable": text[:1_000]}
+    return parsed if isinstance(parsed, dict) else {"unreadable": text[:1_000]}
+
+
+def _usage(value: Any) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    prompt, completion = value.get("prompt_tokens"), value.get("completion_tokens")
+    counts = [count if isinstance(count, int) else 0 for count in (prompt, completion)]
+    return Usage(counts[0], counts[1], 1)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,0 +1,115 @@
+"""Context and question → the messages a model is sent, by a template that a user can replace.
+
+A template is a text file with the parts `--- system ---` and `--- user ---`. The names in double braces below
+are filled in once: braces inside documents, questions or prompts stay as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+from footnotes.answer.context import Context, heading_of
+from footnotes.answer.extractive import ABSTENTION
+from footnotes.answer.models import Message
+from footnotes.errors import ConfigError
+
+NAMES = ("context", "question", "collection_prompt", "abstention", "opening", "closing")
+REQUIRED = ("context", "question")
+
+_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_PART = re.compile(r"^--- (system|user) ---[ \t]*\n", re.MULTILINE)
+# What chat models use to tell turns apart must not come from a document: <|im_end|>, [INST], </s>, <start_of_turn>.
+_CONTROL = re.compile(r"<\|[^|\n]{0,40}\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>", re.IGNORECASE)
+# Characters a reader does not see can carry instructions: tags, zero width, directions.
+_HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
+
+
+def load_template(path: str = "") -> str:
+    """The template of the settings, or the one that comes with Footnotes."""
+    if not path:
+        return _packaged("answer.txt")
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the prompt template {path} cannot be read: {error}") from error
+    _check(text, path)
+    return text
+
+
+def answer_messages(
+    template: str,
+    question: str,
+    context: Context,
+    *,
+    history: Sequence[Message] = (),
+    collection_prompt: str = "",
+) -> list[Message]:
+    """The messages that ask a model to answer from the context."""
+    boundary = _boundary(context)
+    values = {
+        "context": context_text(context, boundary),
+        "question": escaped(question, boundary),
+        "collection_prompt": collection_prompt.strip(),
+        "abstention": ABSTENTION,
+        "opening": f"<passages {boundary}>",
+        "closing": f"</passages {boundary}>",
+    }
+    system, user = (filled(part, values).strip() for part in split_template(template))
+    return [Message("system", system), *history, Message("user", user)]
+
+
+def context_text(context: Context, boundary: str) -> str:
+    """The passages as data: each under its heading, between lines that nothing inside them can imitate."""
+    shown = [
+        f"{escaped(heading_of(number, passage), boundary)}\n{escaped(passage.text, boundary)}"
+        for number, passage in enumerate(context.passages, 1)
+    ]
+    return "\n\n".join((f"<passages {boundary}>", *shown, f"</passages {boundary}>"))
+
+
+def escaped(text: str, boundary: str = "") -> str:
+    """Text that can neither end the passages nor begin a turn nor hide anything."""
+    text = _HIDDEN.sub("", text)
+    text = _CONTROL.sub(lambda match: match[0][0] + " " + match[0][1:], text)
+    return text.replace(boundary, "") if boundary else text
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """The template with its names replaced, in one pass, so that nothing filled in is read again."""
+    return _NAME.sub(lambda match: values.get(match[1], match[0]), template)
+
+
+def split_template(template: str) -> tuple[str, str]:
+    """The parts for the system and for the user."""
+    pieces = _PART.split(template)
+    parts = dict(zip(pieces[1::2], pieces[2::2], strict=True))
+    return parts.get("system", ""), parts.get("user", "")
+
+
+def _boundary(context: Context) -> str:
+    """A mark made from the passages themselves: no passage can hold the mark that its own text gives."""
+    digest = hashlib.sha256()
+    for passage in context.passages:
+        digest.update(passage.filename.encode("utf-8", "replace") + b"\0" + passage.text.encode("utf-8", "replace"))
+    return digest.hexdigest()[:12]
+
+
+def _check(template: str, path: str) -> None:
+    """A template without its parts or its names would send a model nothing to answer from."""
+    system, user = split_template(template)
+    if not user:
+        raise ConfigError(f"the prompt template {path} has no part that begins with the line '--- user ---'")
+    names = set(_NAME.findall(system + user))
+    for name in REQUIRED:
+        if name not in names:
+            raise ConfigError(f"the prompt template {path} does not use {{{{{name}}}}}")
+
+
+@lru_cache(maxsize=8)
+def _packaged(name: str) -> str:
+    return (resources.files("footnotes.answer") / "templates" / name).read_text(encoding="utf-8")

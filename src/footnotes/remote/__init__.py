@@ -1,0 +1,11 @@
+"""Conversations with machines elsewhere: deadlines, retries, a circuit, and errors that never hold a key.
+
+Embedders, chat models and rerankers that live behind a network all speak through `Remote`.
+"""
+
+from __future__ import annotations
+
+from footnotes.remote.client import Endpoint, Remote
+from footnotes.remote.deadline import Deadline
+
+__all__ = ["Deadline", "Endpoint", "Remote"]

@@ -1,0 +1,51 @@
+"""A circuit that opens after repeated failures, so that a dead provider costs nothing until it may be back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from footnotes.errors import ProviderUnavailable
+
+FAILURES = 5
+COOLING_SECONDS = 30.0
+
+
+class Circuit:
+    """Closed: calls pass. Open: they fail at once. After cooling, one call is let through to try."""
+
+    def __init__(
+        self,
+        provider: str,
+        *,
+        failures: int = FAILURES,
+        cooling: float = COOLING_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._provider, self._allowed, self._cooling, self._clock = provider, failures, cooling, clock
+        self._failed = 0
+        self._until = 0.0
+        self._lock = threading.Lock()
+
+    def enter(self) -> None:
+        """Let a call pass, or raise while the circuit is open."""
+        with self._lock:
+            if self._failed < self._allowed:
+                return
+            wait = self._until - self._clock()
+            if wait > 0:
+                raise ProviderUnavailable(
+                    f"{self._provider} failed {self._failed} times in a row; it is tried again in {wait:.0f} s"
+                )
+            self._until = self._clock() + self._cooling
+
+    def succeeded(self) -> None:
+        with self._lock:
+            self._failed = 0
+
+    def failed(self) -> None:
+        with self._lock:
+            self._failed += 1
+            if self._failed >= self._allowed:
+                self._until = self._clock() + self._cooling

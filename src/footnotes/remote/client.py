@@ -1,0 +1,206 @@
+"""One provider over HTTP: JSON in, JSON or a stream of lines out."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from footnotes.errors import MissingExtra, ProviderBadResponse, ProviderError, ProviderTimeout, ProviderUnavailable
+from footnotes.remote.circuit import Circuit
+from footnotes.remote.deadline import Deadline
+from footnotes.remote.faults import error_of_status, message_in, parsed_json
+from footnotes.remote.redact import redacted
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+
+CONNECT_SECONDS = 5.0
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+MAX_BODY = 256 * 1024 * 1024
+MAX_LINE = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a provider is and how to speak to it. `secrets` never leave it but as headers."""
+
+    provider: str
+    base_url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    key_setting: str = ""
+    timeout: float = 60.0
+    attempts: int = 3
+    proxy: str = field(default="", repr=False)
+
+
+class Remote:
+    """Calls one endpoint. Retries what may succeed later, within the deadline; safe to share between threads."""
+
+    def __init__(self, endpoint: Endpoint, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.endpoint = endpoint
+        self._sleep = sleep
+        self._circuit = Circuit(endpoint.provider)
+        self._client: httpx.Client | None = None
+        self._opening = threading.Lock()
+        self._jitter = random.Random()
+
+    def post(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> dict[str, Any]:
+        """The JSON object the provider answers with."""
+        until = deadline or Deadline(self.endpoint.timeout)
+        return self._tried(lambda: self._post_once(path, body, until), until)
+
+    def lines(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> Iterator[str]:
+        """The lines the provider streams. Retried only until the first line has come."""
+        until = deadline or Deadline(self.endpoint.timeout)
+
+        def opened() -> tuple[str | None, Iterator[str]]:
+            stream = self._lines_once(path, body, until)
+            return next(stream, None), stream
+
+        first, rest = self._tried(opened, until)
+        if first is not None:
+            yield first
+            yield from rest
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    # ── one try
+
+    def _post_once(self, path: str, body: Mapping[str, Any], until: Deadline) -> dict[str, Any]:
+        with self._response(path, body, until) as response:
+            return parsed_json(self.endpoint.provider, self._body(response, until))
+
+    def _lines_once(self, path: str, body: Mapping[str, Any], until: Deadline) -> Iterator[str]:
+        with self._response(path, body, until) as response:
+            pending = b""
+            for chunk in response.iter_bytes():
+                self._check_time(until)
+                *whole, pending = (pending + chunk).split(b"\n")
+                if len(pending) > MAX_LINE:
+                    raise ProviderBadResponse(f"{self.endpoint.provider} sent a line without end")
+                for line in whole:
+                    yield line.decode("utf-8", "replace").rstrip("\r")
+            if pending:
+                yield pending.decode("utf-8", "replace")
+
+    @contextmanager
+    def _response(self, path: str, body: Mapping[str, Any], until: Deadline) -> Iterator[httpx.Response]:
+        """An answer with a good status; whatever else happens becomes an error of the tree."""
+        client = self._http()
+        import httpx
+
+        provider = self.endpoint.provider
+        self._check_time(until)
+        read = until.remaining(self.endpoint.timeout)
+        timeout = httpx.Timeout(read, connect=min(CONNECT_SECONDS, read))
+        try:
+            with client.stream("POST", path, json=dict(body), timeout=timeout) as response:
+                if not response.is_success:
+                    said = redacted(message_in(self._body(response, until).decode("utf-8", "replace")), self._secrets)
+                    setting = self.endpoint.key_setting
+                    fault = error_of_status(provider, response.status_code, response.headers, said, setting)
+                    assert fault is not None
+                    raise fault
+                yield response
+        except httpx.TimeoutException as error:
+            raise ProviderTimeout(f"{provider} did not answer within {read:.0f} s") from error
+        except httpx.ConnectError as error:
+            raise ProviderUnavailable(f"{provider} cannot be reached at {self._address}") from error
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            raise ProviderUnavailable(f"{provider} broke off the connection") from error
+        except (httpx.InvalidURL, ValueError, TypeError) as error:
+            if isinstance(error, ProviderError):
+                raise
+            raise ProviderUnavailable(f"{provider} cannot be asked: {redacted(str(error), self._secrets)}") from error
+
+    def _body(self, response: httpx.Response, until: Deadline) -> bytes:
+        """The whole body, in bounded time and memory however slowly it comes."""
+        parts, size = [], 0
+        for chunk in response.iter_bytes():
+            self._check_time(until)
+            size += len(chunk)
+            if size > MAX_BODY:
+                raise ProviderBadResponse(f"{self.endpoint.provider} sent more than {MAX_BODY >> 20} MB")
+            parts.append(chunk)
+        return b"".join(parts)
+
+    def _check_time(self, until: Deadline) -> None:
+        if until.over:
+            raise ProviderTimeout(f"{self.endpoint.provider} did not finish in time")
+
+    def _http(self) -> httpx.Client:
+        with self._opening:
+            if self._client is None:
+                self._client = self._new_client()
+            return self._client
+
+    def _new_client(self) -> httpx.Client:
+        try:
+            import httpx
+        except ModuleNotFoundError as error:
+            raise MissingExtra(
+                f"{self.endpoint.provider} needs the package 'httpx', which is not installed",
+                remedy='pip install "footnotes[remote]"',
+            ) from error
+        return httpx.Client(
+            base_url=self.endpoint.base_url.rstrip("/") + "/",
+            headers=dict(self.endpoint.headers),
+            proxy=self.endpoint.proxy or None,
+            trust_env=False,
+            follow_redirects=False,
+        )
+
+    # ── again
+
+    def _tried(self, call: Callable[[], T], until: Deadline) -> T:
+        for attempt in range(1, self.endpoint.attempts + 1):
+            self._circuit.enter()
+            try:
+                result = call()
+            except ProviderError as error:
+                self._count(error)
+                if attempt == self.endpoint.attempts or not error.retryable or not self._waited(error, attempt, until):
+                    raise
+            else:
+                self._circuit.succeeded()
+                return result
+        raise AssertionError("an endpoint has at least one attempt")
+
+    def _count(self, error: ProviderError) -> None:
+        """A provider that answers, even with a refusal, is alive."""
+        if isinstance(error, (ProviderUnavailable, ProviderTimeout)):
+            self._circuit.failed()
+        else:
+            self._circuit.succeeded()
+
+    def _waited(self, error: ProviderError, attempt: int, until: Deadline) -> bool:
+        """Wait as told, or longer each time with full jitter; False when the deadline does not leave the time."""
+        wait = error.retry_after
+        if wait is None:
+            wait = self._jitter.uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)))
+        if until.remaining(wait + 1.0) <= wait:
+            return False
+        self._sleep(wait)
+        return True
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        return self.endpoint.secrets
+
+    @property
+    def _address(self) -> str:
+        """The address without a user, a password or a query that could hold a key."""
+        rest = self.endpoint.base_url.partition("?")[0]
+        scheme, _, host = rest.rpartition("//")
+        return f"{scheme}//{host.rpartition('@')[2]}" if scheme else host.rpartition("@")[2]

@@ -1,0 +1,39 @@
+"""Where each provider is, by the settings."""
+
+from __future__ import annotations
+
+from footnotes.config import Settings
+from footnotes.errors import ConfigError
+from footnotes.remote.client import Endpoint
+
+_NAMES = {"openai": "OpenAI", "ollama": "Ollama", "cohere": "Cohere", "gemini": "Gemini"}
+_COHERE_CHAT = "/compatibility/v1"
+
+
+def endpoint_for(provider: str, settings: Settings, *, attempts: int = 3, native: bool = False) -> Endpoint:
+    """The endpoint of a provider. `native` means Cohere's own interface, not its OpenAI-compatible one."""
+    if provider not in _NAMES:
+        raise ConfigError(f"there is no provider {provider!r}; known: {', '.join(sorted(_NAMES))}")
+    key = "" if provider == "ollama" else str(getattr(settings, f"{provider}_api_key"))
+    base_url = str(getattr(settings, f"{provider}_base_url"))
+    if provider == "cohere" and not native:
+        base_url = base_url.rstrip("/") + _COHERE_CHAT
+    if not base_url.startswith(("http://", "https://")):
+        raise ConfigError(f"the setting {provider}_base_url must begin with http:// or https://")
+    return Endpoint(
+        provider=_NAMES[provider],
+        base_url=base_url,
+        headers=_headers(base_url, key),
+        secrets=(key,) if key else (),
+        key_setting=f"{provider}_api_key" if provider != "ollama" else "",
+        timeout=settings.model_timeout,
+        attempts=attempts,
+        proxy=settings.proxy,
+    )
+
+
+def _headers(base_url: str, key: str) -> dict[str, str]:
+    """The key as the provider wants it; Azure reads it from a header of its own."""
+    if not key:
+        return {}
+    return {"api-key": key} if ".azure.com" in base_url else {"authorization": f"Bearer {key}"}

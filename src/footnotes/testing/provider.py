@@ -1,0 +1,250 @@
+"""A scripted OpenAI-compatible server on loopback, to show what becomes of every fault a provider can have.
+
+    with ScriptedProvider() as fake:
+        fake.script(status(500), says("The notice period is three months [1]."))
+        settings = Settings(model="openai:any", openai_base_url=fake.base_url)
+
+Each request takes the next action of the script; when there is none left, the `default`. Everything that was
+asked is in `fake.requests`.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+from footnotes.testing.embedder import HashingEmbedder
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as it came."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+    @property
+    def prompt(self) -> str:
+        """All messages as one text."""
+        return "\n".join(str(message.get("content", "")) for message in self.body.get("messages", []))
+
+
+Action = Callable[["_Handler", Asked], None]
+
+
+class ScriptedProvider:
+    """The server. `base_url` goes into the settings."""
+
+    def __init__(self, default: Action | None = None) -> None:
+        self.requests: list[Asked] = []
+        self.default = default or says("")
+        self.released = threading.Event()
+        self._script: deque[Action] = deque()
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.provider = self
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def script(self, *actions: Action) -> None:
+        self._script.extend(actions)
+
+    def next_action(self) -> Action:
+        return self._script.popleft() if self._script else self.default
+
+    def __enter__(self) -> ScriptedProvider:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(timeout=5)
+
+
+# ── actions ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def says(text: str, *, calls: Sequence[Mapping[str, Any]] = (), usage: tuple[int, int] | None = (10, 5)) -> Action:
+    """Streams a text word by word, and calls of tools: `{"name": …, "arguments": {…}}`."""
+
+    def act(handler: _Handler, asked: Asked) -> None:
+        handler.begin("text/event-stream")
+        for piece in _pieces(text):
+            handler.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
+        if calls:
+            handler.event({"choices": [{"index": 0, "delta": {"tool_calls": _calls(calls)}}]})
+        handler.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if calls else "stop"}]})
+        if usage:
+            handler.event({"choices": [], "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1]}})
+        handler.send(b"data: [DONE]\n\n")
+
+    return act
+
+
+def replies(answer: Callable[[Asked], str]) -> Action:
+    """Streams whatever the function makes of the request."""
+    return lambda handler, asked: says(answer(asked))(handler, asked)
+
+
+def cuts(text: str, *, reset: bool = False) -> Action:
+    """Streams a text and then ends without saying so, or resets the connection."""
+
+    def act(handler: _Handler, asked: Asked) -> None:
+        handler.begin("text/event-stream")
+        for piece in _pieces(text):
+            handler.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
+        if reset:
+            handler.reset()
+
+    return act
+
+
+def status(code: int, body: str | Mapping[str, Any] = "", headers: Mapping[str, str] | None = None) -> Action:
+    """Answers with a status."""
+    text = body if isinstance(body, str) else json.dumps(dict(body))
+    return lambda handler, asked: handler.whole(code, text.encode(), "application/json", headers or {})
+
+
+def sends(body: str, *, content_type: str = "application/json") -> Action:
+    """Answers 200 with any body."""
+    return lambda handler, asked: handler.whole(200, body.encode(), content_type, {})
+
+
+def hangs() -> Action:
+    """Says nothing until the test is over."""
+    return lambda handler, asked: handler.wait()
+
+
+def resets() -> Action:
+    """Resets the connection in the middle of the body."""
+
+    def act(handler: _Handler, asked: Asked) -> None:
+        handler.begin("application/json", length=1_000)
+        handler.send(b'{"choices": [')
+        handler.reset()
+
+    return act
+
+
+def trickles() -> Action:
+    """Sends a space now and then, for ever: no single read times out."""
+
+    def act(handler: _Handler, asked: Asked) -> None:
+        handler.begin("application/json")
+        while not handler.server.provider.released.wait(0.05):
+            handler.send(b" ")
+
+    return act
+
+
+def embeds(
+    dimensions: int = 8, *, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] | None = None
+) -> Action:
+    """Vectors of the texts, deterministic; `change` may lose, add, shuffle or spoil them."""
+
+    def act(handler: _Handler, asked: Asked) -> None:
+        texts = asked.body.get("input") or asked.body.get("texts") or []
+        texts = [texts] if isinstance(texts, str) else texts
+        vectors = HashingEmbedder(str(dimensions)).embed(texts, role="passage").tolist()
+        data = [{"index": index, "embedding": vector} for index, vector in enumerate(vectors)]
+        data = change(data) if change else data
+        body: dict[str, Any]
+        if "texts" in asked.body:
+            body = {"embeddings": {"float": [item["embedding"] for item in data]}}
+        else:
+            body = {"object": "list", "data": data, "usage": {"prompt_tokens": len(texts)}}
+        handler.whole(200, json.dumps(body).encode(), "application/json", {})
+
+    return act
+
+
+def _pieces(text: str) -> list[str]:
+    return [word + " " for word in text.split(" ")[:-1]] + text.split(" ")[-1:]
+
+
+def _calls(calls: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "index": index,
+            "id": f"call-{index}",
+            "type": "function",
+            "function": {"name": call["name"], "arguments": json.dumps(call.get("arguments", {}))},
+        }
+        for index, call in enumerate(calls)
+    ]
+
+
+# ── the server ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Server(ThreadingHTTPServer):
+    provider: ScriptedProvider
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is what many tests are about."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("content-length") or 0)
+        body = json.loads(self.rfile.read(length) or b"{}")
+        asked = Asked(self.path, dict(self.headers.items()), body)
+        self.server.provider.requests.append(asked)
+        self.close_connection = True
+        self.server.provider.next_action()(self, asked)
+
+    def begin(self, content_type: str, length: int | None = None) -> None:
+        self.send_response(200)
+        self.send_header("content-type", content_type)
+        self.send_header("connection", "close")
+        if length is not None:
+            self.send_header("content-length", str(length))
+        self.end_headers()
+
+    def event(self, data: Mapping[str, Any]) -> None:
+        self.send(b"data: " + json.dumps(dict(data)).encode() + b"\n\n")
+
+    def send(self, data: bytes) -> None:
+        self.wfile.write(data)
+        self.wfile.flush()
+
+    def whole(self, code: int, body: bytes, content_type: str, headers: Mapping[str, str]) -> None:
+        self.send_response(code)
+        self.send_header("content-type", content_type)
+        self.send_header("content-length", str(len(body)))
+        self.send_header("connection", "close")
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.send(body)
+
+    def wait(self) -> None:
+        self.server.provider.released.wait(30)
+
+    def reset(self) -> None:
+        """Close with a reset in place of a farewell."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        return None
