@@ -57,7 +57,7 @@ class Measured:
     def _word_end(self, start: int, cut: int) -> int:
         """The last place after `start` and at or before `cut` where a word ends; `start` when there is none."""
         piece = self.text[start:cut]
-        if not self.text[cut : cut + 1].isspace():
+        if not self.text[cut : cut + 1].isspace() and not piece[-1:].isspace():
             words = piece.rsplit(None, 1)
             piece = piece[: len(piece) - len(words[-1])] if len(words) > 1 else ""
         return start + len(piece.rstrip())

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -36,6 +37,11 @@ class CodeParser:
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = tuple(code_mime(language) for language in LANGUAGES)
     isolated: ClassVar[bool] = True
+
+    @property
+    def variant(self) -> str:
+        """Part of the fingerprint: without the extra, source is read as plain text."""
+        return "" if find_spec("tree_sitter") else "plain"
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
         encoding = detect_encoding(source.path)

@@ -170,6 +170,8 @@ class HtmlReader:
                 self.metadata.setdefault(_NAMED_METADATA[name], value)
 
     def _is_hidden(self, attributes: Mapping[str, str]) -> bool:
+        if not attributes:
+            return False
         hidden = "hidden" in attributes or bool(_HIDDEN.search(attributes.get("style", "")))
         if hidden and not self._hidden:
             self.warnings.append("hidden text was left out")
@@ -257,6 +259,8 @@ class HtmlReader:
 
     def _break(self) -> None:
         """A new paragraph, unless a heading, quote or code is open and goes on."""
+        if not self._text:
+            return
         if self._kind == "paragraph":
             self.flush()
         elif self._kind == "quote":

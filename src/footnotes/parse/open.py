@@ -49,9 +49,13 @@ def parser_for(mime: str) -> Parser:
 
 
 def parser_fingerprint(mime: str) -> str:
-    """Name and version of the parser of a type: documents parsed under another one are worth parsing again."""
+    """Name and version of the parser of a type: documents parsed under another one are worth parsing again.
+
+    A parser whose result depends on what is installed says so in a `variant`.
+    """
     parser = parser_for(mime)
-    return f"{parser.name}/{parser.version}"
+    variant = getattr(parser, "variant", "")
+    return f"{parser.name}/{parser.version}" + (f"+{variant}" if variant else "")
 
 
 def supported(mime: str) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError
-from footnotes.parse import PART_CHARACTERS, Source
+from footnotes.parse import PART_CHARACTERS, Source, ocr
 from footnotes.parse.decode import clean
 from footnotes.parse.outline import Outline, clean_title
 from footnotes.parse.pdf_layout import Layout, PageBlock, lay_out
@@ -30,6 +30,7 @@ _DATES = {"CreationDate": "created", "ModDate": "modified"}
 _PLACEHOLDER = re.compile(r"(?i)(?:\(?(?:anonymous|untitled|unspecified|unknown)\)?|document\d*|slide \d+)\Z")
 _PROGRAM = re.compile(r"Microsoft (?:Word|PowerPoint|Excel) - ")
 _PASSWORD_ERROR = 4
+_NO_TEXT_REMEDY = 'The pages seem to be scans: pip install "footnotes[ocr]" and add the file again, or run OCR on it.'
 
 
 @dataclass(slots=True)
@@ -49,19 +50,28 @@ class PdfParser:
     mimes: ClassVar[tuple[str, ...]] = ("application/pdf",)
     isolated: ClassVar[bool] = True
 
+    @property
+    def variant(self) -> str:
+        """Part of the fingerprint: with OCR at hand, scans are worth parsing again."""
+        return "ocr" if ocr.available() else ""
+
     def parse(self, source: Source) -> Iterator[Part | Report]:
         with open_pdf(source) as pdf:
             pages = len(pdf)
             style = _style(pdf, pages)
             builder = _Builder(style)
+            recognises = ocr.available()
             for number in range(1, pages + 1):
                 layout = page_layout(pdf, number)
+                if recognises and layout is not None and not layout.text:
+                    builder.recognised.append(number)
+                    layout = page_layout(pdf, number, by=ocr.read_page)
                 yield from builder.add(number, layout)
             yield from builder.finish()
             if not builder.position:
                 raise EmptyDocument(
                     f"{source.filename} has no text layer on any of its pages ({pages})",
-                    remedy="The pages seem to be scans: run OCR on the file and add the result.",
+                    remedy=_NO_TEXT_REMEDY,
                 )
             yield _report(self.name, source, pdf, pages, builder)
 
@@ -85,7 +95,16 @@ def open_pdf(source: Source) -> Iterator[Any]:
         document.close()
 
 
-def page_layout(pdf: Any, number: int) -> Layout | None:
+def text_layer(page: Any) -> Layout:
+    """The layout of a page from its text layer."""
+    textpage = page.get_textpage()
+    try:
+        return lay_out(page_words(textpage))
+    finally:
+        textpage.close()
+
+
+def page_layout(pdf: Any, number: int, by: Callable[[Any], Layout] = text_layer) -> Layout | None:
     """The layout of a page, counted from 1; nothing when the page cannot be read."""
     import pypdfium2 as pdfium
 
@@ -94,11 +113,7 @@ def page_layout(pdf: Any, number: int) -> Layout | None:
     except pdfium.PdfiumError:
         return None
     try:
-        textpage = page.get_textpage()
-        try:
-            return lay_out(page_words(textpage))
-        finally:
-            textpage.close()
+        return by(page)
     except pdfium.PdfiumError:
         return None
     finally:
@@ -155,6 +170,7 @@ class _Builder:
         self.title: str | None = None
         self.without_text: list[int] = []
         self.unreadable: list[int] = []
+        self.recognised: list[int] = []
 
     def add(self, number: int, layout: Layout | None) -> Iterator[Part]:
         if layout is None:
@@ -185,10 +201,10 @@ class _Builder:
         text = layout.text[block.start : block.end]
         start, end = self.position + block.start, self.position + block.end
         kind: BlockKind = "paragraph"
-        attributes: dict[str, JsonValue] = {}
+        attributes: dict[str, JsonValue] = {"ocr": True} if number in self.recognised[-1:] else {}
         level = 0
         if block.table:
-            kind, attributes = "table", self._table_attributes(number, text)
+            kind, attributes = "table", {**attributes, **self._table_attributes(number, text)}
         elif _LIST_ITEM.match(text):
             kind = "list"
         if kind != "table":
@@ -244,6 +260,10 @@ def _report(parser: str, source: Source, pdf: Any, pages: int, builder: _Builder
     if builder.unreadable:
         warnings.append(f"could not read {_listed(builder.unreadable)} of {pages}")
     metadata = _metadata(pdf)
+    recognised = [number for number in builder.recognised if number not in builder.without_text]
+    if recognised:
+        warnings.append(f"read by OCR: {_listed(recognised)} of {pages}")
+        metadata["ocr_pages"] = [*recognised[:1000]]
     title = metadata.get("title")
     return Report(
         parser,

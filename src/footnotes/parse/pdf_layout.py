@@ -68,11 +68,16 @@ class Layout:
 
 def lay_out(words: list[Word]) -> Layout:
     """The text of a page in reading order."""
-    straight = [word for word in words if not word.vertical]
+    straight = fragments([word for word in words if not word.vertical])
+    return lay_out_fragments(straight, [word for word in words if word.vertical])
+
+
+def lay_out_fragments(found: list[Fragment], sideways: list[Word] | None = None) -> Layout:
+    """The text of fragments in reading order, then of words written sideways."""
     blocks: list[PageBlock] = []
-    for region in regions(fragments(straight)):
+    for region in regions([fragment for fragment in found if fragment.characters > 1]):
         blocks.extend(_blocks(_lines(region)))
-    blocks.extend(_sideways([word for word in words if word.vertical]))
+    blocks.extend(_sideways(sideways or []))
     return _compose(blocks)
 
 

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import pytest
+
+from footnotes.chunk.assemble import assemble
+from footnotes.chunk.code import CodeChunker
+
+SOURCES = {
+    "a.py": """
+import os
+
+@dec
+def first(x: int) -> int:
+    return os.x
+
+class Second(Base):
+    def third(self): ...
+""",
+    "a.js": """
+import {a} from "b";
+export function first(x) { return a }
+class Second extends L { third(z) {} }
+""",
+    "a.ts": """
+interface First { a: number }
+export class Second implements First { third(x: T): void {} }
+""",
+    "a.tsx": """
+export const First = () => <div>hi</div>;
+class Second { third() {} }
+""",
+    "a.go": """
+package p
+import "fmt"
+// First does
+func First(a int) int { return a }
+type Second struct { A int }
+""",
+    "a.rs": """
+use std::fmt;
+#[derive(Debug)]
+struct Second { x: i32 }
+pub fn first() -> i32 { 1 }
+""",
+    "a.java": """
+import java.util.List;
+/** doc */
+public class Second { int third(List<String> l) { return 1; } }
+""",
+    "a.c": """
+#include <stdio.h>
+struct Second { int x; };
+int *first(int argc) { return 0; }
+""",
+    "a.cpp": """
+#include <vector>
+class Second { int third() { return 1; } };
+template <class T> T first(T t) { return t; }
+""",
+    "a.rb": """
+module Second
+  def third(x)
+    x
+  end
+end
+def first; end
+""",
+    "a.cs": """
+using System;
+public class Second { public void Third(int x) {} }
+""",
+    "a.php": """<?php
+use A\\B;
+function first($x) { return 1; }
+class Second extends D { public function third() {} }
+""",
+    "a.sh": """#!/bin/bash
+# doc
+first() {
+ echo 1
+}
+function second { echo 2; }
+""",
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_definitions_become_blocks_under_their_names(parse, name: str) -> None:
+    parsed = parse(name, SOURCES[name].encode())
+    assert parsed.text == SOURCES[name]
+    names = {path.lower() for block in parsed.blocks for path in block.headings}
+    assert "second" in names
+    symbols = {str(each).lower() for block in parsed.blocks for each in block.attributes.get("symbols", [])}
+    assert symbols & {"first", "second.third"}
+
+
+def test_imports_and_signatures_are_known(parse) -> None:
+    parsed = parse("a.py", SOURCES["a.py"].encode())
+    assert parsed.report.metadata["imports"] == ["import os"]
+    first = next(block for block in parsed.blocks if block.headings == ("first",))
+    assert first.attributes["signature"] == "@dec def first(x: int) -> int:"
+    assert first.attributes["imports"] == ["import os"]
+
+
+def test_offsets_are_right_beyond_ascii(parse) -> None:
+    source = '# Größe 🙂\nx = "日本語"\n\n\ndef grüße():\n    return "é"\n'
+    parsed = parse("a.py", source.encode())
+    block = next(block for block in parsed.blocks if block.headings)
+    assert parsed.text[block.start : block.end] == 'def grüße():\n    return "é"'
+
+
+def large_class() -> str:
+    methods = "\n\n".join(
+        f"    def method_{number}(self, value):\n" + f"        value = compute(value, {number})\n" * 12
+        for number in range(8)
+    )
+    return f'import math\n\n\nclass Machine(Base):\n    """A machine."""\n\n{methods}\n'
+
+
+def test_a_large_class_is_taken_apart_and_chunks_say_what_encloses_them(parse) -> None:
+    parsed = parse("machine.py", large_class().encode())
+    [part] = parsed.parts
+    made = list(assemble(CodeChunker(tokens=256).split(part), part, title="machine.py"))
+    inside = [chunk for chunk in made if chunk.headings[-1:] == ("method_3",)]
+    assert len(inside) == 1
+    assert inside[0].prefix == "[Document: machine.py | Section: Machine > method_3]\nclass Machine(Base):"
+    assert inside[0].metadata == {"symbols": ["Machine.method_3"], "language": "python"}
+
+
+def test_a_long_function_is_cut_between_lines_under_its_signature(parse) -> None:
+    source = "def long(value):\n" + "    value = compute(value, 1)\n" * 200
+    [part] = parse("a.py", source.encode()).parts
+    pieces = CodeChunker(tokens=128).split(part)
+    assert len(pieces) > 5
+    assert pieces[0].prefix == ""
+    assert all(piece.prefix == "def long(value):" for piece in pieces[1:])
+    assert all(part.text[piece.start : piece.end].endswith(")") for piece in pieces[1:])
+
+
+def test_broken_source_is_still_read(parse) -> None:
+    source = "def broken(:\n  return ((((\nclass {{{\n" * 20
+    assert parse("a.py", source.encode()).text == source
