@@ -45,7 +45,8 @@ def detect_encoding(path: Path) -> Encoding:
             return Encoding(codec, len(mark))
     if codec := unmarked_utf16(sample):
         return Encoding(codec)
-    broken, characters = _utf8_census(path)
+    whole = len(sample) < READ_BYTES
+    broken, characters = _utf8_census(iter((sample,)) if whole else _byte_pieces(path, 0))
     if not broken:
         return Encoding("utf-8")
     if characters >= broken:
@@ -60,7 +61,7 @@ def unmarked_utf16(sample: bytes) -> str:
     zeros stand on one side.
     """
     pairs = len(sample) // 2
-    if pairs < 2:
+    if pairs < 2 or b"\x00" not in sample:
         return ""
     even, odd = sample[0 : 2 * pairs : 2].count(0), sample[1 : 2 * pairs : 2].count(0)
     least = max(min(4, pairs * 0.5), pairs * 0.1)  # a single NUL in a short text proves nothing
@@ -71,12 +72,12 @@ def unmarked_utf16(sample: bytes) -> str:
     return ""
 
 
-def _utf8_census(path: Path) -> tuple[int, int]:
+def _utf8_census(pieces: Iterator[bytes]) -> tuple[int, int]:
     """How many sequences of a file are not UTF-8, and how many characters beyond ASCII are."""
     broken = characters = 0
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    for data in _byte_pieces(path, 0):
-        if data.isascii():
+    for data in pieces:
+        if data.isascii() and not decoder.getstate()[0]:
             continue
         text = decoder.decode(data)
         broken += text.count(REPLACEMENT) - data.count(b"\xef\xbf\xbd")

@@ -45,6 +45,7 @@ _XML = re.compile(r"\s*<\?xml\s")
 _MAIL = re.compile(r"(?:[!-9;-~]{1,76}:[^\n]{0,2000}\n(?:[ \t][^\n]{0,2000}\n){0,50}){2}")
 _MAIL_FIELDS = re.compile(r"(?im)^(?:from|message-id|received|mime-version|return-path|delivered-to):")
 _PDF_HEADER_WITHIN = 1024
+_MARKUP_WITHIN = 4096
 _DIRECTORY_BYTES = 1 << 20
 _TEXT_CONTROLS = frozenset(b"\t\n\x0b\x0c\r\x1b\x08")
 _CONTROLS = bytes(code for code in range(32) if code not in _TEXT_CONTROLS) + b"\x7f"
@@ -151,6 +152,8 @@ def _is_text(path: Path, sample: bytes) -> bool:
 
 def _text_type(path: Path, sample: bytes, promised: str | None) -> str:
     """Which kind of text: what it plainly is, else what its name says, else what a model makes of it."""
+    if promised is not None and b"<" not in sample[:_MARKUP_WITHIN] and is_textual(promised):
+        return promised
     plainly = _plain_type(sample)
     if promised is not None and is_textual(promised):
         return plainly if plainly == types.HTML and promised in (PLAIN, types.CSV, types.TSV) else promised
