@@ -6,7 +6,6 @@ import copy
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from footnotes.errors import ArchiveLimit, EncryptedDocument, ParseError
 from footnotes.parse import Source
@@ -75,11 +74,3 @@ def _true_size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> i
         while size <= room and (data := stream.read(_READ_BYTES)):
             size += len(data)
     return size
-
-
-def entry_names(path: Path) -> bytes:
-    """The raw directory of an archive, in which names can be looked for without reading it as one."""
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - (1 << 20)))
-        return file.read()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+from footnotes.errors import NotFound, ParseError
 from footnotes.parse import Source
+from footnotes.parse.limits import Limits
 from footnotes.parse.pdf import open_pdf
 from footnotes.parse.pdf_layout import Layout, lay_out
 from footnotes.parse.pdf_words import page_words
+from footnotes.types import JsonValue, Part, Report
 
 
 class Box(NamedTuple):
@@ -30,6 +33,35 @@ class PageBoxes(NamedTuple):
     boxes: list[Box]
 
 
+class BoxesParser:
+    """Finds boxes in the parser process: pages are untrusted here too. Never chosen for a content type."""
+
+    name: ClassVar[str] = "pdf_boxes"
+    version: ClassVar[int] = 1
+    mimes: ClassVar[tuple[str, ...]] = ()
+    isolated: ClassVar[bool] = True
+
+    def parse(self, source: Source) -> Iterator[Part | Report]:
+        """One report, whose metadata are the boxes of the span that the content type's parameters name."""
+        page, start, end = (int(each.partition("=")[2]) for each in source.mime.split(";")[1:])
+        found = boxes(source.path, page, start, end)
+        drawn: list[JsonValue] = [[*box] for box in found.boxes]
+        metadata: dict[str, JsonValue] = {"width": found.width, "height": found.height, "boxes": drawn}
+        yield Report(self.name, source.mime, 0, metadata=metadata)
+
+
+def isolated_boxes(path: Path, page: int, start: int, end: int, limits: Limits | None = None) -> PageBoxes:
+    """`boxes`, in the parser process."""
+    from footnotes.parse.pool import POOL
+
+    mime = f"application/pdf;page={page};start={start};end={end}"
+    for item in POOL.parse(BoxesParser.name, Source(path, path.name, mime), limits or Limits()):
+        if isinstance(item, Report):
+            found: Any = item.metadata
+            return PageBoxes(found["width"], found["height"], [Box(*box) for box in found["boxes"]])
+    raise ParseError(f"{path.name} could not be searched for boxes")
+
+
 def boxes(path: Path, page: int, start: int, end: int) -> PageBoxes:
     """The boxes of the characters from `start` to `end` of a page's text, one or more for each line.
 
@@ -37,6 +69,8 @@ def boxes(path: Path, page: int, start: int, end: int) -> PageBoxes:
     they mean what they meant when the document was added.
     """
     with open_pdf(Source(path, path.name, "application/pdf")) as pdf:
+        if not 1 <= page <= len(pdf):
+            raise NotFound(f"{path.name} has {len(pdf)} pages, not {page}")
         shown = pdf[page - 1]
         try:
             textpage = shown.get_textpage()

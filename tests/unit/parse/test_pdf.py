@@ -6,9 +6,9 @@ import pytest
 from fpdf import FPDF
 from fpdf.enums import AccessPermission, EncryptionMethod
 
-from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError
+from footnotes.errors import EmptyDocument, EncryptedDocument, NotFound, ParseError
 from footnotes.parse import PART_CHARACTERS
-from footnotes.parse.pdf_boxes import boxes, find_quote
+from footnotes.parse.pdf_boxes import boxes, find_quote, isolated_boxes
 
 WORDS = "The committee considered the proposal in detail and agreed that more information was needed. "
 
@@ -185,3 +185,7 @@ def test_boxes_of_a_span_stand_where_the_words_do(tmp_path: Path) -> None:
     for box, baseline in ((gamma, 50), (delta, 60)):
         assert box.bottom < found.height - baseline * points < box.top
     assert find_quote(path, 1, "not there") is None
+    isolated = isolated_boxes(path, 1, *span)
+    assert [tuple(box) for box in isolated.boxes] == [pytest.approx(tuple(box)) for box in found.boxes]
+    with pytest.raises(NotFound):
+        isolated_boxes(path, 2, *span)
