@@ -6,6 +6,7 @@ import io
 import random
 import socket
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -220,3 +221,73 @@ def test_rows_after_a_quote_that_never_ends_are_kept_and_said_so(file: Path) -> 
     text, report = read(file, "a.csv")
     assert "199999 | word" in text
     assert "never closed" in report.warnings[0]
+
+
+# ── PDF
+
+
+def pdf_of(objects: list[bytes], trailer: bytes = b"") -> bytes:
+    """A PDF put together by hand, so that it can be wrong on purpose."""
+    content = b"%PDF-1.7\n"
+    places = []
+    for number, body in enumerate(objects, start=1):
+        places.append(len(content))
+        content += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    start = len(content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    content += b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, table)
+    return content + b"trailer\n<</Size %d/Root 1 0 R %s>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, trailer, start)
+
+
+PAGE = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>"
+FONT = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
+
+
+def stream(data: bytes, extra: bytes = b"") -> bytes:
+    return b"<</Length %d %s>>stream\n%s\nendstream" % (len(data), extra, data)
+
+
+def simple_pdf(contents: bytes, catalog: bytes = b"", trailer: bytes = b"") -> bytes:
+    root = b"<</Type/Catalog/Pages 2 0 R %s>>" % catalog
+    return pdf_of([root, b"<</Type/Pages/Kids[3 0 R]/Count 1>>", PAGE, contents, FONT], trailer)
+
+
+WRITTEN = stream(b"BT /F 12 Tf 50 700 Td (%s) Tj ET" % NEEDLE.encode())
+
+
+def test_a_pdf_put_together_by_hand_is_read(file: Path) -> None:
+    file.write_bytes(simple_pdf(WRITTEN))
+    assert read(file, "a.pdf")[0] == NEEDLE
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        simple_pdf(WRITTEN, trailer=b"/Prev 9"),
+        simple_pdf(WRITTEN).replace(b"/Kids[3 0 R]", b"/Kids[2 0 R]"),
+        simple_pdf(WRITTEN).replace(b"/Contents 4 0 R", b"/Contents 3 0 R"),
+        simple_pdf(WRITTEN, catalog=b"/Outlines 1 0 R/First 1 0 R/Next 1 0 R"),
+        simple_pdf(WRITTEN).replace(b"/Count 1>>", b"/Count 2147483647>>"),
+        simple_pdf(stream(b"q " * 500_000)),
+        simple_pdf(stream(b"[" * 200_000)),
+    ],
+    ids=["prev", "kids", "contents", "outline", "count", "deep-state", "deep-array"],
+)
+def test_cycles_and_lies_in_a_pdf_are_survived(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    try:
+        read(file, "a.pdf")
+    except DocumentError as error:
+        assert error.code in CODES
+
+
+def test_a_pdf_that_unpacks_without_end_stays_within_the_limits(file: Path) -> None:
+    once = zlib.compress(b"BT /F 12 Tf 5 7 Td (x) Tj ET " * 8_000_000, 9)
+    twice = zlib.compress(once, 9)
+    file.write_bytes(simple_pdf(stream(twice, b"/Filter[/FlateDecode/FlateDecode]")))
+    try:
+        text, _ = read(file, "a.pdf")
+    except DocumentError as error:
+        assert error.code in ("parse_limit", "parse_error", "empty_document")
+    else:
+        assert len(text) < 100_000_000
