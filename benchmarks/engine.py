@@ -2,7 +2,7 @@
 
     python benchmarks/engine.py --chunks 100000 [--json]
 
-The texts are words drawn by a Zipf law (exponent 1.07, 100,000 words, 120 to a chunk, 20 chunks to a document), so
+The texts are English words drawn by a Zipf law (exponent 1.07, 100,000 words, 120 to a chunk, 20 chunks to a document), so
 that questions of eight words taken from a chunk hold common and rare words as prose does. The vectors lie in
 clusters of a low-dimensional space with noise on top, as those of texts do; independent random vectors have no
 neighbours worth finding. Everything passes through the same code as a user's folder: files on disk, parser,
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -70,13 +71,19 @@ def make_vectors(count: int, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
 
 
 def make_words(rng: np.random.Generator) -> NDArray[np.str_]:
-    """Distinct made-up words of two to four syllables, the commonest the shortest."""
-    syllables = [c + v for c in "bdfghjklmnprstvz" for v in "aeiou"]
-    words: dict[str, None] = {}
-    while len(words) < VOCABULARY:
-        length = 1 + int(np.log10(len(words) + 10))
-        words["".join(rng.choice(syllables, size=length))] = None
+    """English words, the commonest first (the order of the embedder's vocabulary), then compounds of two of them."""
+    pieces = [piece for piece in _vocabulary() if len(piece) > 1 and piece.isascii() and piece.isalpha()]
+    words = dict.fromkeys(pieces)
+    for first, second in rng.integers(0, len(pieces), (4 * VOCABULARY, 2)):
+        if len(words) == VOCABULARY:
+            break
+        words[pieces[first] + pieces[second]] = None
     return np.array(list(words))
+
+
+def _vocabulary() -> list[str]:
+    file = resources.files("footnotes.embed") / "data" / "bert-uncased-vocab.txt"
+    return file.read_text(encoding="utf-8").splitlines()
 
 
 def write_documents(folder: Path, count: int, rng: np.random.Generator) -> list[str]:
@@ -151,7 +158,7 @@ def run(count: int, folder: Path) -> dict[str, float]:
     texts, home = folder / "texts", folder / "library"
     texts.mkdir()
     questions = write_documents(texts, count, rng)
-    settings = Settings(chunker="rules", chunker_options={"tokens": 512, "overlap": 0}, user="bench")
+    settings = Settings(chunker="rules", chunker_options={"tokens": 200, "overlap": 0}, user="bench")
     library = Library(home, settings=settings, embedder=GivenVectors(vectors, queries))
     began = time.perf_counter()
     added = library.add(texts, metadata=bucket_of)

@@ -21,7 +21,7 @@ from footnotes.text.words import fold, forms
 VERSION = 1
 """Raise when terms change: every lexical index is then built anew."""
 
-MEMO_WORDS = 100_000
+MEMO_WORDS = 200_000
 """Written words remembered for each language before the memory is emptied."""
 MEMO_LENGTH = 32
 """Longer ones are seldom met again: addresses, whole sentences of Chinese."""

@@ -18,6 +18,8 @@ from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import PIECE, read_span, unpack_headings
 from footnotes.types import Chunk
 
+_ASKED_AT_ONCE = 256
+
 
 def put(
     connection: apsw.Connection, user_id: str, generation: int, document: int, version: int, chunks: Iterable[NewChunk]
@@ -43,12 +45,13 @@ def put_vectors(
 
 def missing_vectors(connection: apsw.Connection, user_id: str, model: int, hashes: Iterable[bytes]) -> list[bytes]:
     """Which inputs have not been embedded by the model yet, each once, in order."""
-    statement = queries()["has_embedding"]
-    return [
-        value
-        for value in dict.fromkeys(hashes)
-        if connection.execute(statement, (user_id, model, value)).fetchone() is None
-    ]
+    wanted = list(dict.fromkeys(hashes))
+    known: set[bytes] = set()
+    for start in range(0, len(wanted), _ASKED_AT_ONCE):
+        batch = wanted[start : start + _ASKED_AT_ONCE]
+        statement = queries()["known_embeddings"].replace("(?3)", f"({', '.join('?' * len(batch))})")
+        known.update(row[0] for row in connection.execute(statement, (user_id, model, *batch)))
+    return [value for value in wanted if value not in known]
 
 
 def of_document(connection: apsw.Connection, user_id: str, generation: Generation, pk: int) -> list[Chunk]:

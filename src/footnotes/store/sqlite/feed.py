@@ -12,7 +12,7 @@ from footnotes.index import Change, Entry
 from footnotes.store.facets import MAX_TEXT, facet_term
 from footnotes.store.records import Generation
 from footnotes.store.sqlite.sql import queries
-from footnotes.store.sqlite.texts import read_span, unpack_headings
+from footnotes.store.sqlite.texts import SpanReader, unpack_headings
 from footnotes.text.analysis import analyze
 
 EntriesOf = Callable[[apsw.Connection, Generation, int], Iterator[Entry]]
@@ -25,9 +25,11 @@ def lexical_entries(connection: apsw.Connection, generation: Generation, documen
         for key, text in connection.execute(queries()["facets_of"], (document,))
         if len(text) < MAX_TEXT
     )
+    reader: SpanReader | None = None
     for row in connection.execute(queries()["lexical_entries"], (generation.pk, document)):
         key, _, version, start, end, headings, title, _prefix = row
-        text = read_span(connection, version, start, end)
+        reader = reader or SpanReader(connection, version)
+        text = reader.read(start, end)
         heading = " ".join([title, *unpack_headings(headings)])
         yield Entry(key, document, " ".join(analyze(text)), _heading_terms(heading), facets)
 

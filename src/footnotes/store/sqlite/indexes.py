@@ -37,6 +37,10 @@ class Slot(Generic[I]):
     guard: threading.Lock = field(default_factory=threading.Lock)
 
 
+class _Stopped(Exception):
+    """The library is being closed."""
+
+
 class Indexes:
     """All indexes under one folder. The database is the truth; nothing here is more than a copy of it."""
 
@@ -47,6 +51,8 @@ class Indexes:
         self._lexical: dict[int, Slot[LexicalIndex]] = {}
         self._dense: dict[int, Slot[DenseIndex]] = {}
         self._growing = threading.Lock()
+        self._grower: threading.Thread | None = None
+        self._stopping = threading.Event()
         self._guard = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
         self.lock = FileLock(folder / "index.lock")
@@ -97,15 +103,34 @@ class Indexes:
     def grow_graph_behind(self, generation: Generation) -> None:
         """`grow_graph` in a thread of its own, when it is worth it and none is at it."""
         index = self._dense_slot(generation).index
-        if index is not None and index.wants_graph() and self._growing.acquire(blocking=False):
-            self._growing.release()
-            threading.Thread(target=self._grow_quietly, args=(generation,), daemon=True, name="footnotes-graph").start()
+        if index is None or self._stopping.is_set() or not index.wants_graph():
+            return
+        with self._guard:
+            if self._grower is not None and self._grower.is_alive():
+                return
+            self._grower = threading.Thread(target=self._grow_quietly, args=(generation,), name="footnotes-graph")
+            self._grower.start()
+
+    def close(self) -> None:
+        """Stop what is being built behind; it is begun again next time."""
+        self._stopping.set()
+        if self._grower is not None:
+            self._grower.join()
+        self._lexical.clear()
+        self._dense.clear()
 
     def _grow_quietly(self, generation: Generation) -> None:
         try:
-            self.grow_graph(generation)
+            self.grow_graph(generation, self._stop_if_asked)
+        except _Stopped:
+            pass
         except Exception as error:  # a cache that could not be improved is no failure of anything else
             self._dense_slot(generation).rebuilt.append(f"the graph was not grown: {error}")
+
+    def _stop_if_asked(self, _done: int, _total: int) -> None:
+        # The thread is no daemon, for native code must not be cut off at exit: it has to notice the end itself.
+        if self._stopping.is_set() or not threading.main_thread().is_alive():
+            raise _Stopped
 
     # ── freshness
 

@@ -214,8 +214,8 @@ WHERE +c.user_id = ? AND +c.generation = ?;
 -- name: put_embedding
 INSERT INTO embeddings (user_id, model, input_hash, vector) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
 
--- name: has_embedding
-SELECT 1 FROM embeddings WHERE user_id = ? AND model = ? AND input_hash = ?;
+-- name: known_embeddings
+SELECT input_hash FROM embeddings WHERE user_id = ? AND model = ? AND input_hash IN (?3);
 
 -- name: log_change
 INSERT INTO changes (user_id, generation, document, removed) VALUES (?, ?, ?, ?) RETURNING seq;

@@ -57,6 +57,7 @@ class SqliteStore:
             raise
 
     def close(self) -> None:
+        self._indexes.close()
         self.database.close()
 
     @contextmanager

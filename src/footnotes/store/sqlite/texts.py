@@ -62,6 +62,29 @@ def read_span(connection: apsw.Connection, version: int, start: int, end: int) -
     return text[start - offset : end - offset]
 
 
+class SpanReader:
+    """`read_span` for spans that come in order: each piece is read once, and one piece is remembered."""
+
+    def __init__(self, connection: apsw.Connection, version: int) -> None:
+        self._connection = connection
+        self._version = version
+        self._number = -1
+        self._piece = ""
+
+    def read(self, start: int, end: int) -> str:
+        first, last = start // PIECE, (end - 1) // PIECE
+        if first == last == self._number:
+            return self._piece[start - first * PIECE : end - first * PIECE]
+        known = self._piece if first == self._number else ""
+        missing = first + 1 if known else first
+        rows = list(self._connection.execute(queries()["texts"], (self._version, missing, last)))
+        if len(rows) != last - missing + 1:
+            raise StoreCorrupt(f"text is missing in version {self._version} between {start} and {end}")
+        self._number, self._piece = last, rows[-1][1] if rows else known
+        text = known + "".join(content for _, content in rows)
+        return text[start - first * PIECE : end - first * PIECE]
+
+
 def read_parts(connection: apsw.Connection, version: int) -> Iterator[Part]:
     """The parts as the parser gave them."""
     for start, length, blocks in connection.execute(queries()["parts"], (version,)):
