@@ -2,9 +2,9 @@
 
     python benchmarks/engine.py --chunks 100000 [--json]
 
-The texts are English words drawn by a Zipf law (exponent 1.07, 100,000 words, 120 to a chunk, 20 chunks to a document), so
-that questions of eight words taken from a chunk hold common and rare words as prose does. The vectors lie in
-clusters of a low-dimensional space with noise on top, as those of texts do; independent random vectors have no
+The texts are English words drawn by a Zipf law (exponent 1.07, 100,000 words, 120 to a chunk, 20 chunks to a
+document), so that questions of eight words taken from a chunk hold common and rare words as prose does. The vectors
+lie in clusters of a low-dimensional space with noise on top, as those of texts do; independent random vectors have no
 neighbours worth finding. Everything passes through the same code as a user's folder: files on disk, parser,
 chunker, durable store, both indexes.
 """
