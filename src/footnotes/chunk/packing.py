@@ -13,6 +13,7 @@ from footnotes.text.sentences import sentence_spans
 from footnotes.text.tokens import TokenRuler
 
 _WORD = re.compile(r"\S")
+_CLOSE = 8
 BYTES_A_CHARACTER = 4
 """A character has at most four bytes, and a token at least one: so many tokens a character has at most."""
 
@@ -41,7 +42,13 @@ class Measured:
         self.ruler = TokenRuler(text)
 
     def tokens(self, start: int, end: int) -> int:
-        return self.ruler.between(start, end)
+        """The exact number of tokens of a span that ends with no white space."""
+        return self.ruler.count(start, end)
+
+    def exceeds(self, start: int, end: int, limit: int) -> bool:
+        """Whether a span holds more than `limit` tokens; counted exactly only where it is close."""
+        near = self.ruler.between(start, end) - limit
+        return near > 0 if abs(near) > _CLOSE else self.tokens(start, end) > limit
 
     def words(self, start: int, end: int, limit: int) -> Iterator[Fitted]:
         """Cut a run into pieces of at most `limit` tokens, between words where a word is not longer than that."""
@@ -72,12 +79,9 @@ class Measured:
         return end - len(rest[1]) if len(rest) > 1 else middle
 
     def fitted(self, start: int, end: int, limit: int) -> list[Fitted]:
-        """The span itself when it holds at most `limit` tokens, else halves of it that do.
-
-        The ruler may be off by a token or two where a span begins inside a word of the encoding; this is exact.
-        """
+        """The span itself when it holds at most `limit` tokens, else halves of it that do."""
         end = start + len(self.text[start:end].rstrip())
-        tokens = self.ruler.count(start, end)
+        tokens = self.tokens(start, end)
         if tokens <= limit:
             return [Fitted(start, end, tokens)]
         middle = self._halfway(start, end)
@@ -110,12 +114,14 @@ def pack(measured: Measured, atoms: Iterable[Atom], *, limit: int, overlap: int,
         if start < 0:
             start, end = atom.start, atom.end
             continue
-        full = measured.tokens(start, atom.end) > limit
-        if not full and not (atom.opens_section and measured.tokens(start, end) >= small):
+        full = measured.exceeds(start, atom.end, limit)
+        if not full and not (atom.opens_section and measured.exceeds(start, end, small - 1)):
             end = atom.end
             continue
-        yield from measured.fitted(start, end, limit)
-        start = atom.start if atom.opens_section else _next_start(measured, start, end, atom, limit, overlap)
+        pieces = measured.fitted(start, end, limit)
+        yield from pieces
+        last = pieces[-1].start
+        start = atom.start if atom.opens_section else _next_start(measured, last, end, atom, limit, overlap)
         end = atom.end
     if start >= 0:
         yield from measured.fitted(start, end, limit)
@@ -123,6 +129,6 @@ def pack(measured: Measured, atoms: Iterable[Atom], *, limit: int, overlap: int,
 
 def _next_start(measured: Measured, start: int, end: int, atom: Atom, limit: int, overlap: int) -> int:
     """Where the span of `atom` begins: in the tail of the span before, as far as there is room."""
-    room = min(overlap, limit - measured.tokens(atom.start, atom.end) - 2)
+    room = min(overlap, limit - measured.tokens(atom.start, atom.end))
     found = measured.overlap_start(start + 1, end, room)
-    return found if found < end else atom.start
+    return found if found < end and not measured.exceeds(found, atom.end, limit) else atom.start

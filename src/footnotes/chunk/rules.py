@@ -46,15 +46,15 @@ def paragraph_atoms(measured: Measured, parts: list[Segment], limit: int) -> Ite
     for segment in parts:
         if segment.kind == "heading":
             heading = segment.start if heading < 0 else heading
-            if measured.tokens(heading, segment.end) <= limit // 2:
+            if not measured.exceeds(heading, segment.end, limit // 2):
                 continue
         opens = heading >= 0
         start = heading if opens else segment.start
         heading = -1
-        if measured.tokens(start, segment.end) <= limit:
-            yield Atom(start, segment.end, opens)
-        else:
+        if measured.exceeds(start, segment.end, limit):
             yield from _sentence_atoms(measured, segment, start, limit)
+        else:
+            yield Atom(start, segment.end, opens)
     if heading >= 0:
         yield Atom(heading, parts[-1].end, True)
 
@@ -64,9 +64,9 @@ def _sentence_atoms(measured: Measured, segment: Segment, start: int, limit: int
     opens = start < segment.start or segment.kind == "heading"
     for first, last in sentences(measured.text, segment):
         begin = start if opens else first
-        if measured.tokens(begin, last) <= limit:
-            yield Atom(begin, last, opens)
-        else:
+        if measured.exceeds(begin, last, limit):
             for index, (low, high, _) in enumerate(measured.words(begin, last, limit)):
                 yield Atom(low, high, opens and index == 0)
+        else:
+            yield Atom(begin, last, opens)
         opens = False

@@ -40,28 +40,32 @@ class SentenceChunker:
         ]
 
     def _fitting(self, measured: Measured, start: int, end: int) -> Iterator[tuple[int, int]]:
-        if measured.tokens(start, end) <= self._tokens:
-            yield start, end
-        else:
+        if measured.exceeds(start, end, self._tokens):
             yield from ((low, high) for low, high, _ in measured.words(start, end, self._tokens))
+        else:
+            yield start, end
 
     def _packed(self, measured: Measured, units: list[tuple[int, int]]) -> Iterator[Fitted]:
         first = 0
         for index, (_, end) in enumerate(units):
-            if index > first and measured.tokens(units[first][0], end) > self._tokens:
-                yield from measured.fitted(units[first][0], units[index - 1][1], self._tokens)
-                first = self._overlapping(measured, units, first, index)
+            if index > first and measured.exceeds(units[first][0], end, self._tokens):
+                pieces = measured.fitted(units[first][0], units[index - 1][1], self._tokens)
+                yield from pieces
+                first = self._overlapping(measured, units, pieces[-1].start, index)
         if units:
             yield from measured.fitted(units[first][0], units[-1][1], self._tokens)
 
-    def _overlapping(self, measured: Measured, units: list[tuple[int, int]], first: int, index: int) -> int:
-        """The first sentence of the next chunk: as many before `index` as the overlap and the size allow."""
+    def _overlapping(self, measured: Measured, units: list[tuple[int, int]], last: int, index: int) -> int:
+        """The first sentence of the next chunk: as many before `index` as the overlap and the size allow.
+
+        It begins after `last`, where the chunk before begins.
+        """
         begin = index
-        while begin - 1 > first:
+        while units[begin - 1][0] > last:
             start = units[begin - 1][0]
-            if measured.tokens(start, units[index - 1][1]) > self._overlap:
+            if measured.exceeds(start, units[index - 1][1], self._overlap):
                 break
-            if measured.tokens(start, units[index][1]) > self._tokens:
+            if measured.exceeds(start, units[index][1], self._tokens):
                 break
             begin -= 1
         return begin

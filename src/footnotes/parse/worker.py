@@ -28,6 +28,8 @@ from footnotes.types import Part, Report
 GRACE_SECONDS = 15
 """A document may take this much longer on the clock than on the processor before it is taken to hang."""
 _DYING_SECONDS = 5.0
+_OUT_OF_MEMORY = (-signal.SIGKILL, -signal.SIGTRAP, -signal.SIGILL)
+"""How the system ends a process that has too much, and how pdfium ends itself when it gets no more."""
 _READ_BYTES = 1 << 18
 _FORBIDDEN = ("socket.connect", "socket.getaddrinfo", "socket.bind", "subprocess.Popen", "os.system", "os.exec")
 
@@ -42,6 +44,7 @@ class Worker:
         self.usable = True
         self._buffer = bytearray()
         self._peak_bytes = 0
+        self._inherited = _peak_kilobytes()
         self._process = subprocess.Popen(  # noqa: S603 (our own module in our own interpreter)
             [sys.executable, "-m", "footnotes.parse.worker", str(memory_bytes)],
             stdin=subprocess.PIPE,
@@ -107,7 +110,7 @@ class Worker:
             return ParseLimit(f"{source.filename} was not read within {limits.seconds + GRACE_SECONDS} seconds")
         if code == -signal.SIGXCPU:
             return ParseLimit(f"{source.filename} takes more than {limits.seconds} seconds of processor time to read")
-        if code == -signal.SIGKILL or self._peak_bytes * 2 > self.memory_bytes:
+        if code in _OUT_OF_MEMORY or self._peak_bytes * 2 > self.memory_bytes:
             return ParseLimit(f"{source.filename} needs more than {self.memory_bytes >> 20} MB of memory to read")
         return ParseError(f"{source.filename} makes its parser crash (exit code {code})")
 
@@ -136,7 +139,14 @@ class Worker:
             self._process.kill()
             _, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        self._peak_bytes = usage.ru_maxrss * 1024
+        # A child begins with the peak of the process it was forked from: only what goes beyond that is its own.
+        self._peak_bytes = usage.ru_maxrss * 1024 if usage.ru_maxrss > self._inherited else 0
+
+
+def _peak_kilobytes() -> int:
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 # ── the far side
