@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -12,7 +12,7 @@ from footnotes.config import Settings
 from footnotes.engine import Library
 from footnotes.ingest.transfer import Imported
 from footnotes.store.sqlite.verify import Verification
-from footnotes.types import Added, Answer, Chunk, Document, SearchResult
+from footnotes.types import Added, Answer, Chunk, Document, Event, SearchResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -59,6 +59,16 @@ class AsyncLibrary:
     async def ask(self, question: str, **options: Any) -> Answer:
         return await self._run(self.library.ask, question, **options)
 
+    async def ask_stream(self, question: str, **options: Any) -> AsyncIterator[Event]:
+        """The events of `Library.ask_stream`, each waited for in a thread."""
+        events = self.library.ask_stream(question, **options)
+        end = Event("done")
+        try:
+            while (event := await asyncio.to_thread(next, events, end)) is not end:
+                yield event
+        finally:
+            await asyncio.to_thread(_closed, events)
+
     async def documents(self, **options: Any) -> list[Document]:
         return await self._run(self.library.documents, **options)
 
@@ -104,3 +114,9 @@ class AsyncLibrary:
     @staticmethod
     async def _run(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(call, *args, **kwargs)
+
+
+def _closed(events: Iterator[Event]) -> None:
+    """A stream nobody listens to any more is ended."""
+    if callable(close := getattr(events, "close", None)):
+        close()

@@ -53,6 +53,12 @@ class Settings:
     rrf_k: int = 60  # the constant of reciprocal rank fusion
     candidates: int = 50  # chunks each leg puts forward
     max_query_chars: int = 20_000  # longer questions are refused
+    reranker: str = ""  # late, llm, onnx, server:model or cohere:model; empty for none
+    rerank_candidates: int = 30  # hits a reranker is shown
+    rerank_seconds: float = 2.0  # after this the order stays as it was, and that is said
+    rerank_base_url: str = ""  # address of the reranker server, without /rerank
+    rerank_api_key: str = field(default="", repr=False)  # its key
+    rerank_model_dir: str = ""  # folder of the reranker onnx: model.onnx and tokenizer.json
 
     # ── answer
     model: str = "extractive"  # provider:model of the answer, or extractive
@@ -68,6 +74,11 @@ class Settings:
     stop: tuple[str, ...] = ()  # sequences at which a model stops
     seed: int = -1  # the model's seed; below zero sends none
     answer_seconds: float = 120.0  # time an answer may take, all calls and waits together
+    expand: tuple[str, ...] = ()  # further searches: "synonyms", "multi" and "hyde"
+    synonyms_file: str = ""  # words that stand for each other, one group a line, separated by commas
+    agent_steps: int = 6  # tools a deep question may use
+    agent_tokens: int = 50_000  # tokens it may use
+    agent_seconds: float = 120.0  # time it may take before it answers
     query_cache: int = 256  # answers remembered for repeated questions; 0 remembers none
 
     # ── models behind a network

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from footnotes.answer import Answerer
+from footnotes.answer import Answerer, last_answer
+from footnotes.asking import Asking, AskOptions, as_turns, changed_settings
 from footnotes.chunk import Chunker
 from footnotes.chunk.make import make_chunker
 from footnotes.config import Settings, load
@@ -36,11 +38,26 @@ from footnotes.ingest.transfer import Imported, export_library, import_library
 from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.work import NewSource, OnProgress, Progress, embedding_input, input_hash
 from footnotes.parse.open import Limits
+from footnotes.retrieve.rerank import Reranker, few_per_document, rerank
+from footnotes.retrieve.rerankers.make import Parts, make_reranker
 from footnotes.retrieve.retriever import Retriever, SearchOptions
 from footnotes.retrieve.where import Where, as_filter
 from footnotes.store.sqlite import SqliteStore, is_library
 from footnotes.store.sqlite.verify import Verification
-from footnotes.types import Added, AllOf, Answer, Chunk, Condition, Document, Filter, Metadata, SearchResult
+from footnotes.types import (
+    Added,
+    AllOf,
+    Answer,
+    Chunk,
+    Condition,
+    Document,
+    Event,
+    Filter,
+    Metadata,
+    Role,
+    SearchResult,
+    Turn,
+)
 
 _MAX_NAME = 200
 
@@ -63,11 +80,14 @@ class Library:
         self._store = SqliteStore(self.folder, lock_seconds=self.settings.lock_seconds)
         self._user = self.settings.user
         self._retriever = Retriever()
-        self._answerer = Answerer(self.settings)
         self._embedders: dict[str, Embedder] = {}
+        self._rerankers: dict[str, Reranker] = {}
+        self._reranking = ThreadPoolExecutor(max_workers=4, thread_name_prefix="footnotes-rerank")
         if embedder is not None:
             self.settings = replace(self.settings, embedder=embedder.name)
             self._embedders[embedder.name] = embedder
+        self._answerer = Answerer(self.settings)
+        self._asking = Asking(_Asked(self, self._store, self._user), self.settings, self._answerer)
         self._guard = threading.Lock()
         self._store.recover_if_idle()
 
@@ -82,6 +102,11 @@ class Library:
     def close(self) -> None:
         """Let go of the folder."""
         self._retriever.close()
+        self._reranking.shutdown(wait=False, cancel_futures=True)
+        for reranker in self._rerankers.values():
+            if callable(close := getattr(reranker, "close", None)):
+                close()
+        self._answerer.close()
         self._store.close()
 
     # ── add
@@ -210,6 +235,7 @@ class Library:
         fusion: str | None = None,
         alpha: float | None = None,
         candidates: int | None = None,
+        reranker: str | None = None,
     ) -> SearchResult:
         """The best chunks for a question, with the rank and score each leg gave them."""
         chosen = self.settings
@@ -224,6 +250,14 @@ class Library:
             candidates=chosen.candidates if candidates is None else candidates,
             max_query_chars=chosen.max_query_chars,
         )
+        reranked_by = chosen.reranker if reranker is None else reranker
+        if not reranked_by:
+            return self._search(query, options)
+        wanted = max(options.limit, chosen.rerank_candidates)
+        found = self._search(query, replace(options, limit=wanted, per_document=wanted))
+        return self._reranked(found, reranked_by, options)
+
+    def _search(self, query: str, options: SearchOptions) -> SearchResult:
         while True:
             view = self._store.view(self._user)
             embed = self._query_embedding(view.embedder, view.fingerprint)
@@ -236,6 +270,32 @@ class Library:
             if view.is_current():
                 return result
 
+    def _reranked(self, found: SearchResult, name: str, options: SearchOptions) -> SearchResult:
+        """The hits in the reranker's order, or as they were when it failed or was late."""
+        reranker = self._reranker(name)
+        seconds = self.settings.rerank_seconds
+        outcome = rerank(reranker, found.query, found.hits, seconds=seconds, pool=self._reranking)
+        hits = few_per_document(outcome.hits, options.per_document, options.limit)
+        legs = {**found.legs, "rerank": outcome.leg}
+        degraded = found.degraded or outcome.leg.status == "failed"
+        return replace(found, hits=hits, legs=legs, degraded=degraded, took_ms=found.took_ms + outcome.leg.ms)
+
+    def _reranker(self, name: str) -> Reranker:
+        with self._guard:
+            if name not in self._rerankers:
+                self._rerankers[name] = make_reranker(name, self._reranker_parts())
+            return self._rerankers[name]
+
+    def _reranker_parts(self) -> Parts:
+        def token_vectors(texts: Sequence[str], *, role: Role) -> Any:
+            return self.embedder().token_vectors(texts, role=role)  # type: ignore[attr-defined]
+
+        has_tokens = self.settings.embedder.partition(":")[0] == "local"
+        chat = self._asking.completing if self.settings.model != "extractive" else None
+        return Parts(self.settings, token_vectors if has_tokens else None, chat)
+
+    # ── ask
+
     def ask(
         self,
         question: str,
@@ -244,35 +304,50 @@ class Library:
         collection: str | None = None,
         mode: str | None = None,
         passages: int | None = None,
+        history: Sequence[Turn | tuple[str, str]] = (),
+        deep: bool = False,
+        **settings: Any,
     ) -> Answer:
-        """An answer from the documents, each sentence with its footnote; abstains when nothing supports one."""
-        found = self.search(
+        """An answer from the documents, each sentence with its footnote; abstains when nothing supports one.
+
+        `history` are the turns before, oldest first. `deep` searches more than once. Settings of the answer, such
+        as `model`, `strict` or `temperature`, may be given for this question alone.
+        """
+        events = self.ask_stream(
             question,
-            limit=passages or self.settings.answer_passages,
-            mode=mode,
             where=where,
             collection=collection,
-            per_document=passages or self.settings.answer_passages,
+            mode=mode,
+            passages=passages,
+            history=history,
+            deep=deep,
+            **settings,
         )
-        return self._answerer.answer(
-            question,
-            found.hits,
-            legs=found.legs,
-            degraded=found.degraded,
-            embed=self._sentence_embedding(found),
-            document_frequency=self._document_share(),
+        return last_answer(events)
+
+    def ask_stream(
+        self,
+        question: str,
+        *,
+        where: Where | None = None,
+        collection: str | None = None,
+        mode: str | None = None,
+        passages: int | None = None,
+        history: Sequence[Turn | tuple[str, str]] = (),
+        deep: bool = False,
+        **settings: Any,
+    ) -> Iterator[Event]:
+        """As `ask`, in events as they happen. The last is `done`, or `error` with as much of the answer as came."""
+        options = AskOptions(
+            where=where,
+            collection=collection,
+            mode=mode,
+            passages=passages,
+            history=as_turns(history),
+            deep=deep,
+            settings=changed_settings(self.settings, settings),
         )
-
-    def _sentence_embedding(self, found: SearchResult) -> Callable[..., Any] | None:
-        """Sentences are compared by meaning only when the dense leg could compare the question."""
-        if found.legs["dense"].status != "ok" or not found.hits:
-            return None
-        return self.embedder().embed
-
-    def _document_share(self) -> Callable[[str], float]:
-        view = self._store.view(self._user)
-        total = max(view.chunk_count(), 1)
-        return lambda term: view.document_frequency(term) / total
+        return self._asking.stream(question, options)
 
     def _query_embedding(self, name: str, fingerprint: str) -> Callable[[str], Vector]:
         def embed(query: str) -> Vector:
@@ -470,6 +545,37 @@ class Library:
 
     def _embed_passages(self, texts: Sequence[str]) -> Any:
         return embed_all(self.embedder(), texts, role="passage", batch=self.settings.embed_batch)
+
+
+class _Asked:
+    """A library as the asking stage sees it."""
+
+    def __init__(self, library: Library, store: SqliteStore, user: str) -> None:
+        self._library, self._store, self._user = library, store, user
+        self.search = library.search
+        self.text = library.text
+        self.documents = library.documents
+        self.chunks = library.chunks
+
+    def system_prompt(self, collection: str) -> str:
+        """What a collection adds to the prompt of a model."""
+        listed = self._library.collections()
+        return next((str(each["system_prompt"] or "") for each in listed if each["name"] == collection), "")
+
+    def stamp(self) -> str:
+        """Changes whenever the library does: tenant, generation, last change."""
+        return f"{self._user}/{self._store.view(self._user).stamp}"
+
+    def evidence(self, found: SearchResult) -> dict[str, Any]:
+        """What the answer stage weighs sentences by, as far as the legs that ran can give it."""
+        ran = {name for name, leg in found.legs.items() if leg.status == "ok"}
+        embed = self._library.embedder().embed if "dense" in ran and found.hits else None
+        return {"embed": embed, "document_frequency": self._share() if "lexical" in ran else None}
+
+    def _share(self) -> Callable[[str], float]:
+        view = self._store.view(self._user)
+        total = max(view.chunk_count(), 1)
+        return lambda term: view.document_frequency(term) / total
 
 
 def _expanded(folder: str | Path | None) -> Path | None:

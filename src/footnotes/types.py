@@ -261,6 +261,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a conversation that came before a question."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     prompt_tokens: int = 0
     completion_tokens: int = 0

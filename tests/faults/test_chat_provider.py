@@ -28,8 +28,8 @@ def provider() -> Iterator[ScriptedProvider]:
 
 def settings_for(provider: ScriptedProvider | str, **changes: object) -> Settings:
     base_url = provider if isinstance(provider, str) else provider.base_url
-    fields = {"model": "openai:test", "openai_base_url": base_url, "openai_api_key": KEY, "model_timeout": 5.0}
-    return Settings(**(fields | {"answer_seconds": 10.0} | changes))  # type: ignore[arg-type]
+    fields = {"model": "openai:test", "openai_base_url": base_url, "openai_api_key": KEY, "model_timeout": 20.0}
+    return Settings(**(fields | {"answer_seconds": 30.0} | changes))  # type: ignore[arg-type]
 
 
 def events_of(settings: Settings, text: str = TEXT) -> list[Event]:

@@ -11,7 +11,7 @@ from typing import Any
 from footnotes.answer.candidates import DocumentFrequency
 from footnotes.answer.citations import cite
 from footnotes.answer.context import Context, ReadText, build_context
-from footnotes.answer.extractive import ABSTENTION, Embed, extract, written
+from footnotes.answer.extractive import ABSTENTION, Embed, Extract, extract, extract_parts, written
 from footnotes.answer.generate import Transcript
 from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, estimated_usage
 from footnotes.answer.models.make import make_chat_model
@@ -39,10 +39,10 @@ class Findings:
     document_frequency: DocumentFrequency | None = None
     read: ReadText | None = None
     collection_prompt: str = ""
-    history: tuple[Message, ...] = ()
     steps: tuple[Step, ...] = ()
     usage: Usage = field(default_factory=Usage)
     request_id: str = ""
+    parts: tuple[str, ...] = ()
 
 
 class Answerer:
@@ -124,20 +124,21 @@ def last_answer(events: Iterator[Event]) -> Answer:
 
 def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]:
     """The best sentences of the hits."""
-    extracted = extract(
-        findings.question,
-        findings.hits,
-        limit=settings.answer_sentences,
-        embed=findings.embed if settings.answer_vectors else None,
-        document_frequency=findings.document_frequency,
-    )
-    text, citations = written(extracted)
+    text, citations = written(_extracted(findings, settings))
     yield Event("token", text=text)
     for citation in citations:
         yield Event("citation", citation=citation)
     answer = answer_of(findings, model=EXTRACTIVE, answer=text, abstained=not citations, citations=citations)
     yield Event("usage", usage=answer.usage)
     yield Event("done", answer=answer)
+
+
+def _extracted(findings: Findings, settings: Settings) -> Extract:
+    limit, frequency = settings.answer_sentences, findings.document_frequency
+    if len(findings.parts) > 1:
+        return extract_parts(findings.parts, findings.hits, limit=limit, document_frequency=frequency)
+    embed = findings.embed if settings.answer_vectors else None
+    return extract(findings.question, findings.hits, limit=limit, embed=embed, document_frequency=frequency)
 
 
 def without_model(findings: Findings, model: str, error: FootnotesError) -> Findings:
@@ -232,10 +233,9 @@ def abstention_events(findings: Findings, model: str) -> Iterator[Event]:
 
 
 def fitted_context(findings: Findings, settings: Settings, model: ChatModel, template: str) -> Context:
-    """The passages that fit beside the template, the question, the history and the answer."""
+    """The passages that fit beside the template, the question and the answer."""
     fixed = "".join((*split_template(template), findings.question, findings.collection_prompt))
-    history = sum(count_tokens(message.content) + 4 for message in findings.history)
-    budget = model.context_tokens - settings.max_tokens - count_tokens(fixed) - history - MARGIN_TOKENS
+    budget = model.context_tokens - settings.max_tokens - count_tokens(fixed) - MARGIN_TOKENS
     return build_context(findings.hits, budget=budget, count=count_tokens, read=findings.read)
 
 
@@ -244,7 +244,6 @@ def chat_request(findings: Findings, settings: Settings, context: Context, templ
         template,
         findings.question,
         context,
-        history=findings.history,
         collection_prompt=findings.collection_prompt,
     )
     return sampled(messages, settings)

@@ -99,6 +99,19 @@ def extract(
     return Extract(tuple(sorted(chosen, key=lambda pair: _reading_order(pair[0]))), confidence)
 
 
+def extract_parts(
+    parts: Sequence[str], hits: Sequence[Hit], *, limit: int = 3, document_frequency: DocumentFrequency | None = None
+) -> Extract:
+    """As `extract`, for a question of several parts: the sentences that answer each, without repetition."""
+    chosen: list[tuple[Candidate, float]] = []
+    confidence = 0.0
+    for part in parts:
+        found = extract(part, hits, limit=limit, document_frequency=document_frequency)
+        confidence = max(confidence, found.confidence)
+        chosen += [pair for pair in found.sentences if not any(_near_duplicate(pair[0], other) for other, _ in chosen)]
+    return Extract(tuple(chosen), confidence)
+
+
 def rank(question: Question, passages: Sequence[Passage], embed: Embed | None) -> list[tuple[Candidate, float]]:
     """Every candidate with how likely it holds the answer, best first."""
     ranked = _ranked(candidates_of(question, passages), SENTENCE)

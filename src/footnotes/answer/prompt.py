@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -32,7 +32,7 @@ _HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-
 def load_template(path: str = "") -> str:
     """The template of the settings, or the one that comes with Footnotes."""
     if not path:
-        return _packaged("answer.txt")
+        return packaged_template("answer.txt")
     try:
         text = Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -46,7 +46,6 @@ def answer_messages(
     question: str,
     context: Context,
     *,
-    history: Sequence[Message] = (),
     collection_prompt: str = "",
 ) -> list[Message]:
     """The messages that ask a model to answer from the context."""
@@ -60,7 +59,7 @@ def answer_messages(
         "closing": f"</passages {boundary}>",
     }
     system, user = (filled(part, values).strip() for part in split_template(template))
-    return [Message("system", system), *history, Message("user", user)]
+    return [Message("system", system), Message("user", user)]
 
 
 def context_text(context: Context, boundary: str) -> str:
@@ -111,5 +110,6 @@ def _check(template: str, path: str) -> None:
 
 
 @lru_cache(maxsize=8)
-def _packaged(name: str) -> str:
+def packaged_template(name: str) -> str:
+    """A text that comes with Footnotes."""
     return (resources.files("footnotes.answer") / "templates" / name).read_text(encoding="utf-8")

@@ -52,8 +52,8 @@ class Remote:
         self._opening = threading.Lock()
         self._jitter = random.Random()
 
-    def post(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> dict[str, Any]:
-        """The JSON object the provider answers with."""
+    def post(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> Any:
+        """The JSON object or list the provider answers with."""
         until = deadline or Deadline(self.endpoint.timeout)
         return self._tried(lambda: self._post_once(path, body, until), until)
 
@@ -77,7 +77,7 @@ class Remote:
 
     # ── one try
 
-    def _post_once(self, path: str, body: Mapping[str, Any], until: Deadline) -> dict[str, Any]:
+    def _post_once(self, path: str, body: Mapping[str, Any], until: Deadline) -> Any:
         with self._response(path, body, until) as response:
             return parsed_json(self.endpoint.provider, self._body(response, until))
 

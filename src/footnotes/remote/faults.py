@@ -75,13 +75,13 @@ def message_in(body: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def parsed_json(provider: str, body: bytes) -> dict[str, Any]:
-    """The JSON object a provider sent, or a clear error. An object that only holds an error is one."""
+def parsed_json(provider: str, body: bytes) -> Any:
+    """The JSON object or list a provider sent, or a clear error."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError) as error:
         kind = "an HTML page" if body.lstrip()[:1] == b"<" else "no valid JSON"
         raise ProviderBadResponse(f"{provider} answered with {kind}") from error
-    if not isinstance(parsed, dict):
-        raise ProviderBadResponse(f"{provider} answered with JSON that is no object")
+    if not isinstance(parsed, (dict, list)):
+        raise ProviderBadResponse(f"{provider} answered with JSON that is neither an object nor a list")
     return parsed

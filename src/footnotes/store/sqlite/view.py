@@ -43,6 +43,10 @@ class SqliteSearchView:
     def fingerprint(self) -> str:
         return self._generation.fingerprint if self._generation else ""
 
+    @property
+    def stamp(self) -> str:
+        return f"{self._generation.pk if self._generation else 0}/{self._seq}"
+
     def is_current(self) -> bool:
         """Whether the generation still serves: one that was switched off may have been dropped under a search."""
         with translated():

@@ -1,0 +1,186 @@
+"""Think, search, read, decide: gathers what a question needs before it is answered.
+
+A model that calls tools is given them; one that does not writes its actions as JSON; without a model the question is
+taken apart by rule. All three walk the same loop, stop at the same budget, and leave the answer to the same code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from footnotes.answer.decompose import follow_up, parts_of
+from footnotes.answer.extractive import extract
+from footnotes.answer.models import ChatModel, ChatRequest, Message, Reply, ToolCall, added_usage, complete
+from footnotes.answer.prompt import escaped, packaged_template
+from footnotes.answer.tools import FINISH, SEARCH, TOOLS, Result, Shelf, call_tool, pooled
+from footnotes.errors import ProviderError
+from footnotes.remote import Deadline
+from footnotes.types import Event, Hit, Leg, SearchResult, Step, Usage
+
+MAX_TOKENS = 300
+MISTAKES = 2
+"""Replies in a row that hold no action before the agent makes do with what it has."""
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How far an agent may go."""
+
+    steps: int = 6
+    tokens: int = 50_000
+    seconds: float = 120.0
+
+
+@dataclass
+class Gathered:
+    """What an agent has done and found so far."""
+
+    hits: list[Hit] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    legs: dict[str, Leg] = field(default_factory=dict)
+    degraded: bool = False
+
+    def found(self, result: Result) -> None:
+        self.hits.extend(result.hits)
+        if isinstance(result.found, SearchResult):
+            self.legs = {**self.legs, **result.found.legs}
+            self.degraded = self.degraded or result.found.degraded
+
+    def best(self, limit: int) -> tuple[Hit, ...]:
+        return tuple(pooled(self.hits)[:limit])
+
+
+class Agent:
+    """Runs one question. `events` gives the steps as they happen; `gathered` holds the outcome."""
+
+    def __init__(self, shelf: Shelf, budget: Budget, model: ChatModel | None = None) -> None:
+        self._shelf, self._budget, self._model = shelf, budget, model
+        self._deadline = Deadline(budget.seconds)
+        self.gathered = Gathered()
+
+    def events(self, question: str) -> Iterator[Event]:
+        if self._model is None:
+            yield from self._by_rule(question)
+            return
+        try:
+            yield from self._by_model(question, self._model)
+            if not self.gathered.hits:
+                yield from self._act(SEARCH.name, {"query": question})
+        except ProviderError as error:
+            self.gathered.legs["model"] = Leg("failed", f"{error.message} ({error.code})")
+            self.gathered.degraded = True
+            yield self._thought(f"The model failed ({error.message}); going on by rule.")
+            yield from self._by_rule(question)
+
+    # ── by rule
+
+    def _by_rule(self, question: str) -> Iterator[Event]:
+        """Search for each part, then once more with the names the best sentence brought in."""
+        parts = parts_of(question)
+        if len(parts) > 1:
+            yield self._thought("The question has several parts: " + " | ".join(parts))
+        for part in parts:
+            if self._over():
+                break
+            yield from self._act(SEARCH.name, {"query": part})
+            found = extract(part, self.gathered.best(6), limit=1)
+            if found.sentences and not self._over() and (further := follow_up(part, found.sentences[0][0].text)):
+                yield self._thought(f"Found: {found.sentences[0][0].text}")
+                yield from self._act(SEARCH.name, {"query": further})
+
+    # ── by model
+
+    def _by_model(self, question: str, model: ChatModel) -> Iterator[Event]:
+        messages = [Message("system", self._instructions(model)), Message("user", f"Question: {escaped(question)}")]
+        mistakes = 0
+        while not self._over():
+            reply = self._ask(messages, model)
+            calls, thought = read_reply(reply)
+            if thought:
+                yield self._thought(thought)
+            if any(call.name == FINISH.name for call in calls):
+                return
+            mistakes = 0 if calls else mistakes + 1
+            if mistakes == MISTAKES:
+                break
+            messages.append(Message("assistant", reply.text, tool_calls=reply.tool_calls))
+            yield from self._answered(calls, reply, messages)
+        if self._over():
+            yield self._thought("The budget is used up; answering with what was found.")
+
+    def _answered(self, calls: list[ToolCall], reply: Reply, messages: list[Message]) -> Iterator[Event]:
+        """Run the calls and tell the model what came of them."""
+        if not calls:
+            messages.append(Message("user", "That was no action. Reply with one JSON object as described."))
+        for call in calls:
+            if self._over():
+                return
+            yield from self._act(call.name, call.arguments)
+            output = str(self.gathered.steps[-1].tool_output)
+            if reply.tool_calls:
+                messages.append(Message("tool", output, tool_call_id=call.id))
+            else:
+                messages.append(Message("user", f"Result of {call.name}:\n{output}"))
+
+    def _instructions(self, model: ChatModel) -> str:
+        template = packaged_template("agent.txt")
+        return template if model.calls_tools else template + packaged_template("agent_text.txt")
+
+    def _ask(self, messages: list[Message], model: ChatModel) -> Reply:
+        tools = TOOLS if model.calls_tools else ()
+        request = ChatRequest(messages=tuple(messages), temperature=0.0, max_tokens=MAX_TOKENS, tools=tools)
+        reply = complete(model, request, deadline=self._deadline)
+        self.gathered.usage = added_usage(self.gathered.usage, reply.usage)
+        return reply
+
+    # ── both
+
+    def _act(self, tool: str, given: Mapping[str, Any]) -> Iterator[Event]:
+        action = Step("action", tool=tool, tool_input=dict(given))
+        self.gathered.steps.append(action)
+        yield Event("step", step=action)
+        result = call_tool(self._shelf, tool, given)
+        self.gathered.found(result)
+        outcome = Step("tool_result", tool=tool, tool_output=result.text)
+        self.gathered.steps.append(outcome)
+        yield Event("step", step=outcome)
+
+    def _thought(self, text: str) -> Event:
+        step = Step("thought", text)
+        self.gathered.steps.append(step)
+        return Event("step", step=step)
+
+    def _over(self) -> bool:
+        """Whether steps, tokens or time are used up."""
+        usage = self.gathered.usage
+        taken = sum(step.type == "action" for step in self.gathered.steps)
+        spent = usage.prompt_tokens + usage.completion_tokens
+        return taken >= self._budget.steps or spent >= self._budget.tokens or self._deadline.over
+
+
+def read_reply(reply: Reply) -> tuple[list[ToolCall], str]:
+    """The actions a reply asks for and the thought beside them, from tool calls or from JSON in its text."""
+    if reply.tool_calls:
+        return list(reply.tool_calls), reply.text.strip()
+    match = _OBJECT.search(reply.text)
+    parsed = _json(match[0]) if match else None
+    if not isinstance(parsed, dict) or not isinstance(action := parsed.get("action"), str):
+        return [], reply.text.strip()[:500]
+    given = parsed.get("input")
+    thought = parsed.get("thought")
+    call = ToolCall("", action.strip(), given if isinstance(given, dict) else {})
+    return [call], thought.strip() if isinstance(thought, str) else ""
+
+
+def _json(text: str) -> Any:
+    """The first JSON value of a text, whatever follows it."""
+    try:
+        return json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None

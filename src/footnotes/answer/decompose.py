@@ -1,0 +1,54 @@
+"""A question of several parts → its parts, by rule."""
+
+from __future__ import annotations
+
+import re
+
+from footnotes.answer.candidates import function_terms
+from footnotes.answer.questions import NAME
+from footnotes.text.analysis import analyze
+
+MAX_PARTS = 4
+_SENTENCES = re.compile(r"(?<=[?;])\s+")
+_JOINED = re.compile(
+    r",?\s+(?:and|und|y|et)\s+(?=(?:what|who|whom|whose|when|where|which|why|how|is|are|was|were|does|do|did|can"
+    r"|was|wer|wann|wo|welche[rsmn]?|warum|wie|qué|quién|cuándo|dónde|cómo|qui|quand|où|comment)\b)",
+    re.IGNORECASE,
+)
+_COMPARED = re.compile(
+    r"\b(?:compare|difference[s]? between|(?:more|less|older|larger|longer|higher|better)\b.{0,40}?,)\s+(?P<one>.+?)"
+    r"\s+(?:and|or|with|to|versus|vs\.?)\s+(?P<other>.+?)[?.]?\s*\Z",
+    re.IGNORECASE,
+)
+
+
+def parts_of(question: str) -> list[str]:
+    """The single questions a question is made of; itself when it is one."""
+    if compared := _COMPARED.search(question):
+        rest = question[: compared.start("one")]
+        return [f"{rest}{compared['one']}", f"{rest}{compared['other']}"]
+    pieces = [part for sentence in _SENTENCES.split(question) for part in _JOINED.split(sentence)]
+    asking = [piece.strip(" ,;") for piece in pieces if _has_content(piece)]
+    if len(asking) < 2:
+        return [question]
+    return [_with_subject(part, asking[0]) for part in asking[:MAX_PARTS]]
+
+
+def follow_up(question: str, sentence: str) -> str | None:
+    """What to search for next: the question with the names its best sentence brought in; None when it brought none."""
+    known = set(analyze(question))
+    names = [name for name in dict.fromkeys(NAME.findall(sentence)) if not set(analyze(name)) <= known]
+    return f"{question} {' '.join(names[:4])}" if names else None
+
+
+def _with_subject(part: str, first: str) -> str:
+    """A later part that only points at the subject of the first gets its names."""
+    if part == first or not re.search(r"\b(?:it|its|they|their|he|his|she|her|this|that)\b", part, re.IGNORECASE):
+        return part
+    subjects = [name for name in NAME.findall(first) if name not in part]
+    subjects = subjects or [word for word in re.findall(r"\w{4,}", first) if analyze(word)[0] not in function_terms()]
+    return f"{part} ({' '.join(subjects[:5])})" if subjects else part
+
+
+def _has_content(piece: str) -> bool:
+    return any(term not in function_terms() for term in analyze(piece))

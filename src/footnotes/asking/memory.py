@@ -1,0 +1,55 @@
+"""Answers remembered for as long as the library does not change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+
+from footnotes.asking.options import AskOptions
+from footnotes.types import Answer, Event, Step, Usage
+
+
+class Remembered:
+    """Answers to questions on an unchanged library, the last ones asked. Never holds a degraded answer."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._answers: OrderedDict[str, Answer] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> Answer | None:
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+            return self._answers.get(key)
+
+    def put(self, key: str, answer: Answer) -> None:
+        if not self.size:
+            return
+        with self._lock:
+            self._answers[key] = answer
+            while len(self._answers) > self.size:
+                self._answers.popitem(last=False)
+
+
+def replayed(answer: Answer, request_id: str) -> Iterator[Event]:
+    """A remembered answer as the events it came in."""
+    step = Step("thought", "Answered from memory: the library has not changed since this was last asked.")
+    yield Event("step", step=step)
+    yield Event("hits", hits=answer.hits)
+    yield Event("token", text=answer.answer)
+    for citation in answer.citations:
+        yield Event("citation", citation=citation)
+    yield Event("usage", usage=Usage())
+    again = replace(answer, usage=Usage(), steps=(*answer.steps, step), request_id=request_id, took_ms=0.0)
+    yield Event("done", answer=again)
+
+
+def memory_key(question: str, options: AskOptions, stamp: str) -> str:
+    """Tenant, generation and change are in the stamp; what else may matter is in the options."""
+    described = json.dumps([question, stamp, asdict(options)], sort_keys=True, default=repr)
+    return hashlib.sha256(described.encode("utf-8", "replace")).hexdigest()

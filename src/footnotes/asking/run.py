@@ -1,0 +1,232 @@
+"""One question on its way: condensed, expanded, searched or gathered, answered."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from footnotes.answer import Answerer, Findings
+from footnotes.answer.agent import Agent, Budget
+from footnotes.answer.answerer import answer_of, ending, prompt_text, sampled
+from footnotes.answer.condense import condense_by_model, condense_by_rule
+from footnotes.answer.decompose import parts_of
+from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, complete
+from footnotes.answer.prompt import escaped
+from footnotes.answer.tools import Shelf
+from footnotes.asking.options import AskOptions, Ground
+from footnotes.config import Settings
+from footnotes.errors import FootnotesError, OptionError, ProviderError, SearchUnavailable, StoreError
+from footnotes.remote import Deadline
+from footnotes.retrieve.expand import Variant, merged_hits, variants_of
+from footnotes.types import Event, Leg, SearchResult, Step, Usage
+
+Gathering: TypeAlias = tuple[SearchResult, tuple[str, ...]]
+"""What was found, and the parts of the question where it has several."""
+
+_UNGROUNDED = "Answer the question in a few sentences. No documents could be looked at: say so when you are not sure."
+
+
+@dataclass
+class Run:
+    """One question on its way."""
+
+    ground: Ground
+    answerer: Answerer
+    options: AskOptions
+    request_id: str = field(default_factory=lambda: secrets.token_hex(6))
+    steps: list[Step] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    log: list[str] = field(default_factory=list)
+
+    @property
+    def settings(self) -> Settings:
+        return self.options.settings
+
+    def events(self, question: str) -> Iterator[Event]:
+        self._note(f"asked: {question}")
+        standalone = yield from self._condensed(question)
+        try:
+            yield from self._answered(question, standalone)
+        except (SearchUnavailable, StoreError) as error:
+            self._note(f"no leg ran: {error.message}")
+            if not (self.settings.ungrounded and self.answerer.model(self.settings)):
+                raise
+            yield from self._ungrounded(standalone, error)
+
+    def _answered(self, question: str, standalone: str) -> Iterator[Event]:
+        deep = self.options.deep
+        found, parts = yield from (self._gathered(standalone) if deep else self._searched(standalone))
+        self._note(f"{len(found.hits)} hits; answering with {self.settings.model}")
+        findings = {
+            "legs": found.legs,
+            "degraded": found.degraded,
+            "read": self._read,
+            "collection_prompt": self._collection_prompt(found),
+            "steps": tuple(self.steps),
+            "usage": self.usage,
+            "request_id": self.request_id,
+            "parts": parts,
+            **self.ground.evidence(found),
+        }
+        for event in self.answerer.stream(standalone, found.hits, settings=self.settings, **findings):
+            yield self._finished(event, question)
+
+    def _finished(self, event: Event, question: str) -> Event:
+        if event.answer is None:
+            return event
+        self._note(f"{event.type}: {len(event.answer.citations)} footnotes, {event.answer.took_ms:.0f} ms")
+        return replace(event, answer=replace(event.answer, question=question, log=tuple(self.log)))
+
+    def _collection_prompt(self, found: SearchResult) -> str:
+        """The prompt of the collection that was asked, or of the only one that was found in."""
+        names = {self.options.collection} if self.options.collection else {hit.collection for hit in found.hits}
+        return self.ground.system_prompt(str(names.pop())) if len(names) == 1 else ""
+
+    # ── before the search
+
+    def _condensed(self, question: str) -> Generator[Event, None, str]:
+        """The question made to stand alone, where there was a conversation."""
+        history = self.options.history
+        standalone = question
+        if history:
+            model = self._model()
+            try:
+                if model is None:
+                    standalone = condense_by_rule(question, history)
+                else:
+                    standalone, reply = condense_by_model(question, history, model, deadline=self._deadline())
+                    self.usage = added_usage(self.usage, reply.usage)
+            except ProviderError as error:
+                self._note(f"condensing failed: {error.message}")
+                standalone = condense_by_rule(question, history)
+            yield self._step(Step("thought", f"Standalone question: {standalone}"))
+        return standalone
+
+    def _variants(self, question: str) -> list[Variant]:
+        if not self.settings.expand:
+            return []
+        say = self._say if self._model() else None
+        try:
+            return variants_of(question, self.settings.expand, synonyms=self.settings.synonyms_file, say=say)
+        except ProviderError as error:
+            self._note(f"expanding failed: {error.message}")
+            return []
+
+    # ── the search
+
+    def _searched(self, question: str) -> Generator[Event, None, Gathering]:
+        """One search, or several merged where the question was expanded."""
+        variants = self._variants(question)
+        found = self.ground.search(question, **self.options.searching())
+        if variants:
+            results = [found]
+            for variant in variants:
+                yield self._step(Step("thought", variant.added))
+                options = self.options.searching() | ({"mode": variant.mode} if variant.mode else {})
+                results.append(self._further(variant.query, options, found))
+            hits = merged_hits([result.hits for result in results], self.options.searching()["limit"])
+            found = replace(found, hits=tuple(hits), degraded=any(result.degraded for result in results))
+        return found, ()
+
+    def _further(self, query: str, options: dict[str, Any], first: SearchResult) -> SearchResult:
+        """A further search; one that cannot run takes nothing away from the first."""
+        try:
+            return self.ground.search(query, **options)
+        except (SearchUnavailable, OptionError):
+            return replace(first, hits=(), degraded=True)
+
+    def _gathered(self, question: str) -> Generator[Event, None, Gathering]:
+        """What an agent gathers in several searches."""
+        chosen, model = self.settings, self._model()
+        agent = Agent(self._shelf(), Budget(chosen.agent_steps, chosen.agent_tokens, chosen.agent_seconds), model)
+        for event in agent.events(question):
+            if event.step:
+                self._note(_line(event.step))
+                self.steps.append(event.step)
+            yield event
+        gathered = agent.gathered
+        self.usage = added_usage(self.usage, gathered.usage)
+        hits = gathered.best(self.options.searching()["limit"])
+        legs = gathered.legs or dict.fromkeys(("lexical", "dense"), Leg("skipped", "no search was made"))
+        return SearchResult(question, hits, legs, gathered.degraded, 0.0), tuple(parts_of(question))
+
+    def _shelf(self) -> Shelf:
+        options = self.options
+        return Shelf(
+            search=lambda query: self.ground.search(query, **options.searching()),
+            documents=lambda: self.ground.documents(where=options.where, collection=options.collection),
+            chunks=self.ground.chunks,
+        )
+
+    # ── without documents
+
+    def _ungrounded(self, question: str, error: FootnotesError) -> Iterator[Event]:
+        """An answer of the model alone, where the caller allows it: marked, and without a footnote."""
+        model = self.answerer.model(self.settings)
+        assert model is not None
+        messages = (Message("system", _UNGROUNDED), Message("user", escaped(question)))
+        request = sampled(messages, self.settings)
+        legs = {"lexical": Leg("failed", error.message), "dense": Leg("failed", error.message)}
+        findings = Findings(
+            question=question, hits=(), legs=legs, degraded=True, steps=tuple(self.steps), request_id=self.request_id
+        )
+        text, broken = "", None
+        try:
+            for piece in model.chat(request, deadline=self._deadline()):
+                text += piece.text
+                if piece.text:
+                    yield Event("token", text=piece.text)
+        except ProviderError as failure:
+            if not text:
+                raise error from failure
+            broken = failure
+        answer = answer_of(
+            findings,
+            model=model.name,
+            answer=text,
+            abstained=False,
+            citations=(),
+            unsupported=((0, len(text)),) if text else (),
+            ungrounded=True,
+            prompt=prompt_text(request),
+        )
+        yield self._finished(ending(answer, broken), question)
+
+    # ── parts
+
+    def _model(self) -> ChatModel | None:
+        return self.answerer.model(self.settings)
+
+    def _say(self, system: str, user: str) -> str:
+        model = self._model()
+        assert model is not None
+        messages = (Message("system", system), Message("user", escaped(user)))
+        request = ChatRequest(messages=messages, temperature=0.0, max_tokens=300)
+        reply = complete(model, request, deadline=self._deadline())
+        self.usage = added_usage(self.usage, reply.usage)
+        return reply.text
+
+    def _deadline(self) -> Deadline:
+        return Deadline(self.settings.answer_seconds)
+
+    def _read(self, document_id: str, start: int, end: int) -> str:
+        return self.ground.text(document_id, start, end)
+
+    def _step(self, step: Step) -> Event:
+        self.steps.append(step)
+        self._note(_line(step))
+        return Event("step", step=step)
+
+    def _note(self, text: str) -> None:
+        moment = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.log.append(f"{moment} {self.request_id} {' '.join(text.split())[:300]}")
+
+
+def _line(step: Step) -> str:
+    if step.type == "action":
+        return f"{step.tool} {json.dumps(dict(step.tool_input or {}), ensure_ascii=False)}"
+    return step.text or f"{step.tool} gave {len(str(step.tool_output))} characters"

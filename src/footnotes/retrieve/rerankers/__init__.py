@@ -1,0 +1,1 @@
+"""Ways to rerank, each one file: `late`, `cohere`, `server`, `onnx`, `llm`. Deadlines are kept around them."""

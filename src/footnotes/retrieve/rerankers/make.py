@@ -1,0 +1,75 @@
+"""Settings → reranker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from footnotes import registry
+from footnotes.config import Settings
+from footnotes.errors import ConfigError
+from footnotes.remote import Endpoint
+from footnotes.remote.presets import endpoint_for
+from footnotes.retrieve.rerank import Reranker
+from footnotes.retrieve.rerankers.late import LateReranker, TokenVectors
+from footnotes.retrieve.rerankers.llm import Complete, LlmReranker
+from footnotes.retrieve.rerankers.onnx import OnnxReranker
+from footnotes.retrieve.rerankers.server import ServerReranker
+
+COHERE_MODEL = "rerank-v3.5"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a reranker may be made of."""
+
+    settings: Settings
+    token_vectors: TokenVectors | None = None
+    complete: Complete | None = None
+
+
+def make_reranker(name: str, parts: Parts) -> Reranker:
+    """The reranker of a name. A plug-in's factory is handed the model's name and the parts."""
+    _, model = registry.split_name(name)
+    factory = registry.find("rerankers", name)
+    return cast(Reranker, factory(model, parts))
+
+
+def late(model: str, parts: Parts) -> Reranker:
+    return LateReranker(parts.token_vectors)
+
+
+def llm(model: str, parts: Parts) -> Reranker:
+    return LlmReranker(parts.complete)
+
+
+def onnx(model: str, parts: Parts) -> Reranker:
+    folder = parts.settings.rerank_model_dir
+    if not folder:
+        raise ConfigError("the reranker 'onnx' needs a folder", remedy="Name it as rerank_model_dir.")
+    return OnnxReranker(folder, threads=parts.settings.embedder_threads)
+
+
+def cohere(model: str, parts: Parts) -> Reranker:
+    endpoint = endpoint_for("cohere", parts.settings, attempts=1, native=True)
+    chosen = model or COHERE_MODEL
+    return ServerReranker(f"cohere:{chosen}", endpoint, model=chosen, path="v2/rerank")
+
+
+def server(model: str, parts: Parts) -> Reranker:
+    settings = parts.settings
+    if not settings.rerank_base_url.startswith(("http://", "https://")):
+        raise ConfigError("the reranker 'server' needs an address", remedy="Name it as rerank_base_url.")
+    key = settings.rerank_api_key
+    headers: dict[str, Any] = {"authorization": f"Bearer {key}"} if key else {}
+    endpoint = Endpoint(
+        provider="the rerank server",
+        base_url=settings.rerank_base_url,
+        headers=headers,
+        secrets=(key,) if key else (),
+        key_setting="rerank_api_key",
+        timeout=settings.model_timeout,
+        attempts=1,
+        proxy=settings.proxy,
+    )
+    return ServerReranker(f"server:{model}", endpoint, model=model)
