@@ -35,7 +35,7 @@ def embed_all(
 
 def embed_one(embedder: Embedder, text: str, *, role: Role, sleep: Callable[[float], None] = time.sleep) -> Matrix:
     """The checked unit vector of one text, as a row."""
-    row: Matrix = embed_all(embedder, [text], role=role, batch=1, sleep=sleep)[0]
+    row: Matrix = _checked(_with_retries(embedder, [text], role, sleep), embedder, 1)[0]
     return row
 
 

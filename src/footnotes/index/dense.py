@@ -34,7 +34,9 @@ GRAPH_TAIL = 2_000
 GRAPH_TAIL_SHARE = 0.05
 GRAPH_TAIL_MOST = 10_000
 """Rows outside the graph before it is worth growing it: a share of those inside, within bounds."""
-_CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 128
+_CONNECTIVITY, _EXPANSION_ADD = 16, 128
+_EXPANSION_SEARCH, _EXPANSION_SEARCH_LARGE, _LARGE = 128, 192, 300_000
+"""How widely the graph is searched; a large one needs more for the same recall."""
 _GROW_BATCH = 2_048
 _REMOVED_SHARE = 0.2
 _BUFFER_ROWS = 8_192
@@ -127,6 +129,7 @@ class DenseIndex:
             return self._view.graph, int(np.searchsorted(keys, contents.graph.last_key, side="right"))
         graph = _new_graph(self._dimensions)
         graph.view(str(path))
+        graph.expansion_search = _EXPANSION_SEARCH if len(graph) < _LARGE else _EXPANSION_SEARCH_LARGE
         return graph, int(np.searchsorted(keys, contents.graph.last_key, side="right"))
 
     # ── writing
@@ -268,7 +271,6 @@ def _new_graph(dimensions: int) -> Any:
         dtype="i8",
         connectivity=_CONNECTIVITY,
         expansion_add=_EXPANSION_ADD,
-        expansion_search=_EXPANSION_SEARCH,
     )
 
 

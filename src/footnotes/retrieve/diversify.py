@@ -13,14 +13,18 @@ class Diversity:
     """Decides, in rank order, which candidates may stay."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[str, Scores]] = []
+        self._kept: list[tuple[float, float, str]] = []
 
     def admits(self, text: str, scores: Scores) -> bool:
         """Whether the candidate adds something; remembers it when it does."""
-        for other, other_scores in self._kept:
-            if _close(scores, other_scores) and _same_words(text, other):
+        dense = scores.dense.score if scores.dense else 0.0
+        lexical = scores.lexical.score if scores.lexical else 0.0
+        least, most = lexical * (1 - _LEXICAL_APART), lexical * (1 + _LEXICAL_APART)
+        for other_dense, other_lexical, other in self._kept:
+            # Texts with the same words have about the same scores: most pairs need not be compared word by word.
+            if abs(dense - other_dense) <= _DENSE_APART and least <= other_lexical <= most and _same_words(text, other):
                 return False
-        self._kept.append((text, scores))
+        self._kept.append((dense, lexical, text))
         return True
 
 
@@ -38,12 +42,3 @@ def near_identical(one: set[str], other: set[str]) -> bool:
         return False
     common = len(one & other)
     return common >= NEAR_IDENTICAL * (smaller + larger - common)
-
-
-def _close(one: Scores, other: Scores) -> bool:
-    """Texts with the same words have about the same scores: most pairs need not be compared word by word."""
-    if one.dense is not None and other.dense is not None and abs(one.dense.score - other.dense.score) > _DENSE_APART:
-        return False
-    if one.lexical is None or other.lexical is None:
-        return True
-    return abs(one.lexical.score - other.lexical.score) <= _LEXICAL_APART * max(one.lexical.score, other.lexical.score)
