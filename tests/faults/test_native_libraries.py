@@ -11,7 +11,7 @@ import pytest
 LIBRARIES = ("apsw", "tantivy", "usearch.index", "onnxruntime", "tokenizers", "pypdfium2")
 
 
-@pytest.mark.parametrize("pair", itertools.permutations(LIBRARIES, 2), ids=" then ".join)
+@pytest.mark.parametrize("pair", list(itertools.permutations(LIBRARIES, 2)), ids=" then ".join)
 def test_any_two_load_in_any_order(pair: tuple[str, str]) -> None:
     first, second = pair
     done = subprocess.run([sys.executable, "-c", f"import {first}, {second}"], capture_output=True, check=False)
