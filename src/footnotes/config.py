@@ -33,9 +33,12 @@ class Settings:
     # ── ingest
     chunker: str = "rules"  # the chunker of collections that chose none
     chunker_options: Mapping[str, Any] = field(default_factory=dict)  # its options
+    code_chunker: str = "code"  # the chunker of source code in such collections
     embedder: str = "local:minilm-l6"  # provider:model of the embedder
     embedder_threads: int = 0  # threads of the local embedder; 0 means one a core
     embedder_variant: str = "int8"  # local weights: "int8" as shipped, "fast" dynamic int8 made once
+    embedder_dimensions: int = 0  # dimensions to ask of openai: and gemini: models that can shorten; 0 for their own
+    embed_query_seconds: float = 10.0  # time a remote embedder has for a question; after it the search goes on without
     embed_batch: int = 32  # texts in a call to the embedder
     model_dir: str = ""  # a folder with model.onnx and vocab.txt, used before the packaged model
     max_file_bytes: int = 512 * 1024 * 1024  # larger files are refused

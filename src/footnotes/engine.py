@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -32,12 +33,14 @@ from footnotes.errors import (
     SourceUnreadable,
 )
 from footnotes.index import Vector
+from footnotes.ingest.derive import ChunkerOf
 from footnotes.ingest.pipeline import Pipeline
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.transfer import Imported, export_library, import_library
 from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.work import NewSource, OnProgress, Progress, embedding_input, input_hash
 from footnotes.parse.open import Limits
+from footnotes.parse.types_by_name import is_source_code
 from footnotes.retrieve.rerank import Reranker, few_per_document, rerank
 from footnotes.retrieve.rerankers.make import Parts, make_reranker
 from footnotes.retrieve.retriever import Retriever, SearchOptions
@@ -145,12 +148,13 @@ class Library:
     ) -> Iterator[Added]:
         """As `add`, giving each result as soon as it is final."""
         name = _checked_name(collection or self.settings.collection)
-        cut = self._chunker(name, chunker, chunker_options)
+        chunker_of = self._chunkers(chunker, chunker_options)
+        chunker_of(name, "text/plain")  # a wrong name or option is an error before anything is read
         with self._store.writing("adding documents"):
             found: list[NewSource] = []
             for path in paths:
                 yield from self._gather(Path(path).expanduser(), name, metadata, found)
-            yield from self._pipeline(on_progress).add(found, {name: cut})
+            yield from self._pipeline(on_progress).add(found, chunker_of)
         self._finish_graph(on_progress)
 
     def add_text(
@@ -171,7 +175,7 @@ class Library:
             path.write_bytes(text.encode("utf-8", "replace") if isinstance(text, str) else text)
             origin = NewSource(path, source or f"text:{safe}", safe, name, metadata or {})
             with self._store.writing("adding a text"):
-                (added,) = self._pipeline(None).add([origin], {name: self._chunker(name, None, None)})
+                (added,) = self._pipeline(None).add([origin], self._chunkers(None, None))
             self._finish_graph(None)
             return added
         finally:
@@ -491,7 +495,7 @@ class Library:
             self._store,
             self._user,
             embedder=self.embedder(embedder),
-            chunker_of=lambda name: self._chunker(name, None, None),
+            chunker_of=self._chunkers(None, None),
             embed_batch=self.settings.embed_batch,
             on_progress=on_progress or _quiet,
         )
@@ -526,22 +530,31 @@ class Library:
                 self._user,
                 Path(file).expanduser(),
                 embedder=self.embedder(),
-                chunker_of=lambda name: self._chunker(name, None, None),
+                chunker_of=self._chunkers(None, None),
                 embed_batch=self.settings.embed_batch,
                 on_progress=on_progress or _quiet,
             )
 
     # ── parts
 
-    def _chunker(self, collection: str, name: str | None, options: Mapping[str, Any] | None) -> Chunker:
-        """The chunker of this call, else of the collection, else of the settings."""
-        if name is None:
-            stored = next((c for c in self.collections() if c["name"] == collection and c["chunker"]), None)
-            if stored is not None:
-                name, options = stored["chunker"], json.loads(stored["chunker_options"] or "{}")
+    def _chunkers(self, name: str | None, options: Mapping[str, Any] | None) -> ChunkerOf:
+        """Which chunker cuts a document: that of the call, else of its collection, else of its kind in the settings."""
+        stored = {row["name"]: row for row in self.collections() if row["chunker"]}
+
+        @cache
+        def chunker_of(collection: str, mime: str) -> Chunker:
+            if name is not None:
+                chosen, given = name, options
+            elif collection in stored:
+                row = stored[collection]
+                chosen, given = row["chunker"], json.loads(row["chunker_options"] or "{}")
+            elif is_source_code(mime):
+                chosen, given = self.settings.code_chunker, {}
             else:
-                name, options = self.settings.chunker, options or self.settings.chunker_options
-        return make_chunker(name, options or {}, embed=self._embed_passages)
+                chosen, given = self.settings.chunker, options or self.settings.chunker_options
+            return make_chunker(chosen, given or {}, embed=self._embed_passages)
+
+        return chunker_of
 
     def _embed_passages(self, texts: Sequence[str]) -> Any:
         return embed_all(self.embedder(), texts, role="passage", batch=self.settings.embed_batch)

@@ -271,3 +271,13 @@ def test_a_footnote_names_the_page_even_where_a_chunk_spans_two(tmp_path: Path) 
         assert pages, "both questions are answered in the document"
         for quote, page in pages.items():
             assert page == (2 if "estimate" in quote or "loan" in quote else 1), quote
+
+
+def test_source_code_is_cut_by_function_unless_something_else_is_chosen(tmp_path: Path) -> None:
+    body = "\n".join(f"    value = value * {n} + {n}" for n in range(40))
+    code = "\n\n".join(f"def function_{n}(value):\n{body}\n    return value" for n in range(6)) + "\n"
+    with quick_library(tmp_path / "library") as library:
+        added = library.add(write(tmp_path / "code", module_py=code))[0]
+        assert all(chunk.text.startswith("def function_") for chunk in library.chunks(str(added.document_id)))
+        library.add(tmp_path / "code", chunker="window", chunker_options={"size": 300, "overlap": 0})
+        assert not all(chunk.text.startswith("def ") for chunk in library.chunks(str(added.document_id)))

@@ -13,6 +13,7 @@ from footnotes.errors import DimensionMismatch, FootnotesError, InvalidVector, P
 from footnotes.types import Role
 
 ATTEMPTS = 5
+QUERY_ATTEMPTS = 2
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 30.0
 
@@ -23,19 +24,27 @@ def embed_all(
     *,
     role: Role,
     batch: int = 32,
+    attempts: int = ATTEMPTS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Matrix:
     """Checked unit vectors of all texts, in their order. Texts of similar length share a batch."""
     vectors = np.empty((len(texts), embedder.dimensions), dtype=np.float32)
     for rows in _batches_by_length(texts, batch):
         chosen = [texts[row] for row in rows]
-        vectors[rows] = _checked(_with_retries(embedder, chosen, role, sleep), embedder, len(rows))
+        vectors[rows] = _checked(_with_retries(embedder, chosen, role, attempts, sleep), embedder, len(rows))
     return vectors
 
 
-def embed_one(embedder: Embedder, text: str, *, role: Role, sleep: Callable[[float], None] = time.sleep) -> Matrix:
+def embed_one(
+    embedder: Embedder,
+    text: str,
+    *,
+    role: Role,
+    attempts: int = ATTEMPTS,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Matrix:
     """The checked unit vector of one text, as a row."""
-    row: Matrix = _checked(_with_retries(embedder, [text], role, sleep), embedder, 1)[0]
+    row: Matrix = _checked(_with_retries(embedder, [text], role, attempts, sleep), embedder, 1)[0]
     return row
 
 
@@ -45,10 +54,12 @@ def _batches_by_length(texts: Sequence[str], batch: int) -> Iterator[list[int]]:
         yield order[start : start + batch]
 
 
-def _with_retries(embedder: Embedder, texts: Sequence[str], role: Role, sleep: Callable[[float], None]) -> Matrix:
+def _with_retries(
+    embedder: Embedder, texts: Sequence[str], role: Role, attempts: int, sleep: Callable[[float], None]
+) -> Matrix:
     """The provider's answer. What may succeed later is tried again, waiting longer each time."""
     jitter = Random()
-    for attempt in range(1, ATTEMPTS):
+    for attempt in range(1, attempts):
         try:
             return embedder.embed(texts, role=role)
         except ProviderError as error:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from footnotes.chunk import Chunker
 from footnotes.chunk.assemble import assemble
 from footnotes.ingest.work import chunk_id, embedding_input, input_hash
 from footnotes.store.records import NewChunk
 from footnotes.types import Part
+
+ChunkerOf = Callable[[str, str], Chunker]
+"""A collection and a content type → the chunker that cuts such documents."""
 
 
 def chunker_fingerprint(chunker: Chunker) -> str:

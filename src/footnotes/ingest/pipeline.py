@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from footnotes.chunk import Chunker
 from footnotes.embed import Embedder
 from footnotes.errors import DimensionMismatch, DocumentError, EmptyDocument, FootnotesError, StoreError
-from footnotes.ingest.derive import Deriver, chunker_fingerprint
+from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
 from footnotes.parse import Source
@@ -66,13 +66,13 @@ class Pipeline:
         self._pending: list[_Work] = []
         self._batch_chunks = SMALLEST_BATCH
 
-    def add(self, sources: Sequence[NewSource], chunker_of: dict[str, Chunker]) -> Iterator[Added]:
+    def add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
         """Take files in. What became of each comes out once it is final; one that fails does not stop the rest."""
         generation = self._generation()
         for number, origin in enumerate(sources):
             self._on_progress(Progress("reading", number, len(sources), origin.source))
             try:
-                yield from self._take(origin, chunker_of[origin.collection], generation)
+                yield from self._take(origin, chunker_of, generation)
             except DocumentError as error:
                 yield Added(origin.source, None, "failed", 0, error.info())
         yield from self._flush(generation)
@@ -94,11 +94,12 @@ class Pipeline:
 
     # ── one file
 
-    def _take(self, origin: NewSource, chunker: Chunker, generation: Generation) -> Iterator[Added]:
+    def _take(self, origin: NewSource, chunker_of: ChunkerOf, generation: Generation) -> Iterator[Added]:
         file_hash, size = hash_file(origin.path, self._max_file_bytes)
         if any(self._collides(work.draft, origin, file_hash) for work in self._pending):
             yield from self._flush(generation)
         kind = sniff(origin.path, origin.filename)
+        chunker = chunker_of(origin.collection, kind.mime)
         version = self._ingestion_version(kind.mime, chunker)
         same = self._store.find_by_hash(self._user_id, origin.collection, file_hash)
         if same is not None and same.document.status == "ready" and same.document.ingestion_version == version:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from footnotes.chunk import Chunker
 from footnotes.embed import Embedder
 from footnotes.errors import DimensionMismatch, NotFound
-from footnotes.ingest.derive import Deriver, chunker_fingerprint
+from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store.records import DocumentRow, Generation, NewChunk
@@ -24,7 +23,7 @@ class Reindex:
         user_id: str,
         *,
         embedder: Embedder,
-        chunker_of: Callable[[str], Chunker],
+        chunker_of: ChunkerOf,
         embed_batch: int,
         on_progress: OnProgress,
     ) -> None:
@@ -79,7 +78,7 @@ class Reindex:
 
     def _plan(self) -> dict[str, Any]:
         names = [collection["name"] for collection in self._store.collections(self._user_id)]
-        return {"chunkers": {name: chunker_fingerprint(self._chunker_of(name)) for name in names}}
+        return {"chunkers": {name: chunker_fingerprint(self._chunker_of(name, "text/plain")) for name in names}}
 
     def _fill(self, generation: Generation) -> tuple[int, int]:
         """Chunks and vectors for every document that has none in this generation yet."""
@@ -91,7 +90,7 @@ class Reindex:
         return len(rows), embedded
 
     def _fill_one(self, generation: Generation, row: DocumentRow) -> int:
-        chunker = self._chunker_of(row.document.collection)
+        chunker = self._chunker_of(row.document.collection, row.document.mime)
         derive = Deriver(chunker, row.document.file_hash, row.document.title)
         made: list[NewChunk] = []
         embedded = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from footnotes.chunk import Chunker
 from footnotes.embed import Embedder
 from footnotes.errors import ImportFormatError, SourceUnreadable, StoreUnavailable
-from footnotes.ingest.derive import Deriver, chunker_fingerprint
+from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store.records import Draft, Generation, Publication
@@ -75,7 +75,7 @@ def import_library(
     file: Path,
     *,
     embedder: Embedder,
-    chunker_of: Callable[[str], Chunker],
+    chunker_of: ChunkerOf,
     embed_batch: int,
     on_progress: OnProgress,
 ) -> Imported:
@@ -94,7 +94,7 @@ def import_library(
         if store.find_by_hash(user_id, line["collection"], line["file_hash"]) is not None:
             skipped += 1
             continue
-        draft, inputs = _draft(line, chunker_of(line["collection"]), generation)
+        draft, inputs = _draft(line, chunker_of(line["collection"], line["mime"]), generation)
         embed_missing(store, generation, inputs, embedder=embedder, batch=embed_batch, on_progress=on_progress)
         store.save(user_id, generation, [draft])
         added += 1

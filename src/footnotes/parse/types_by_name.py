@@ -80,3 +80,8 @@ NAMED = {
 def is_textual(mime: str) -> bool:
     """Whether files of a type are read as characters, so that only their name tells them apart."""
     return mime.startswith("text/") or mime in (XML, JSON, JSON_LINES, NOTEBOOK, MAIL)
+
+
+def is_source_code(mime: str) -> bool:
+    """Whether a content type is that of a programming language we cut by function and class."""
+    return any(mime == code_mime(language) for language in LANGUAGES)
