@@ -22,7 +22,7 @@ from footnotes.chunk import Chunker
 from footnotes.chunk.make import make_chunker
 from footnotes.config import Settings, load
 from footnotes.embed import Embedder
-from footnotes.embed.checked import embed_all, embed_one
+from footnotes.embed.checked import QUERY_ATTEMPTS, embed_all, embed_one
 from footnotes.embed.make import make_embedder
 from footnotes.errors import (
     DimensionMismatch,
@@ -363,7 +363,7 @@ class Library:
                     f"the library's vectors were made with another version of {name}",
                     remedy="Run `footnotes reindex` to make them anew.",
                 )
-            return embed_one(embedder, query, role="query")
+            return embed_one(embedder, query, role="query", attempts=QUERY_ATTEMPTS)
 
         return embed
 

@@ -14,6 +14,7 @@ from footnotes.types import Role
 
 ATTEMPTS = 5
 QUERY_ATTEMPTS = 2
+"""Somebody waits for a question: what fails twice is left to the other leg."""
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 30.0
 

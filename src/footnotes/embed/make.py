@@ -10,9 +10,15 @@ from footnotes.embed import Embedder
 
 
 def make_embedder(settings: Settings) -> Embedder:
-    """The embedder the settings name. A plug-in is handed the model's name; `local` its own settings as well."""
+    """The embedder the settings name.
+
+    A class with `from_settings(name, settings)` is made by it; any other is handed the model's name, and `local` its
+    own settings as well.
+    """
     provider, model = registry.split_name(settings.embedder)
     factory = registry.find("embedders", settings.embedder)
+    if from_settings := getattr(factory, "from_settings", None):
+        return cast(Embedder, from_settings(settings.embedder, settings))
     options = _local_options(settings) if provider == "local" else {}
     return cast(Embedder, factory(model, **options))
 

@@ -114,7 +114,7 @@ class Remote:
                     raise fault
                 yield response
         except httpx.TimeoutException as error:
-            raise ProviderTimeout(f"{provider} did not answer within {read:.0f} s") from error
+            raise ProviderTimeout(f"{provider} did not answer within {read:.1f} s") from error
         except httpx.ConnectError as error:
             raise ProviderUnavailable(f"{provider} cannot be reached at {self._address}") from error
         except (httpx.HTTPError, httpx.StreamError) as error:

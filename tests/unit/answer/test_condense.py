@@ -1,0 +1,53 @@
+"""Questions in a conversation, and questions of several parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from footnotes.answer.condense import condense_by_rule, needs_context
+from footnotes.answer.decompose import follow_up, parts_of
+from footnotes.types import Turn
+
+HISTORY = (Turn("user", "How long is the notice period?"), Turn("assistant", "Three months."))
+
+
+@pytest.mark.parametrize(
+    "question", ["And in probation?", "How long is it for managers?", "Why?", "What about trainees?"]
+)
+def test_a_question_that_points_back_takes_the_last_one_along(question: str) -> None:
+    assert condense_by_rule(question, HISTORY) == f"How long is the notice period? {question}"
+
+
+def test_a_question_that_stands_alone_stays() -> None:
+    assert condense_by_rule("Who cooks lunch in the canteen?", HISTORY) == "Who cooks lunch in the canteen?"
+    assert condense_by_rule("And in probation?", ()) == "And in probation?"
+    assert not needs_context("Who cooks lunch in the canteen?")
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("How long is the notice period?", ["How long is the notice period?"]),
+        (
+            "How long is the notice period and who signs the contract?",
+            ["How long is the notice period", "who signs the contract?"],
+        ),
+        ("When was Acme founded? Who founded it?", ["When was Acme founded?", "Who founded it? (Acme)"]),
+        (
+            "What is the difference between Alpha and Beta?",
+            ["What is the difference between Alpha", "What is the difference between Beta"],
+        ),
+        ("Salt and pepper prices?", ["Salt and pepper prices?"]),
+        ("", [""]),
+    ],
+)
+def test_parts_of_a_question(question: str, parts: list[str]) -> None:
+    assert parts_of(question) == parts
+
+
+def test_what_was_learnt_is_searched_next() -> None:
+    sentence = "The treaty was signed by Maria Rossi in Bologna."
+    assert follow_up("Where was the signer of the treaty born?", sentence) == (
+        "Where was the signer of the treaty born? Maria Rossi Bologna"
+    )
+    assert follow_up("Where is Bologna?", "It is in the north of Bologna.") is None
