@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from footnotes.errors import StoreFull, StoreUnavailable
 from footnotes.index import IndexDamaged
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
@@ -172,7 +175,8 @@ class Indexes:
                 else:
                     seq, changes = feed.changes_after(connection, generation, index.seq, slot.entries)
                 if seq > index.seq:
-                    index.apply(changes, seq=seq)
+                    with _disk_errors():
+                        index.apply(changes, seq=seq)
             return index.seq
 
     def _rebuild(self, slot: Slot[I], generation: Generation, reason: str) -> None:
@@ -187,7 +191,8 @@ class Indexes:
             with self._database.snapshot() as connection:
                 seq, changes = feed.everything(connection, generation, slot.entries)
                 if seq:
-                    index.apply(changes, seq=seq)
+                    with _disk_errors():
+                        index.apply(changes, seq=seq)
         slot.rebuilt.append(f"{slot.folder.name}: rebuilt ({reason})")
         return index
 
@@ -219,3 +224,18 @@ class Indexes:
         """A tenant's folder is named by a hash: names of users are not names of folders."""
         tenant = hashlib.sha256(generation.user_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return self._folder / tenant / str(generation.pk)
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    """What goes wrong while an index is written is the disk's doing; the next catch-up begins where it stopped."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise StoreFull("the disk is full; an index could not be written") from error
+        raise StoreUnavailable(f"an index could not be written ({error.strerror})") from error
+    except ValueError as error:  # tantivy has no other class for what its files run into
+        if "No space left" in str(error):
+            raise StoreFull("the disk is full; an index could not be written") from error
+        raise StoreUnavailable(f"an index could not be written ({error})") from error
