@@ -105,8 +105,8 @@ class AsyncLibrary:
     async def rollback(self, **options: Any) -> dict[str, Any]:
         return await self._run(self.library.rollback, **options)
 
-    async def export(self, file: str | Path) -> dict[str, int]:
-        return await self._run(self.library.export, file)
+    async def export(self, file: str | Path, **options: Any) -> dict[str, int]:
+        return await self._run(self.library.export, file, **options)
 
     async def import_(self, file: str | Path, **options: Any) -> Imported:
         return await self._run(self.library.import_, file, **options)

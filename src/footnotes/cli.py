@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,12 @@ import click
 from footnotes import __version__, shapes
 from footnotes.errors import FootnotesError
 from footnotes.render import answer_as_text, one_line, shortened
+from footnotes.types import Turn
 
 if TYPE_CHECKING:
     from footnotes.engine import Library
     from footnotes.progress import ProgressLine
-    from footnotes.types import Added, Hit
+    from footnotes.types import Added, Answer, Event, Hit
 
 EXIT_ERROR, EXIT_SOME_FAILED, EXIT_INTERRUPTED = 1, 3, 130
 
@@ -171,6 +172,7 @@ def _show_summary(results: list[Added], took_ms: float) -> None:
 @click.option("--per-document", type=int, help="How many hits of one document.  [default: 1]")
 @click.option("--fusion", type=click.Choice(["adaptive", "alpha", "rrf"]), help="How the legs are fused.")
 @click.option("--alpha", type=float, help="Weight of the dense leg in alpha fusion.")
+@click.option("--reranker", metavar="NAME", help="late, llm, onnx, server:model or cohere:model.")
 @_opened
 def search(
     library: Library,
@@ -183,6 +185,7 @@ def search(
     per_document: int | None,
     fusion: str | None,
     alpha: float | None,
+    reranker: str | None,
 ) -> None:
     """Find passages."""
     result = library.search(
@@ -194,6 +197,7 @@ def search(
         per_document=per_document,
         fusion=fusion,
         alpha=alpha,
+        reranker=reranker,
     )
     if as_json:
         _print_json(shapes.search_shape(result))
@@ -219,28 +223,87 @@ def _show_hit(number: int, hit: Hit) -> None:
     click.secho(f"   {hit.score:.3f} ({', '.join(legs)})  {hit.document_id}:{hit.start}-{hit.end}", dim=True)
 
 
+def _answering(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of every command that answers."""
+    options = (
+        click.option("--passages", type=int, help="How many passages an answer may draw on.  [default: 6]"),
+        click.option("--model", metavar="NAME", help="extractive, or provider:model of a chat model."),
+        click.option(
+            "--deep", is_flag=True, help="Search more than once: take the question apart, follow what is found."
+        ),
+        click.option(
+            "--strict", is_flag=True, default=None, help="Leave out what nothing supports; fail with the model."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @main.command()
 @click.argument("question", nargs=-1, required=True)
 @_common
 @_where
 @_mode
-@click.option("--passages", type=int, help="How many passages an answer may draw on.  [default: 6]")
+@_answering
+@click.option("--stream/--no-stream", default=None, help="Show it as it comes; with --json, one event a line.")
 @_opened
 def ask(
-    library: Library,
-    question: Sequence[str],
-    collection: str | None,
-    as_json: bool,
-    where: Sequence[str],
-    mode: str | None,
-    passages: int | None,
+    library: Library, question: Sequence[str], as_json: bool, stream: bool | None, where: Sequence[str], **options: Any
 ) -> None:
     """Answer a question, with a footnote for every sentence."""
-    answer = library.ask(" ".join(question), collection=collection, where=where, mode=mode, passages=passages)
+    asked = " ".join(question)
+    if stream if stream is not None else not as_json and sys.stdout.isatty():
+        events = library.ask_stream(asked, where=where, **options)
+        _show_events(events, as_json)
+        return
+    answer = library.ask(asked, where=where, **options)
     if as_json:
         _print_json(shapes.answer_shape(answer))
     else:
         click.echo(answer_as_text(answer))
+
+
+def _show_events(events: Iterable[Event], as_json: bool) -> Answer:
+    """The events as lines of JSON, or as text for people."""
+    from footnotes.answer import last_answer
+    from footnotes.terminal import StreamedAnswer
+
+    if as_json:
+        return last_answer(_echoed(events))
+
+    def write(text: str) -> None:
+        click.echo(text, nl=False)
+
+    return StreamedAnswer(write, lambda text: click.secho(text, dim=True, nl=False)).show(events)
+
+
+@main.command()
+@_common
+@_where
+@_mode
+@_answering
+@_opened
+def chat(library: Library, as_json: bool, where: Sequence[str], **options: Any) -> None:
+    """Talk with the documents: each question is understood from those before. An empty line ends it."""
+    history: list[Turn] = []
+    while asked := _next_question(quiet=as_json):
+        events = library.ask_stream(asked, where=where, history=history, **options)
+        answer = _show_events(events, as_json)
+        history += [Turn("user", asked), Turn("assistant", answer.answer)]
+
+
+def _next_question(*, quiet: bool) -> str:
+    """The next line, without what ends it; nothing at the end of the input."""
+    if sys.stdin.isatty() and not quiet:
+        click.secho("\n? ", bold=True, nl=False)
+    return sys.stdin.readline().strip()
+
+
+def _echoed(events: Iterable[Event]) -> Iterator[Event]:
+    for event in events:
+        click.echo(json.dumps(shapes.event_shape(event), ensure_ascii=False))
+        yield event
 
 
 # ── look ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -309,6 +372,8 @@ def show(library: Library, document_id: str, collection: str | None, as_json: bo
 def status(library: Library, collection: str | None, as_json: bool) -> None:
     """What the library holds and what serves it."""
     found = library.status()
+    if collection is not None:
+        found["collections"] = [item for item in found["collections"] if item["name"] == collection]
     if as_json:
         _print_json(found)
         return
@@ -329,6 +394,7 @@ def status(library: Library, collection: str | None, as_json: bool) -> None:
 @_opened
 def verify(library: Library, collection: str | None, as_json: bool, repair: bool) -> None:
     """Check that everything in the library matches."""
+    _whole_library(collection)
     found = library.verify(repair=repair)
     if as_json:
         problems = [{"what": problem.what, "mendable": problem.mendable} for problem in found.problems]
@@ -383,6 +449,7 @@ def delete(
 @_opened
 def compact(library: Library, collection: str | None, as_json: bool) -> None:
     """Leave no byte of deleted documents in the folder."""
+    _whole_library(collection)
     library.compact()
     if as_json:
         _print_json({"compacted": True})
@@ -440,7 +507,7 @@ def reindex(
 @_opened
 def export(library: Library, file: str, collection: str | None, as_json: bool) -> None:
     """Write documents and chunks as JSON Lines."""
-    counts = library.export(file)
+    counts = library.export(file, collection=collection)
     if as_json:
         _print_json({"file": file, **counts})
     else:
@@ -454,7 +521,7 @@ def export(library: Library, file: str, collection: str | None, as_json: bool) -
 def import_(library: Library, file: str, collection: str | None, as_json: bool) -> None:
     """Append the documents of an export; never overwrites."""
     with _progress() as progress:
-        done = library.import_(file, on_progress=progress)
+        done = library.import_(file, collection=collection, on_progress=progress)
     if as_json:
         _print_json({"added": done.added, "skipped": done.skipped})
     else:
@@ -462,6 +529,11 @@ def import_(library: Library, file: str, collection: str | None, as_json: bool) 
 
 
 # ── printing ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _whole_library(collection: str | None) -> None:
+    if collection is not None:
+        raise click.UsageError("this command works on the whole library; leave --collection out")
 
 
 def _progress() -> ProgressLine:

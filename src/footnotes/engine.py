@@ -518,17 +518,20 @@ class Library:
 
     # ── move
 
-    def export(self, file: str | Path) -> dict[str, int]:
-        """Write documents and chunks as JSON Lines."""
-        return export_library(self._store, self._user, Path(file).expanduser())
+    def export(self, file: str | Path, *, collection: str | None = None) -> dict[str, int]:
+        """Write documents and chunks as JSON Lines: of the whole library, or of a collection."""
+        return export_library(self._store, self._user, Path(file).expanduser(), where=_scoped(None, collection))
 
-    def import_(self, file: str | Path, *, on_progress: OnProgress | None = None) -> Imported:
-        """Append what an export holds; never overwrites what is there."""
+    def import_(
+        self, file: str | Path, *, collection: str | None = None, on_progress: OnProgress | None = None
+    ) -> Imported:
+        """Append what an export holds, to `collection` when one is named; never overwrites what is there."""
         with self._store.writing("importing"):
             return import_library(
                 self._store,
                 self._user,
                 Path(file).expanduser(),
+                collection=None if collection is None else _checked_name(collection),
                 embedder=self.embedder(),
                 chunker_of=self._chunkers(None, None),
                 embed_batch=self.settings.embed_batch,

@@ -28,7 +28,23 @@ METADATA: list[dict[str, Any]] = [
     {"date": "2025-01-31", "user_id": "somebody"},
 ]
 KEYS = ["year", "tag", "draft", "author.name", "author' = 'a' OR '1'='1' --", "date", "user_id", "filename", "none"]
-VALUES = ["a", "b", 2019, 2020, "2020", 2021.5, True, False, "true", "Ada", "x", "c' OR 1=1", "2024-06-01", "3.txt", "%"]
+VALUES = [
+    "a",
+    "b",
+    2019,
+    2020,
+    "2020",
+    2021.5,
+    True,
+    False,
+    "true",
+    "Ada",
+    "x",
+    "c' OR 1=1",
+    "2024-06-01",
+    "3.txt",
+    "%",
+]
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from random import Random
 import numpy as np
 
 from footnotes.embed import Embedder, Matrix
+from footnotes.embed.metric import as_unit, stored_dimensions
 from footnotes.errors import DimensionMismatch, FootnotesError, InvalidVector, ProviderError
 from footnotes.types import Role
 
@@ -29,10 +30,10 @@ def embed_all(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Matrix:
     """Checked unit vectors of all texts, in their order. Texts of similar length share a batch."""
-    vectors = np.empty((len(texts), embedder.dimensions), dtype=np.float32)
+    vectors = np.empty((len(texts), stored_dimensions(embedder)), dtype=np.float32)
     for rows in _batches_by_length(texts, batch):
         chosen = [texts[row] for row in rows]
-        vectors[rows] = _checked(_with_retries(embedder, chosen, role, attempts, sleep), embedder, len(rows))
+        vectors[rows] = _checked(_with_retries(embedder, chosen, role, attempts, sleep), embedder, role, len(rows))
     return vectors
 
 
@@ -45,7 +46,7 @@ def embed_one(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Matrix:
     """The checked unit vector of one text, as a row."""
-    row: Matrix = _checked(_with_retries(embedder, [text], role, attempts, sleep), embedder, 1)[0]
+    row: Matrix = _checked(_with_retries(embedder, [text], role, attempts, sleep), embedder, role, 1)[0]
     return row
 
 
@@ -81,7 +82,7 @@ def _wait_seconds(error: FootnotesError, attempt: int, jitter: Random) -> float:
     return jitter.uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt))
 
 
-def _checked(vectors: Matrix, embedder: Embedder, count: int) -> Matrix:
+def _checked(vectors: Matrix, embedder: Embedder, role: Role, count: int) -> Matrix:
     """The vectors at unit length, or an error: a wrong vector in the store would be silent forever."""
     with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite and is refused below
         vectors = np.asarray(vectors, dtype=np.float32)
@@ -96,5 +97,4 @@ def _checked(vectors: Matrix, embedder: Embedder, count: int) -> Matrix:
     norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     if not norms.all():
         raise InvalidVector(f"{embedder.name} returned a vector of zeros")
-    unit: Matrix = (vectors / norms).astype(np.float32)
-    return unit
+    return as_unit(vectors, norms, embedder, role)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from footnotes.chunk import Chunker
 from footnotes.embed import Embedder
+from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import DimensionMismatch, DocumentError, EmptyDocument, FootnotesError, StoreError
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
@@ -82,7 +83,7 @@ class Pipeline:
             self._user_id,
             embedder=self._embedder.name,
             fingerprint=self._embedder.fingerprint,
-            dimensions=self._embedder.dimensions,
+            dimensions=stored_dimensions(self._embedder),
             plan={},
         )
         if generation.fingerprint != self._embedder.fingerprint:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from footnotes.embed import Embedder
+from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import DimensionMismatch, NotFound
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
@@ -43,7 +44,7 @@ class Reindex:
             self._user_id,
             embedder=self._embedder.name,
             fingerprint=self._embedder.fingerprint,
-            dimensions=self._embedder.dimensions,
+            dimensions=stored_dimensions(self._embedder),
             plan=self._plan(),
         )
         documents, embedded = self._fill(building)

@@ -15,13 +15,14 @@ from typing import Any
 
 from footnotes.chunk import Chunker
 from footnotes.embed import Embedder
+from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import ImportFormatError, SourceUnreadable, StoreUnavailable
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store.records import Draft, Generation, Publication
 from footnotes.store.sqlite import SqliteStore
-from footnotes.types import Block, Part
+from footnotes.types import Block, Filter, Part
 
 FORMAT = "footnotes-export"
 VERSION = 1
@@ -35,13 +36,13 @@ class Imported:
     skipped: int
 
 
-def export_library(store: SqliteStore, user_id: str, file: Path) -> dict[str, int]:
-    """Write every document that is ready. The file appears under its name only when it is complete."""
+def export_library(store: SqliteStore, user_id: str, file: Path, *, where: Filter | None = None) -> dict[str, int]:
+    """Write every document that is ready and passes the filter. The file gets its name when it is complete."""
     temporary = file.with_name(file.name + ".part")
     counts = {"documents": 0, "chunks": 0}
     try:
         with temporary.open("w", encoding="utf-8") as out:
-            for line in _lines(store, user_id):
+            for line in _lines(store, user_id, where):
                 counts["documents"] += line["type"] == "document"
                 counts["chunks"] += line["type"] == "chunk"
                 out.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -53,9 +54,9 @@ def export_library(store: SqliteStore, user_id: str, file: Path) -> dict[str, in
     return counts
 
 
-def _lines(store: SqliteStore, user_id: str) -> Iterator[dict[str, Any]]:
+def _lines(store: SqliteStore, user_id: str, where: Filter | None) -> Iterator[dict[str, Any]]:
     yield {"type": FORMAT, "version": VERSION}
-    for document in store.documents(user_id):
+    for document in store.documents(user_id, where=where):
         if document.status != "ready":
             continue
         parts = list(store.parts(user_id, document.id))
@@ -74,23 +75,28 @@ def import_library(
     user_id: str,
     file: Path,
     *,
+    collection: str | None = None,
     embedder: Embedder,
     chunker_of: ChunkerOf,
     embed_batch: int,
     on_progress: OnProgress,
 ) -> Imported:
-    """Append the documents of an export. The whole file is read through before the first one is taken in."""
+    """Append the documents of an export, to `collection` when one is named.
+
+    The whole file is read through before the first one is taken in.
+    """
     total = sum(1 for _ in _documents(file))
     generation = store.ensure_generation(
         user_id,
         embedder=embedder.name,
         fingerprint=embedder.fingerprint,
-        dimensions=embedder.dimensions,
+        dimensions=stored_dimensions(embedder),
         plan={},
     )
     added = skipped = 0
     for number, line in enumerate(_documents(file)):
         on_progress(Progress("reading", number, total, str(line["filename"])))
+        line["collection"] = collection or line["collection"]
         if store.find_by_hash(user_id, line["collection"], line["file_hash"]) is not None:
             skipped += 1
             continue

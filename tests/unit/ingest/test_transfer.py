@@ -62,3 +62,11 @@ def test_an_export_is_lines_of_documents_and_their_chunks(filled: Library, tmp_p
     for line in lines:
         if line["type"] == "chunk":
             assert texts[line["document_id"]][line["start"] : line["end"]] == line["text"]
+
+
+def test_one_collection_can_be_exported_and_imported_under_another_name(library: Library, tmp_path: Path) -> None:
+    library.add_text("Apples are red.", filename="a.txt", collection="fruit")
+    library.add_text("Carrots are orange.", filename="c.txt", collection="roots")
+    assert library.export(tmp_path / "fruit.jsonl", collection="fruit")["documents"] == 1
+    assert library.import_(tmp_path / "fruit.jsonl", collection="copy").added == 1
+    assert sorted(document.collection for document in library.documents()) == ["copy", "fruit", "roots"]
