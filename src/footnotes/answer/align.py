@@ -28,6 +28,8 @@ NAMED = 0.02
 """What it is worth that the model itself named the passage: it only decides between equals."""
 MAX_SENTENCES = 3
 MIN_VERBATIM = 4
+WHOLE = 0.9
+"""A claim that makes up this much of the sentences it stands in is those sentences."""
 TRIED = 8
 _MARKS = " \t\n.!?…。！？\"'“”‘’*_"
 _CLAUSES = re.compile(r"[;,]\s+(?:and|but|while|whereas|und|aber|y|pero|et|mais)\s+|;\s+")
@@ -85,20 +87,26 @@ class Aligner:
         return [part for part in parts if part is not None] if parts and None not in parts else []
 
     def _verbatim(self, claim: str, named: frozenset[int]) -> Support | None:
-        """The claim itself, where a passage has it word for word."""
+        """The sentences that hold the claim word for word, unless what stands around it there denies it."""
         words = claim.strip(_MARKS).split()
         if len(words) < MIN_VERBATIM:
             return None
         pattern = re.compile(r"\s+".join(re.escape(word) for word in words))
-        found = [
-            (number, match) for number, passage in enumerate(self._passages) if (match := pattern.search(passage.text))
-        ]
-        if not found:
-            return None
-        number, match = min(found, key=lambda pair: pair[0] + 1 not in named)
+        order = sorted(range(len(self._passages)), key=lambda number: number + 1 not in named)
+        for number in order:
+            if match := pattern.search(self._passages[number].text):
+                support = self._enclosing(number, *match.span(), claim)
+                whole = len(claim) >= WHOLE * (support.end - support.start)
+                if whole or not denied_otherwise(claim, support.quote):
+                    return support
+        return None
+
+    def _enclosing(self, number: int, start: int, end: int, claim: str) -> Support:
+        """The sentences of a passage that a span of its text lies in."""
         passage = self._passages[number]
-        end = match.end() + (len(_shared_marks(claim, passage.text[match.end() : match.end() + 3])))
-        return Support(passage, passage.start + match.start(), passage.start + end, 1.0, (0, len(claim)))
+        first, last = passage.start + start, passage.start + end
+        inside = [each for each in self._sentences[number] if each.start < last and first < each.end]
+        return Support(passage, inside[0].start, inside[-1].end, 1.0, (0, len(claim)))
 
     def weigh(self, claim: str) -> dict[str, float]:
         """The content terms of a claim, the rarer in the passages the heavier; unknown ones weigh the average."""
@@ -161,9 +169,3 @@ def _clauses(claim: str) -> list[tuple[int, int]]:
     starts = [0, *(end for _, end in cuts)]
     ends = [*(start for start, _ in cuts), len(claim)]
     return list(zip(starts, ends, strict=True))
-
-
-def _shared_marks(claim: str, following: str) -> str:
-    """The marks that end the claim, as far as the source has them too."""
-    marks = claim[len(claim.rstrip(_MARKS)) :]
-    return marks if following.startswith(marks) else ""

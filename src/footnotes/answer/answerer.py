@@ -125,9 +125,13 @@ def last_answer(events: Iterator[Event]) -> Answer:
 def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]:
     """The best sentences of the hits."""
     text, citations = written(_extracted(findings, settings))
-    yield Event("token", text=text)
+    begin = 0
     for citation in citations:
+        yield Event("token", text=text[begin : citation.answer_span[1]])
         yield Event("citation", citation=citation)
+        begin = citation.answer_span[1]
+    if begin < len(text):
+        yield Event("token", text=text[begin:])
     answer = answer_of(findings, model=EXTRACTIVE, answer=text, abstained=not citations, citations=citations)
     yield Event("usage", usage=answer.usage)
     yield Event("done", answer=answer)

@@ -47,19 +47,21 @@ class Transcript:
     def _show(self, raw: str, *, last: bool = False) -> Iterator[Event]:
         clean, markers = without_markers(raw)
         clean = clean.rstrip() if last else clean
-        if not self._strict:
-            yield from self._new_text(clean)
         sentences = list(sentences_with_gaps(clean))
         for start, end, gap in sentences[self._settled :]:
             if not last and len(clean) < end + _SETTLED:
                 break
             self._settled += 1
             supports = self._aligner.align(clean[start:end], named_at(markers, start, end))
-            if self._strict and supports:
+            if not self._strict:
+                yield from self._new_text(clean[:end])
+            elif supports:
                 yield from self._new_text(self._shown + (gap if self._shown else "") + clean[start:end])
             offset = len(self._shown) - (end - start) if self._strict else start
             for support in supports:
                 yield Event("citation", citation=self._footnotes.add(support, offset))
+        if not self._strict:
+            yield from self._new_text(clean)
 
     def _new_text(self, text: str) -> Iterator[Event]:
         if text.startswith(self._shown) and len(text) > len(self._shown):

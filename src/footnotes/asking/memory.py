@@ -41,9 +41,13 @@ def replayed(answer: Answer, request_id: str) -> Iterator[Event]:
     step = Step("thought", "Answered from memory: the library has not changed since this was last asked.")
     yield Event("step", step=step)
     yield Event("hits", hits=answer.hits)
-    yield Event("token", text=answer.answer)
+    begin = 0
     for citation in answer.citations:
+        end = max(begin, citation.answer_span[1])
+        yield Event("token", text=answer.answer[begin:end])
         yield Event("citation", citation=citation)
+        begin = end
+    yield Event("token", text=answer.answer[begin:])
     yield Event("usage", usage=Usage())
     again = replace(answer, usage=Usage(), steps=(*answer.steps, step), request_id=request_id, took_ms=0.0)
     yield Event("done", answer=again)

@@ -76,6 +76,20 @@ def test_a_changed_number_name_or_negation_is_flagged(claim: str) -> None:
     assert [result.text[start:end] for start, end in result.unsupported] == [claim]
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Nobody believes that the moon is made of green cheese.",
+        "It is not true that the moon is made of green cheese.",
+    ],
+)
+def test_words_that_are_denied_where_they_stand_support_nothing(source: str) -> None:
+    passages = passages_of([make_hit(source)])
+    assert cite("The moon is made of green cheese.", passages).abstained
+    assert cite("the moon is made of green cheese", passages).abstained
+    assert cite(source, passages).citations
+
+
 def test_strict_removes_what_is_not_supported() -> None:
     result = cited("Lunch costs four euros. It is delicious caviar. The canteen opens at noon.", strict=True)
     assert result.text == "Lunch costs four euros. The canteen opens at noon."

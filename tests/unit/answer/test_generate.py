@@ -41,7 +41,7 @@ def test_words_come_before_the_sentence_ends_and_footnotes_right_after() -> None
     assert [event.type for event in first] == ["token"]
     assert "".join(event.text for event in first) == "The notice period is three"
     after = list(transcript.add("months [1]. Lunch costs four"))
-    assert [event.type for event in after] == ["token", "citation"]
+    assert [event.type for event in after] == ["token", "citation", "token"]
 
 
 def test_strict_holds_a_sentence_until_it_is_known() -> None:
