@@ -127,7 +127,8 @@ UPDATE documents SET metadata = ?, updated_at = ? WHERE user_id = ? AND pk = ?;
 UPDATE documents SET status = 'failed', error = ?, updated_at = ? WHERE user_id = ? AND pk = ? AND current IS NULL;
 
 -- name: mark_ready
-UPDATE documents SET status = 'ready' WHERE user_id = ? AND status = 'indexing';
+UPDATE documents SET status = 'ready' WHERE user_id = ?1 AND status = 'indexing' AND pk NOT IN (
+    SELECT document FROM changes WHERE user_id = ?1 AND generation = ?2 AND seq > ?3);
 
 -- name: drop_document
 DELETE FROM documents WHERE user_id = ? AND pk = ?;

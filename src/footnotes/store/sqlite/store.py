@@ -340,7 +340,7 @@ class SqliteStore:
         """Let both indexes catch up, then let searches expect it: only now are documents ready."""
         seq = self._indexes.catch_up(generation)
         with self.database.transaction() as connection:
-            connection.execute(queries()["mark_ready"], (user_id,))
+            connection.execute(queries()["mark_ready"], (user_id, generation.pk, seq))
             connection.execute(queries()["set_visible"], (seq, user_id))
 
     def grow_graph_behind(self, user_id: str) -> None:
