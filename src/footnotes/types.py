@@ -73,13 +73,18 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A span a chunker proposes. The pipeline adds headings, pages and identity, and tokens if they are not known."""
+    """A span a chunker proposes. The pipeline adds headings, pages and identity, and tokens if they are not known.
+
+    `parts` are spans to embed one by one, whose mean is the vector of the piece; none means the whole at once.
+    Pieces that overlap share parts, and a part is embedded once.
+    """
 
     start: int
     end: int
     prefix: str = ""
     metadata: Metadata = field(default_factory=dict)
     tokens: int | None = None
+    parts: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from footnotes.chunk import Chunker
 from footnotes.chunk.assemble import assemble
 from footnotes.chunk.code import CodeChunker
+from footnotes.chunk.passages import PassagesChunker
 from footnotes.chunk.rules import RulesChunker
 from footnotes.chunk.section import SectionChunker
 from footnotes.chunk.semantic import SemanticChunker
@@ -36,6 +37,7 @@ def letters(texts: Sequence[str]) -> np.ndarray:
 
 CHUNKERS: dict[str, Callable[[], Chunker]] = {
     "window": lambda: WindowChunker(size=100, overlap=20),
+    "passages": lambda: PassagesChunker(characters=60, whole=0),
     "rules": lambda: RulesChunker(tokens=TOKENS, overlap=5),
     "sentence": lambda: SentenceChunker(tokens=TOKENS, overlap=8),
     "section": lambda: SectionChunker(tokens=TOKENS, split=16, overlap=4, code=16),

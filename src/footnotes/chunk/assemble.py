@@ -26,6 +26,7 @@ class Assembled:
     tokens: int
     prefix: str
     metadata: Metadata
+    parts: tuple[tuple[int, int], ...] = ()
 
 
 def assemble(pieces: Iterable[Piece], part: Part, *, title: str) -> Iterator[Assembled]:
@@ -42,6 +43,7 @@ def assemble(pieces: Iterable[Piece], part: Part, *, title: str) -> Iterator[Ass
             count_tokens(_text(part, piece)) if piece.tokens is None else piece.tokens,
             _prefix(title, headings, part, piece, blocks),
             {**_attributes(blocks), **_with_page_starts(piece, blocks)},
+            piece.parts,
         )
 
 

@@ -92,12 +92,12 @@ class Reindex:
 
     def _fill_one(self, generation: Generation, row: DocumentRow) -> int:
         chunker = self._chunker_of(row.document.collection, row.document.mime)
-        derive = Deriver(chunker, row.document.file_hash, row.document.title)
+        derive = Deriver(chunker, row.document.file_hash, row.document.title, max_tokens=self._embedder.max_tokens)
         made: list[NewChunk] = []
         embedded = 0
         for part in self._store.parts(self._user_id, row.document.id):
             fresh = list(derive.chunks(part))
-            embedded += self._embed(generation, {chunk.input_hash: text for chunk, text in fresh})
+            embedded += self._embed(generation, {chunk.input_hash: pieces for chunk, pieces in fresh})
             made.extend(chunk for chunk, _ in fresh)
         # The parser's part of the ingestion version stays; it is the text that was parsed then.
         pipeline, parser, parser_version, *_ = row.document.ingestion_version.split("/")
@@ -105,7 +105,7 @@ class Reindex:
         self._store.save_reindexed(self._user_id, generation, row, made, version)
         return embedded
 
-    def _embed(self, generation: Generation, inputs: dict[bytes, str]) -> int:
+    def _embed(self, generation: Generation, inputs: dict[bytes, tuple[str, ...]]) -> int:
         return embed_missing(
             self._store,
             generation,

@@ -100,7 +100,7 @@ def import_library(
         if store.find_by_hash(user_id, line["collection"], line["file_hash"]) is not None:
             skipped += 1
             continue
-        draft, inputs = _draft(line, chunker_of(line["collection"], line["mime"]), generation)
+        draft, inputs = _draft(line, chunker_of(line["collection"], line["mime"]), generation, embedder.max_tokens)
         embed_missing(store, generation, inputs, embedder=embedder, batch=embed_batch, on_progress=on_progress)
         store.save(user_id, generation, [draft])
         added += 1
@@ -167,9 +167,11 @@ def _parts(line: dict[str, Any]) -> list[Part]:
     return parts
 
 
-def _draft(line: dict[str, Any], chunker: Chunker, generation: Generation) -> tuple[Draft, dict[bytes, str]]:
+def _draft(
+    line: dict[str, Any], chunker: Chunker, generation: Generation, max_tokens: int
+) -> tuple[Draft, dict[bytes, tuple[str, ...]]]:
     parts = _parts(line)
-    derive = Deriver(chunker, line["file_hash"], line["title"])
+    derive = Deriver(chunker, line["file_hash"], line["title"], max_tokens=max_tokens)
     pairs = [pair for part in parts for pair in derive.chunks(part)]
     parser = "/".join(str(line.get("ingestion_version", "")).split("/")[:3]) or "1/imported/0"
     draft = Draft(
@@ -192,4 +194,4 @@ def _draft(line: dict[str, Any], chunker: Chunker, generation: Generation) -> tu
             warnings=tuple(line.get("warnings") or ()),
         ),
     )
-    return draft, {chunk.input_hash: text for chunk, text in pairs}
+    return draft, {chunk.input_hash: pieces for chunk, pieces in pairs}

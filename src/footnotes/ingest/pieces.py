@@ -1,0 +1,67 @@
+"""What is embedded for a chunk: one text, or several whose mean is its vector."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from footnotes.chunk.assemble import Assembled
+from footnotes.embed import Matrix
+from footnotes.ingest.work import embedding_input
+from footnotes.text.sentences import sentence_spans
+from footnotes.text.tokens import TokenRuler, count_tokens
+
+MODEL_TOKENS = 1.25
+"""A small model's own vocabulary counts about this many tokens where we count one."""
+_BEGINNING = 400
+
+Span = tuple[int, int]
+
+
+def embedding_pieces(made: Assembled, text: str, *, max_tokens: int) -> tuple[str, ...]:
+    """The texts to embed for a chunk, each with its prefix.
+
+    The chunker's own parts, if it named some; else the whole text, or equal pieces of it between sentences where a
+    model of `max_tokens` would cut it off. 0 means a model without a limit.
+    """
+    spans: Sequence[Span] = [(start - made.start, end - made.start) for start, end in made.parts] or [(0, len(text))]
+    room = int(max_tokens / MODEL_TOKENS) - count_tokens(made.prefix)
+    if not made.parts and made.tokens > room > 0:
+        spans = equal_spans(text, math.ceil(made.tokens / room))
+    return tuple(_with_prefix(made, text[start:end]) for start, end in spans)
+
+
+def _with_prefix(made: Assembled, text: str) -> str:
+    """The text after its title and sections, unless it begins with them or they are no more than a file's name.
+
+    A name such as `scan-0231` said before every text makes all of them alike: with it, vectors found less.
+    """
+    beginning = text[:_BEGINNING]
+    if not all(heading in beginning for heading in made.headings):
+        return embedding_input(made.prefix, text)
+    _, _, added = made.prefix.partition("\n")
+    return embedding_input(added, text)
+
+
+def equal_spans(text: str, count: int) -> list[Span]:
+    """So many runs of whole sentences with about as many tokens each; fewer where there are not enough sentences."""
+    ruler = TokenRuler(text)
+    share = ruler.total / count
+    found: list[Span] = []
+    first = last = -1
+    for start, end in sentence_spans(text):
+        if first >= 0 and ruler.between(0, (start + end) // 2) > share * (len(found) + 1):
+            found.append((first, last))
+            first = -1
+        first, last = (start if first < 0 else first), end
+    return [*found, (first, last)] if first >= 0 else [(0, len(text))]
+
+
+def mean_vector(vectors: Matrix) -> Matrix:
+    """The mean of unit vectors, again of unit length."""
+    mean: Matrix = vectors.mean(axis=0) if len(vectors) > 1 else vectors[0]
+    norm = float(np.linalg.norm(mean))
+    unit: Matrix = mean / norm if norm > 0 else vectors[0]
+    return unit
