@@ -147,6 +147,12 @@ def test_v7_a_stream_that_breaks_ends_with_an_error_and_an_incomplete_answer(
     assert "".join(event.text for event in events) == last.answer.answer
 
 
+def test_a_model_that_ran_into_its_limit_leaves_an_answer_marked_incomplete(provider: ScriptedProvider) -> None:
+    provider.script(fake.says("The cook is Maria Rossi. Lunch costs", finish="length"))
+    events = events_of(settings_for(provider))
+    assert events[-1].type == "done" and events[-1].answer is not None and events[-1].answer.incomplete
+
+
 def test_the_circuit_opens_and_a_dead_provider_costs_nothing(provider: ScriptedProvider) -> None:
     provider.default = fake.status(500)
     answerer = Answerer(settings_for(provider))

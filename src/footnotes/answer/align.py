@@ -28,6 +28,8 @@ NAMED = 0.02
 """What it is worth that the model itself named the passage: it only decides between equals."""
 MAX_SENTENCES = 3
 MIN_VERBATIM = 4
+SHORT = 3
+"""A claim of fewer content words is read together with the question."""
 WHOLE = 0.9
 """A claim that makes up this much of the sentences it stands in is those sentences."""
 TRIED = 8
@@ -62,7 +64,7 @@ class _Sentence:
 class Aligner:
     """The sentences of the passages, ready to be compared with any number of claims."""
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
+    def __init__(self, passages: Sequence[Passage], question: str = "") -> None:
         self._passages = list(passages)
         self._sentences = [list(_sentences(number, passage)) for number, passage in enumerate(passages)]
         flat = [sentence for sentences in self._sentences for sentence in sentences]
@@ -74,6 +76,8 @@ class Aligner:
             for word in re.findall(r"\b[^\W\d_]+\b", passage.text)
             if word.islower()
         )
+
+        self._asked = self.weigh(question)
 
     def align(self, claim: str, named: frozenset[int] = frozenset()) -> list[Support]:
         """The support of a sentence: one span, or one for each of its clauses; none when a part has none.
@@ -121,10 +125,12 @@ class Aligner:
         if not weights:
             return None
         facts = facts_of(claim, ordinary=self._ordinary)
+        # "Three months." says little alone: what it leaves to the question, its source must have as well.
+        meant = self._asked | weights if len(weights) < SHORT else weights
         best: tuple[float, Support] | None = None
-        for window in self._windows(weights):
+        for window in self._windows(meant):
             terms = frozenset().union(*(sentence.terms for sentence in window))
-            score = _covered(weights, terms)
+            score = min(_covered(weights, terms), _covered(meant, terms))
             value = score - WIDENING * (len(window) - 1) + NAMED * (window[0].passage + 1 in named)
             if score < ENOUGH or (best is not None and value <= best[0]):
                 continue

@@ -182,11 +182,11 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel) -
         findings = replace(findings, steps=(*findings.steps, step))
         yield Event("step", step=step)
     request = chat_request(findings, settings, context, template)
-    transcript = Transcript(context.passages, strict=settings.strict)
-    usage, broken = None, None
+    transcript = Transcript(context.passages, question=findings.question, strict=settings.strict)
+    usage, broken, finish = None, None, None
     try:
         for piece in model.chat(request, deadline=Deadline(settings.answer_seconds)):
-            usage = piece.usage or usage
+            usage, finish = piece.usage or usage, piece.finish or finish
             if piece.text:
                 yield from transcript.add(piece.text)
     except ProviderError as error:
@@ -197,7 +197,7 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel) -
     spent = added_usage(findings.usage, usage or estimated_usage(request, transcript.raw))
     answer = checked_answer(findings, settings, context, transcript.raw, model.name, spent, request)
     yield Event("usage", usage=spent)
-    yield ending(answer, broken)
+    yield ending(replace(answer, incomplete=finish == "length"), broken)
 
 
 def ending(answer: Answer, broken: FootnotesError | None) -> Event:
@@ -218,7 +218,7 @@ def checked_answer(
     request: ChatRequest,
 ) -> Answer:
     """The model's text with the footnotes our own code finds for it."""
-    cited = cite(raw, context.passages, strict=settings.strict)
+    cited = cite(raw, context.passages, question=findings.question, strict=settings.strict)
     return answer_of(
         findings,
         model=model,

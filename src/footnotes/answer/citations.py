@@ -58,13 +58,13 @@ class Footnotes:
         )
 
 
-def cite(text: str, passages: Sequence[Passage], *, strict: bool = False) -> Cited:
+def cite(text: str, passages: Sequence[Passage], *, question: str = "", strict: bool = False) -> Cited:
     """The text with a footnote for every sentence the passages support.
 
     `passages` are in the order the model saw them, so that its markers can be told apart from inventions.
     """
     clean, markers = without_markers(text)
-    aligner, footnotes = Aligner(passages), Footnotes()
+    aligner, footnotes = Aligner(passages, question), Footnotes()
     written, citations, unsupported = "", list[Citation](), list[Span]()
     for start, end, gap in sentences_with_gaps(clean):
         supports = aligner.align(clean[start:end], named_at(markers, start, end))

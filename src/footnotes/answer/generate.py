@@ -27,11 +27,11 @@ class Transcript:
     sentence is held until it is known to be supported.
     """
 
-    def __init__(self, passages: Sequence[Passage], *, strict: bool = False) -> None:
+    def __init__(self, passages: Sequence[Passage], *, question: str = "", strict: bool = False) -> None:
         self.raw = ""
         self._strict = strict
         self._shown = ""
-        self._aligner = Aligner(passages)
+        self._aligner = Aligner(passages, question)
         self._footnotes = Footnotes()
         self._settled = 0
 

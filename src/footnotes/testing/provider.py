@@ -79,7 +79,13 @@ class ScriptedProvider:
 # ── actions ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def says(text: str, *, calls: Sequence[Mapping[str, Any]] = (), usage: tuple[int, int] | None = (10, 5)) -> Action:
+def says(
+    text: str,
+    *,
+    calls: Sequence[Mapping[str, Any]] = (),
+    usage: tuple[int, int] | None = (10, 5),
+    finish: str = "stop",
+) -> Action:
     """Streams a text word by word, and calls of tools: `{"name": …, "arguments": {…}}`."""
 
     def act(handler: _Handler, asked: Asked) -> None:
@@ -88,7 +94,7 @@ def says(text: str, *, calls: Sequence[Mapping[str, Any]] = (), usage: tuple[int
             handler.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
         if calls:
             handler.event({"choices": [{"index": 0, "delta": {"tool_calls": _calls(calls)}}]})
-        handler.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if calls else "stop"}]})
+        handler.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if calls else finish}]})
         if usage:
             handler.event({"choices": [], "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1]}})
         handler.send(b"data: [DONE]\n\n")

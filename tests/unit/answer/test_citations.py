@@ -125,6 +125,16 @@ def test_lists_and_line_breaks_survive() -> None:
     assert len(result.citations) == 2
 
 
+def test_a_short_answer_is_read_together_with_the_question() -> None:
+    passages = passages_of([make_hit(source, document=name) for name, source in SOURCES.items()])
+    (citation,) = cite("Three months.", passages, question="How long is the notice period?").citations
+    assert citation.quote.startswith("The notice period is three months")
+    (citation,) = cite("Noon.", passages, question="When does the canteen open?").citations
+    assert citation.quote == "The canteen opens at noon."
+    for empty in ("It is about the canteen.", "Yes.", "No.", "Bologna."):
+        assert cite(empty, passages, question="How long is the notice period?").abstained
+
+
 @given(st.text(max_size=300))
 def test_any_text_gives_only_footnotes_that_hold(text: str) -> None:
     cited(text)
