@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from footnotes.chunk import Chunker
@@ -40,7 +41,15 @@ class _Work:
     draft: Draft
     status: AddStatus
     warnings: list[str]
-    inputs: dict[bytes, str] = field(default_factory=dict)
+    inputs: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexing:
+    """A batch that is committed and that the indexes are catching up with."""
+
+    works: list[_Work]
+    done: Future[None]
 
 
 class Pipeline:
@@ -65,18 +74,21 @@ class Pipeline:
         self._embed_batch = embed_batch
         self._on_progress = on_progress
         self._pending: list[_Work] = []
+        self._indexing: _Indexing | None = None
         self._batch_chunks = SMALLEST_BATCH
 
     def add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
         """Take files in. What became of each comes out once it is final; one that fails does not stop the rest."""
         generation = self._generation()
-        for number, origin in enumerate(sources):
-            self._on_progress(Progress("reading", number, len(sources), origin.source))
-            try:
-                yield from self._take(origin, chunker_of, generation)
-            except DocumentError as error:
-                yield Added(origin.source, None, "failed", 0, error.info())
-        yield from self._flush(generation)
+        with ThreadPoolExecutor(1, thread_name_prefix="footnotes-index") as self._behind:
+            for number, origin in enumerate(sources):
+                self._on_progress(Progress("reading", number, len(sources), origin.source))
+                try:
+                    yield from self._take(origin, chunker_of, generation)
+                except DocumentError as error:
+                    yield Added(origin.source, None, "failed", 0, error.info())
+            yield from self._flush(generation)
+            yield from self._indexed()
 
     def _generation(self) -> Generation:
         generation = self._store.ensure_generation(
@@ -97,8 +109,10 @@ class Pipeline:
 
     def _take(self, origin: NewSource, chunker_of: ChunkerOf, generation: Generation) -> Iterator[Added]:
         file_hash, size = hash_file(origin.path, self._max_file_bytes)
-        if any(self._collides(work.draft, origin, file_hash) for work in self._pending):
+        underway = [*self._pending, *(self._indexing.works if self._indexing else ())]
+        if any(self._collides(work.draft, origin, file_hash) for work in underway):
             yield from self._flush(generation)
+            yield from self._indexed()
         kind = sniff(origin.path, origin.filename)
         chunker = chunker_of(origin.collection, kind.mime)
         version = self._ingestion_version(kind.mime, chunker)
@@ -139,7 +153,7 @@ class Pipeline:
                 report = item
                 break
             if derive is None:
-                derive = Deriver(chunker, draft.file_hash, _title(source, item))
+                derive = Deriver(chunker, draft.file_hash, _title(source, item), max_tokens=self._embedder.max_tokens)
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
@@ -161,9 +175,9 @@ class Pipeline:
     @staticmethod
     def _derive(work: _Work, derive: Deriver, part: Part) -> None:
         work.draft.parts.append(part)
-        for chunk, text in derive.chunks(part):
+        for chunk, pieces in derive.chunks(part):
             work.draft.chunks.append(chunk)
-            work.inputs[chunk.input_hash] = text
+            work.inputs[chunk.input_hash] = pieces
 
     def _place(self, origin: NewSource, same: DocumentRow | None) -> tuple[DocumentRow | None, AddStatus]:
         """Which document this is the next version of, if any."""
@@ -201,7 +215,7 @@ class Pipeline:
         return sum(work.draft.characters() for work in self._pending) >= BATCH_CHARACTERS
 
     def _flush(self, generation: Generation) -> Iterator[Added]:
-        """Embed, write and index all that is pending, then report it."""
+        """Embed and write all that is pending, and let it be indexed behind the next batch."""
         works, self._pending = self._pending, []
         if not works:
             return
@@ -213,11 +227,19 @@ class Pipeline:
         except FootnotesError as error:
             yield from self._all_failed(works, error.info())
             return
+        yield from self._indexed()
         self._on_progress(Progress("indexing", 0, len(works)))
-        self._store.publish_changes(self._user_id, generation)
+        self._indexing = _Indexing(works, self._behind.submit(self._store.publish_changes, self._user_id, generation))
         fitting = int(count * BATCH_SECONDS / max(time.monotonic() - began, 0.001))
         self._batch_chunks = min(max(fitting, SMALLEST_BATCH), LARGEST_BATCH)
-        for work in works:
+
+    def _indexed(self) -> Iterator[Added]:
+        """Wait for the batch that is being indexed, and report it: only now is it ready."""
+        if self._indexing is None:
+            return
+        indexing, self._indexing = self._indexing, None
+        indexing.done.result()
+        for work in indexing.works:
             assert work.draft.publication is not None
             chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)
             yield Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings)
@@ -226,7 +248,7 @@ class Pipeline:
         embed_missing(
             self._store,
             generation,
-            {key: text for work in works for key, text in work.inputs.items()},
+            {key: pieces for work in works for key, pieces in work.inputs.items()},
             embedder=self._embedder,
             batch=self._embed_batch,
             on_progress=self._on_progress,
