@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import chain
 
-from footnotes.text.languages import DEFAULT, STEMMERS, detect
+from footnotes.text.languages import DEFAULT, STEMMERS, detect, function_words
 from footnotes.text.words import fold, forms
 
 VERSION = 1
@@ -47,12 +47,24 @@ _SCRIPTS = (
 
 def analyze(text: str, language: str = "auto") -> list[str]:
     """The terms of a text in order, with repetitions. `language` is "auto" or an ISO 639-1 code."""
+    words, chosen = _read(text, language)
+    return list(chain.from_iterable(map(_memo(chosen, language == "auto").__getitem__, words)))
+
+
+def analyze_question(text: str, language: str = "auto") -> list[str]:
+    """The terms of a question that are worth looking up: without function words, unless it has nothing else."""
+    words, chosen = _read(text, language)
+    terms = list(chain.from_iterable(map(_memo(chosen, language == "auto").__getitem__, words)))
+    idle = _idle_terms(chosen, language == "auto")
+    return [term for term in terms if term not in idle] or terms
+
+
+def _read(text: str, language: str) -> tuple[list[str], str]:
+    """What stands between spaces, and the language to stem it by."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).translate(_CLEANED)
     words = text.split()
-    automatic = language == "auto"
-    terms = _memo(detect(words) if automatic else language, automatic)
-    return list(chain.from_iterable(map(terms.__getitem__, words)))
+    return words, detect(words) if language == "auto" else language
 
 
 def fingerprint() -> str:
@@ -82,6 +94,12 @@ class _Memo(dict[str, tuple[str, ...]]):
 @cache
 def _memo(language: str, automatic: bool) -> _Memo:
     return _Memo(language, automatic)
+
+
+@cache
+def _idle_terms(language: str, automatic: bool) -> frozenset[str]:
+    """The terms that a language's function words give."""
+    return frozenset(chain.from_iterable(map(_memo(language, automatic).__getitem__, function_words(language))))
 
 
 def _terms(word: str, language: str, automatic: bool) -> list[str]:

@@ -23,27 +23,28 @@ DEFAULT = "en"
 # Function words that are frequent in one language and rare in the others. Words of several languages are listed
 # under each, and count for each; single letters are left out because formulas and lists are full of them.
 _FUNCTION_WORDS = {
-    "en": "the of and to is that for with was are this by from which what how does when where who why it be or an as"
-    " on have has not at can do you your my were their its than there these if should we will would about into",
-    "de": "der die das und ist von den dem mit zu im des auf für nicht ein eine einen einem einer als auch sich wie was"
-    " wer wo wann warum werden wird sind bei oder aus nach durch über kann ich wir haben hat dass zum zur welche"
-    " welcher welches",
-    "fr": "le la les des et est une du en dans pour que qui sur pas avec sont par au aux ce cette il elle nous vous"
-    " quel quelle quels quelles comment pourquoi où combien plus été être ou mais leur ses",
-    "es": "el la los las del y en es que por un una con para se su al como más qué cuál quién cuándo dónde cómo cuánto"
-    " cuántos son fue está entre sobre pero también sus este esta quien cual",
-    "it": "il lo gli le di del della dei delle che è per un una con non sono si da nel nella come più quale quali chi"
-    " dove quando perché quanto questo questa anche alla al ha ed",
-    "pt": "os as um uma do da dos das em no na que é para com não por mais como qual quais quem quando onde se foi são"
-    " ao seu sua pelo pela também está entre",
-    "nl": "de het een van en is dat te met voor op zijn niet aan wat wie waar wanneer waarom hoe worden wordt door bij"
-    " naar uit ook maar deze die dit heeft kan er als om welke",
-    "sv": "och att det som en är av för på med den till inte har om ett hur vad vem var när varför från eller kan ska"
-    " vilka vilken genom också",
-    "da": "og at det som er af for på med den til ikke har om et hvordan hvad hvem hvor hvornår hvorfor fra eller kan"
-    " skal hvilke hvilken også blev",
-    "no": "og at det som er av for på med den til ikke har om et hvordan hva hvem hvor når hvorfor fra eller kan skal"
-    " hvilke hvilken også ble",
+    "en": "the of and to in is that for with was are this by from which what how does when where who why it be"
+    " or an as on have has had not at can do did you your my me were been their they its than then there"
+    " these but if no such into should we our he she his her will would about a i",
+    "de": "der die das und in ist von den dem mit zu im des auf für nicht ein eine einen einem einer als auch"
+    " sich wie was wer wo wann warum werden wird sind bei oder aus nach durch über kann ich wir haben hat"
+    " dass zum zur welche welcher welches",
+    "fr": "le la les de des et est une du en dans pour que qui sur pas avec sont par au aux ce cette il elle"
+    " nous vous quel quelle quels quelles comment pourquoi où combien plus été être ou mais leur ses",
+    "es": "el la los las de del y no en es que por un una con para se su al como más qué cuál quién cuándo"
+    " dónde cómo cuánto cuántos son fue está entre sobre pero también sus este esta quien cual",
+    "it": "il lo gli le la di in del della dei delle che è per un una con non sono si da nel nella come più"
+    " quale quali chi dove quando perché quanto questo questa anche alla al ha ed",
+    "pt": "os as de um uma do da dos das em no na que é para com não por mais como qual quais quem quando onde"
+    " se foi são ao seu sua pelo pela também está entre",
+    "nl": "de het een van in en is dat te met voor op zijn niet aan wat wie waar wanneer waarom hoe worden"
+    " wordt door bij naar uit ook maar deze die dit heeft kan er als om welke",
+    "sv": "och att det som en är av för på med den till inte har om ett hur vad vem var när varför från eller"
+    " kan ska vilka vilken genom också",
+    "da": "og at det som er af for på med den til ikke har om et hvordan hvad hvem hvor hvornår hvorfor fra"
+    " eller kan skal hvilke hvilken også blev",
+    "no": "og at det som er av for på med den til ikke har om et hvordan hva hvem hvor når hvorfor fra eller"
+    " kan skal hvilke hvilken også ble",
     "fi": "ja on ei se että oli ovat joka kun mutta myös tai mikä miten miksi missä milloin kuka sekä ole mitä kuin",
     "et": "ja on ei see et oli ka kui mis kuidas miks kus millal kes või nii aga",
     "hu": "a az és hogy nem egy is van volt mi ki hol mikor miért hogyan milyen vagy meg csak ez de mint melyik",
@@ -80,6 +81,11 @@ def _by_word() -> dict[str, str]:
 _LANGUAGES_OF = _by_word()
 
 
+def function_words(language: str) -> tuple[str, ...]:
+    """Words that hold a sentence together and say nothing of its matter; none for languages not listed here."""
+    return tuple(_FUNCTION_WORDS.get(language, "").split())
+
+
 def detect(words: Sequence[str]) -> str:
     """The language with most function words among these words; English when nothing speaks for another."""
     counts = Counter(map(_LANGUAGES_OF.get, words))
@@ -90,9 +96,11 @@ def detect(words: Sequence[str]) -> str:
     if not votes:
         return _by_letter(words)
     most = max(votes.values())
-    if votes.get(DEFAULT) == most:
-        return DEFAULT
-    return next(language for language in _FUNCTION_WORDS if votes.get(language) == most)
+    best = [language for language in _FUNCTION_WORDS if votes.get(language) == most]
+    if DEFAULT in best or len(best) == 1:
+        return best[0]
+    told = _by_letter(words)
+    return told if told in best else best[0]
 
 
 def _by_letter(words: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footnotes.text.analysis import analyze, fingerprint
+from footnotes.text.analysis import analyze, analyze_question, fingerprint
 from footnotes.text.languages import detect
 from footnotes.text.words import LONGEST
 
@@ -141,6 +141,22 @@ def test_another_language_adds_its_stems_to_the_english_ones() -> None:
 
 def test_a_language_without_a_stemmer_keeps_words_as_they_are() -> None:
     assert analyze("databases", "zh") == ["databases"]
+
+
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("How long is the notice period?", ["long", "notic", "period"]),
+        ("Wie lange ist die Frist?", ["lang", "frist"]),
+        ("to be or not to be", ["to", "be", "or", "not", "to", "be"]),
+        ("The Who", ["the", "who"]),
+        ("日本の文書は?", ["日本", "本の", "の文", "文書", "書は"]),
+    ],
+)
+def test_questions_are_looked_up_without_function_words_unless_they_have_no_others(
+    question: str, terms: list[str]
+) -> None:
+    assert analyze_question(question) == terms
 
 
 def test_fingerprint_names_rules_and_stemmers() -> None:
