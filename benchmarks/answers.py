@@ -15,6 +15,7 @@ import argparse
 import json
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
@@ -78,13 +79,13 @@ def measure(asked: Sequence[Asked], shelf: Shelf, embed: extractive.Embed | None
         began = time.perf_counter()
         found = extractive.extract(each.case.question, each.hits, embed=embed, document_frequency=shelf.share)
         times.append((time.perf_counter() - began) * 1000)
-        right = [holds(each.case, c.passage.document_id, c.start, c.end) for c, _ in found.sentences]
+        right = [holds(each.case, c.passage.filename, c.start, c.end) for c, _ in found.sentences]
         if each.present:
-            retrieved += any(holds(each.case, hit.document_id, hit.start, hit.end) for hit in each.hits)
+            retrieved += any(holds(each.case, hit.filename, hit.start, hit.end) for hit in each.hits)
             answered += bool(right)
             held += any(right)
             best = max(found.sentences, key=lambda pair: pair[1], default=None)
-            first += best is not None and holds(each.case, best[0].passage.document_id, best[0].start, best[0].end)
+            first += best is not None and holds(each.case, best[0].passage.filename, best[0].start, best[0].end)
             sentences += len(right)
         else:
             abstained += not right
@@ -137,7 +138,7 @@ def ranked(each: Asked, shelf: Shelf, embed: extractive.Embed | None) -> list[tu
 
 
 def right(each: Asked, candidate: Candidate) -> bool:
-    return each.present and holds(each.case, candidate.passage.document_id, candidate.start, candidate.end)
+    return each.present and holds(each.case, candidate.passage.filename, candidate.start, candidate.end)
 
 
 def fit(asked: Sequence[tuple[Asked, Shelf]], embed: extractive.Embed | None) -> None:
@@ -202,18 +203,16 @@ def main() -> None:
     parser.add_argument("--languages", default="de,es,zh", help="further languages to measure; empty for none")
     parser.add_argument("--json", action="store_true", help="one line of JSON for each set")
     options = parser.parse_args()
-    embedder = None if options.lexical and not options.embed else Remembering()
-    embed = embedder.embed if embedder and options.embed else None
     sets = {"xquad en": xquad(), "chunking": chunking()}
     sets |= {f"xquad {language}": xquad(language) for language in options.languages.split(",") if language}
-    shelves = {
-        name: Shelf(sources, embedder.embed if embedder and not options.lexical else None)
-        for name, (sources, _) in sets.items()
-    }
-    asked = {name: halves(list(ask_twice(shelves[name], cases))) for name, (_, cases) in sets.items()}
-    if options.fit:
-        fit([(each, shelves[name]) for name in ("xquad en", "chunking") for each in asked[name][0]], embed)
-    show({name: measure(half[1], shelves[name], embed) for name, half in asked.items()}, options.json)
+    embed = Remembering().embed if options.embed else None
+    with ExitStack() as stack:
+        mode = "lexical" if options.lexical else "hybrid"
+        shelves = {name: stack.enter_context(Shelf(sources, mode=mode)) for name, (sources, _) in sets.items()}
+        asked = {name: halves(list(ask_twice(shelves[name], cases))) for name, (_, cases) in sets.items()}
+        if options.fit:
+            fit([(each, shelves[name]) for name in ("xquad en", "chunking") for each in asked[name][0]], embed)
+        show({name: measure(half[1], shelves[name], embed) for name, half in asked.items()}, options.json)
 
 
 def show(figures: dict[str, Figures], as_json: bool) -> None:

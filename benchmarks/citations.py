@@ -136,15 +136,15 @@ def outcomes(shelf: Shelf, maker: Maker, cases: Sequence[Case]) -> Iterator[tupl
     """Every claim with whether it was supported, whether its footnote holds the answer, and the milliseconds."""
     for case in cases:
         hits = shelf.search(case.question, PASSAGES)
-        if not any(hit.document_id == case.source for hit in hits):
+        if not any(hit.filename == case.source for hit in hits):
             continue
         aligner = Aligner(passages_of(hits))
-        for claim in maker.claims(case, {hit.document_id for hit in hits}):
+        for claim in maker.claims(case, {hit.filename for hit in hits}):
             began = time.perf_counter()
             supports = aligner.align(claim.text)
             took = (time.perf_counter() - began) * 1000
             start, end = case.spans[0]
-            exact = any(s.passage.document_id == case.source and s.start <= start and end <= s.end for s in supports)
+            exact = any(s.passage.filename == case.source and s.start <= start and end <= s.end for s in supports)
             yield claim, bool(supports), exact, took
 
 
@@ -157,8 +157,9 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sources, cases = xquad(options.language) if options.set == "xquad" else chunking()
-    shelf, maker = Shelf(sources), Maker(sources, cases)
-    found = list(outcomes(shelf, maker, halves_of(cases, lambda case: case.group)[0 if options.first else 1]))
+    half = halves_of(cases, lambda case: case.group)[0 if options.first else 1]
+    with Shelf(sources, mode="lexical") as shelf:
+        found = list(outcomes(shelf, Maker(sources, cases), half))
     for claim, supported, _, _ in found:
         if claim.kind == options.show and supported != claim.true:
             print(f"{claim.kind}: {claim.case.question}\n    {claim.text}")

@@ -1,6 +1,6 @@
 """Writes docs/reference/{cli,settings,errors,chunkers}.md from the code. A test fails when they differ from it.
 
-    python scripts/make_reference.py
+python scripts/make_reference.py
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from footnotes import config, errors, registry
+from footnotes.chunk.make import NEEDED
 from footnotes.cli import main as command_line
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -22,9 +23,7 @@ WRITTEN_BY = "<!-- Written by scripts/make_reference.py; change the code, then r
 def settings_page() -> str:
     """A table of every setting, its default and the comment beside it."""
     source = inspect.getsource(config.Settings)
-    comments = {
-        line.split(":")[0].strip(): line.partition("  # ")[2] for line in source.splitlines() if "  # " in line
-    }
+    comments = {line.split(":")[0].strip(): line.partition("  # ")[2] for line in source.splitlines() if "  # " in line}
     rows = ["| setting | environment | default | meaning |", "| --- | --- | --- | --- |"]
     for field in fields(config.Settings):
         default = field.default if field.default is not MISSING else {}
@@ -55,7 +54,9 @@ def errors_page() -> str:
     return (
         f"{WRITTEN_BY}# Errors\n\nEvery error has a stable code, a message that states the cause, and a remedy. "
         "In Python they are exceptions of `footnotes.errors`; with `--json` they are "
-        '`{"error": {"code", "message", "remedy"}}`.\n\n' + "\n".join(rows) + f"\n\n## The tree\n\n```text\n{tree}\n```\n"
+        '`{"error": {"code", "message", "remedy"}}`.\n\n'
+        + "\n".join(rows)
+        + f"\n\n## The tree\n\n```text\n{tree}\n```\n"
     )
 
 
@@ -86,7 +87,7 @@ def chunkers_page() -> str:
     rows = ["| chunker | options and defaults | rule |", "| --- | --- | --- |"]
     for name in registry.names("chunkers"):
         chunker = registry.find("chunkers", name)
-        parameters = [p for p in inspect.signature(chunker).parameters.values() if p.name != "embed"]
+        parameters = [p for p in inspect.signature(chunker).parameters.values() if p.name not in NEEDED]
         options = ", ".join(f"`{p.name}={p.default!r}`" for p in parameters)
         rule = (inspect.getdoc(chunker) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
         rows.append(f"| `{name}` | {options} | {rule} |")

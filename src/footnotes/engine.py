@@ -20,6 +20,7 @@ from footnotes.answer import Answerer, last_answer
 from footnotes.asking import Asking, AskOptions, as_turns, changed_settings
 from footnotes.chunk import Chunker
 from footnotes.chunk.make import make_chunker
+from footnotes.chunk.memory import FolderMemory
 from footnotes.config import Settings, load
 from footnotes.embed import Embedder
 from footnotes.embed.checked import QUERY_ATTEMPTS, embed_all, embed_one
@@ -34,6 +35,7 @@ from footnotes.errors import (
 )
 from footnotes.index import Vector
 from footnotes.ingest.derive import ChunkerOf
+from footnotes.ingest.names import as_text, checked_metadata, is_name
 from footnotes.ingest.pipeline import Pipeline
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.transfer import Imported, export_library, import_library
@@ -41,6 +43,7 @@ from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.work import NewSource, OnProgress, Progress, embedding_input, input_hash
 from footnotes.parse.open import Limits
 from footnotes.parse.types_by_name import is_source_code
+from footnotes.remote import Deadline
 from footnotes.retrieve.rerank import Reranker, few_per_document, rerank
 from footnotes.retrieve.rerankers.make import Parts, make_reranker
 from footnotes.retrieve.retriever import Retriever, SearchOptions
@@ -153,6 +156,8 @@ class Library:
         with self._store.writing("adding documents"):
             found: list[NewSource] = []
             for path in paths:
+                if not str(path):
+                    raise OptionError("a path to add is empty", remedy="Name a file or folder; `.` is this folder.")
                 yield from self._gather(Path(path).expanduser(), name, metadata, found)
             yield from self._pipeline(on_progress).add(found, chunker_of)
         self._finish_graph(on_progress)
@@ -173,7 +178,7 @@ class Library:
         try:
             path = folder / "content"
             path.write_bytes(text.encode("utf-8", "replace") if isinstance(text, str) else text)
-            origin = NewSource(path, source or f"text:{safe}", safe, name, metadata or {})
+            origin = NewSource(path, as_text(source or f"text:{safe}"), safe, name, checked_metadata(metadata or {}))
             with self._store.writing("adding a text"):
                 (added,) = self._pipeline(None).add([origin], self._chunkers(None, None))
             self._finish_graph(None)
@@ -191,12 +196,13 @@ class Library:
         try:
             for item in walk(path, avoid=self.folder):
                 if isinstance(item, Skipped):
-                    yield Added(str(item.path), None, "skipped", 0, None, (item.reason,))
+                    yield Added(as_text(item.path), None, "skipped", 0, None, (item.reason,))
                 else:
-                    said = metadata(item) if callable(metadata) else metadata or {}
-                    found.append(NewSource(item, str(item.resolve()), item.name, collection, said))
+                    said = checked_metadata(metadata(item) if callable(metadata) else metadata or {})
+                    source, name = as_text(item.resolve()), as_text(item.name)
+                    found.append(NewSource(item, source, name, collection, said))
         except SourceUnreadable as error:
-            yield Added(str(path), None, "failed", 0, error.info())
+            yield Added(as_text(path), None, "failed", 0, error.info())
 
     def _pipeline(self, on_progress: OnProgress | None) -> Pipeline:
         return Pipeline(
@@ -407,7 +413,7 @@ class Library:
     ) -> None:
         """Choose a collection's chunker and system prompt; documents added from now on follow it."""
         if chunker is not None:
-            make_chunker(chunker, chunker_options or {}, embed=self._embed_passages)
+            make_chunker(chunker, self._chunker_options(chunker, chunker_options), **self._chunker_parts())
         self._store.set_collection(
             self._user,
             _checked_name(name),
@@ -452,13 +458,12 @@ class Library:
 
     def _ids_of(self, source: str | Path | None, collection: str | None) -> list[str]:
         if source is not None:
-            name = str(source)
-            resolved = str(Path(source).expanduser().resolve())
-            where = Condition("source", "in", [name, resolved])
-            found = self.documents(where=where, collection=collection)
-            if not found:
-                raise NotFound(f"no document came from {source}")
-            return [document.id for document in found]
+            names = [as_text(source), as_text(Path(source).expanduser().resolve())]
+            places = [collection] if collection else [row["name"] for row in self.collections()]
+            rows = [self._store.find_by_source(self._user, place, name) for place in places for name in names]
+            if not any(rows):
+                raise NotFound(f"no document came from {as_text(source)}")
+            return [row.document.id for row in rows if row is not None]
         if collection is not None:
             found = self.documents(collection=collection)
             if not found:
@@ -479,6 +484,7 @@ class Library:
         """Build the next generation from stored text beside the one that serves, then switch in one step."""
         with self._store.writing("reindexing"):
             if chunker is not None:
+                self._store.remember_choices(self._user)
                 for name in [collection] if collection else [c["name"] for c in self.collections()]:
                     self.set_collection(name, chunker=chunker, chunker_options=chunker_options or {})
             result = self._reindex(embedder, on_progress).run(keep=keep)
@@ -488,6 +494,7 @@ class Library:
     def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, Any]:
         """Serve the generation that was kept, after filling in what came since."""
         with self._store.writing("rolling back"):
+            self._store.restore_choices(self._user)
             return self._reindex(None, on_progress).rollback(lambda name: self.embedder(name))
 
     def _reindex(self, embedder: str | None, on_progress: OnProgress | None) -> Reindex:
@@ -555,9 +562,21 @@ class Library:
                 chosen, given = self.settings.code_chunker, {}
             else:
                 chosen, given = self.settings.chunker, options or self.settings.chunker_options
-            return make_chunker(chosen, given or {}, embed=self._embed_passages)
+            return make_chunker(chosen, self._chunker_options(chosen, given), **self._chunker_parts())
 
         return chunker_of
+
+    def _chunker_options(self, chunker: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The options of a chunker; one that asks a model is bound to the model that is set."""
+        return {**(given or {}), **({"model": self.settings.model} if chunker == "llm" else {})}
+
+    def _chunker_parts(self) -> dict[str, Any]:
+        def say(system: str, user: str) -> str:
+            return self._asking.completing(system, user, Deadline(self.settings.answer_seconds))
+
+        model = say if self.settings.model != "extractive" else None
+        memory = FolderMemory(self.folder / "decided")
+        return {"embed": self._embed_passages, "say": model, "memory": memory}
 
     def _embed_passages(self, texts: Sequence[str]) -> Any:
         return embed_all(self.embedder(), texts, role="passage", batch=self.settings.embed_batch)
@@ -606,14 +625,14 @@ def _scoped(where: Filter | None, collection: str | None) -> Filter | None:
 
 
 def _checked_name(name: str) -> str:
-    if not name.strip() or len(name) > _MAX_NAME or any(ord(character) < 32 for character in name):
+    if not is_name(name):
         raise OptionError(f"{name[:40]!r} cannot be the name of a collection")
     return name
 
 
 def _safe_filename(name: str) -> str:
     """The last part of a name, without anything a path could be made of."""
-    last = name.replace("\\", "/").rpartition("/")[2].replace("\x00", "")
+    last = as_text(name).replace("\\", "/").rpartition("/")[2].replace("\x00", "")
     return last[:_MAX_NAME] or "unnamed"
 
 
