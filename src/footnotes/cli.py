@@ -135,7 +135,7 @@ def add(
 
 
 def _show_added(added: Added, verbose: bool) -> None:
-    name = one_line(added.path)
+    name = _near(added.path)
     if added.error is not None:
         click.secho(f"failed        {name}", fg="red")
         click.echo(f"              {one_line(added.error.message)}. {added.error.remedy} [{added.error.code}]")
@@ -145,6 +145,12 @@ def _show_added(added: Added, verbose: bool) -> None:
             click.secho(f"              note: {one_line(warning)}", fg="yellow")
     elif verbose:
         click.echo(f"skipped       {name}  {', '.join(added.warnings)}")
+
+
+def _near(path: str) -> str:
+    """A path as the user would write it from here."""
+    here = str(Path.cwd()) + "/"
+    return one_line(path.removeprefix(here))
 
 
 def _show_summary(results: list[Added], took_ms: float) -> None:
@@ -346,7 +352,7 @@ def show(library: Library, document_id: str, collection: str | None, as_json: bo
         if as_json:
             _print_json({"document_id": document_id, "text": text})
         else:
-            click.echo(text)
+            _write_text(text)
     elif what == "chunks":
         chunks = library.chunks(document_id)
         if as_json:
@@ -357,7 +363,7 @@ def show(library: Library, document_id: str, collection: str | None, as_json: bo
             pages = f", p. {_page_range(chunk.pages)}" if chunk.pages else ""
             span = f"{chunk.start}-{chunk.end}  {chunk.tokens} tokens{pages}"
             click.secho(f"── {chunk.index + 1} of {chunk.total}  {span}  {place}", bold=True)
-            click.echo(chunk.text)
+            _write_text(chunk.text + "\n")
     elif as_json:
         _print_json(shapes.document_shape(document))
     else:
@@ -543,7 +549,20 @@ def _progress() -> ProgressLine:
 
 
 def _print_json(shape: dict[str, Any]) -> None:
-    click.echo(json.dumps(shape, ensure_ascii=False))
+    text = json.dumps(shape, ensure_ascii=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # a question may hold what is no Unicode; as an escape it is JSON all the same
+        text = json.dumps(shape)
+    click.echo(text)
+
+
+def _write_text(text: str) -> None:
+    """A document's own text: to a file or pipe exactly as it is, to a terminal without what could draw on it."""
+    if sys.stdout.isatty():
+        text = "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def _pairs(written: Sequence[str]) -> dict[str, Any]:

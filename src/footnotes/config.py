@@ -42,7 +42,7 @@ class Settings:
     embed_batch: int = 32  # texts in a call to the embedder
     model_dir: str = ""  # a folder with model.onnx and vocab.txt, used before the packaged model
     max_file_bytes: int = 512 * 1024 * 1024  # larger files are refused
-    parse_memory_bytes: int = 2 * 1024**3  # address space of the parser process
+    parse_memory_bytes: int = 1024**3  # address space of the parser process
     parse_seconds: int = 300  # processor time a document may take to parse
     parse_max_characters: int = 1_000_000_000  # text a document may give
     lock_seconds: float = 10.0  # how long to wait for another writer
@@ -126,8 +126,12 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
 
 def _config_files(folder: Path, environ: Mapping[str, str]) -> list[Path]:
     files = []
-    if (folder / FILE_NAME).is_file():
-        files.append(folder / FILE_NAME)
+    try:
+        if (folder / FILE_NAME).is_file():
+            files.append(folder / FILE_NAME)
+    except OSError as error:
+        cause = f"{folder} cannot be read ({error.strerror})"
+        raise ConfigError(cause, remedy="Check who may read the folder.") from error
     if named := environ.get(PREFIX + "CONFIG"):
         if not Path(named).is_file():
             raise ConfigError(f"FOOTNOTES_CONFIG names {named}, which is not a file")

@@ -190,3 +190,19 @@ def test_interrupting_leaves_a_library_that_resumes(tmp_path: Path) -> None:
         assert set(acknowledged) <= sources and len(sources) < 3000
         assert library.verify().ok
         assert [d.error for d in library.documents() if d.status != "ready"] == []
+
+
+def test_a_documents_text_is_written_exactly(tmp_path: Path) -> None:
+    text = "The zither \x1b]52;c;cHdu\x07 is old.\nNo newline at the end"
+    folder = write(tmp_path / "bad", x_txt=text)
+    run("add", str(folder), "-l", str(tmp_path / "l"))
+    document = run_json("list", "-l", str(tmp_path / "l"))["documents"][0]
+    with quick_library(tmp_path / "l") as library:
+        assert run("show", document["id"], "--text", "-l", str(tmp_path / "l")).stdout == library.text(document["id"])
+
+
+def test_json_stays_json_whatever_is_asked(library: str) -> None:
+    environment = {**os.environ, "FOOTNOTES_EMBEDDER": "hashing"}
+    command = [os.fsencode(word) for word in (sys.executable, "-m", "footnotes", "search", "-l", library, "--json")]
+    done = subprocess.run([*command, b"leave \xff"], env=environment, capture_output=True, check=False)
+    assert isinstance(json.loads(done.stdout.decode("utf-8")), dict)

@@ -13,7 +13,7 @@ from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import SqliteStore
 
-VECTORS_A_COMMIT = 256
+VECTORS_A_COMMIT = 64
 
 
 def embed_missing(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from footnotes.chunk import Chunker
 from footnotes.embed import Embedder
 from footnotes.embed.metric import stored_dimensions
-from footnotes.errors import DimensionMismatch, DocumentError, EmptyDocument, FootnotesError, StoreError
+from footnotes.errors import DimensionMismatch, DocumentError, EmptyDocument, FootnotesError, MissingExtra, StoreError
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
@@ -27,9 +27,11 @@ from footnotes.store.sqlite import SqliteStore
 from footnotes.types import Added, AddStatus, ErrorInfo, Part, Report
 
 PIPELINE_VERSION = 1
-SMALLEST_BATCH, LARGEST_BATCH = 256, 4_096
+SMALLEST_BATCH, FIRST_BATCH, LARGEST_BATCH = 32, 64, 4_096
 BATCH_SECONDS = 4.0
 """A batch is sized so that the next one is done in about this time: visible soon, yet few commits."""
+_ONE_FILE = (DocumentError, MissingExtra)
+"""What is the matter with one file, and no reason to stop the others."""
 BATCH_CHARACTERS = 3_000_000
 
 
@@ -75,7 +77,7 @@ class Pipeline:
         self._on_progress = on_progress
         self._pending: list[_Work] = []
         self._indexing: _Indexing | None = None
-        self._batch_chunks = SMALLEST_BATCH
+        self._batch_chunks = FIRST_BATCH
 
     def add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
         """Take files in. What became of each comes out once it is final; one that fails does not stop the rest."""
@@ -85,7 +87,7 @@ class Pipeline:
                 self._on_progress(Progress("reading", number, len(sources), origin.source))
                 try:
                     yield from self._take(origin, chunker_of, generation)
-                except DocumentError as error:
+                except _ONE_FILE as error:
                     yield Added(origin.source, None, "failed", 0, error.info())
             yield from self._flush(generation)
             yield from self._indexed()
@@ -117,7 +119,7 @@ class Pipeline:
         chunker = chunker_of(origin.collection, kind.mime)
         version = self._ingestion_version(kind.mime, chunker)
         same = self._store.find_by_hash(self._user_id, origin.collection, file_hash)
-        if same is not None and same.document.status == "ready" and same.document.ingestion_version == version:
+        if same is not None and same.document.status == "ready" and self._is_up_to_date(same, chunker_of):
             yield self._deduplicated(origin, same)
             return
         replaces, status = self._place(origin, same)
@@ -135,7 +137,7 @@ class Pipeline:
         source = Source(origin.path, origin.filename, kind.mime)
         try:
             yield from self._read(work, source, chunker, generation)
-        except DocumentError as error:
+        except _ONE_FILE as error:
             self._store.discard(self._user_id, draft, error.info())
             yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
             return
@@ -197,6 +199,12 @@ class Pipeline:
             self._store.forget_source(self._user_id, origin.collection, origin.source)
         self._store.touch(self._user_id, same, source=origin.source, metadata=origin.metadata)
         return Added(origin.source, same.document.id, "deduplicated", same.document.chunks)
+
+    def _is_up_to_date(self, row: DocumentRow, chunker_of: ChunkerOf) -> bool:
+        """Whether a document was made as it would be made now. Its type is the one it came with: the same bytes under
+        another name are no reason to read them in another way, and back again the next time."""
+        chunker = chunker_of(row.document.collection, row.document.mime)
+        return row.document.ingestion_version == self._ingestion_version(row.document.mime, chunker)
 
     @staticmethod
     def _collides(draft: Draft, origin: NewSource, file_hash: str) -> bool:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from footnotes.chunk import Chunker
 from footnotes.embed import Embedder
@@ -19,10 +19,11 @@ from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import ImportFormatError, SourceUnreadable, StoreUnavailable
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
+from footnotes.ingest.names import checked_metadata, is_name
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store.records import Draft, Generation, Publication
 from footnotes.store.sqlite import SqliteStore
-from footnotes.types import Block, Filter, Part
+from footnotes.types import Block, BlockKind, Filter, Part
 
 FORMAT = "footnotes-export"
 VERSION = 1
@@ -120,7 +121,9 @@ def _documents(file: Path) -> Iterator[dict[str, Any]]:
                     yield _checked(parsed, number)
             if lines.tell() == 0:
                 raise ImportFormatError("the file is empty")
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise ImportFormatError("the file is not UTF-8") from error
+    except OSError as error:
         raise SourceUnreadable(f"{file} cannot be read ({error})") from error
 
 
@@ -142,14 +145,43 @@ def _check_header(line: dict[str, Any]) -> None:
 
 
 def _checked(line: dict[str, Any], number: int) -> dict[str, Any]:
+    """A document line that can be taken in whole, or an error that names it. Nothing in it is trusted."""
     texts = ("id", "collection", "filename", "source", "file_hash", "mime", "title", "text")
     if not all(isinstance(line.get(name), str) for name in texts) or not isinstance(line.get("metadata"), dict):
         raise ImportFormatError(f"line {number} is a document without {', '.join(texts)} or metadata")
     try:
+        json.dumps(line, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        _check_fields(line)
         _parts(line)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ImportFormatError(f"line {number}: the parts do not fit the text ({error})") from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ImportFormatError(f"line {number} does not fit together ({error})") from error
     return line
+
+
+def _check_fields(line: dict[str, Any]) -> None:
+    for name in ("bytes", "pages"):
+        if line.get(name) is not None and not _is_count(line[name]):
+            raise ValueError(f"{name} is no count")
+    warnings = line.get("warnings") or []
+    if not isinstance(warnings, list) or not all(isinstance(warning, str) for warning in warnings):
+        raise ValueError("warnings are no list of texts")
+    if not is_name(line["collection"]):
+        raise ValueError("the collection has no proper name")
+    checked_metadata(line["metadata"])
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+
+
+def _block(raw: dict[str, Any]) -> Block:
+    block = Block(**{**raw, "headings": tuple(raw["headings"])})
+    counts = (block.start, block.end, block.level, 1 if block.page is None else block.page)
+    if block.kind not in get_args(BlockKind) or not all(_is_count(count) for count in counts):
+        raise ValueError("a block of no known kind, or with spans that are no counts")
+    if not all(isinstance(heading, str) for heading in block.headings) or not isinstance(block.attributes, dict):
+        raise ValueError("a block with headings or attributes of the wrong type")
+    return block
 
 
 def _parts(line: dict[str, Any]) -> list[Part]:
@@ -157,7 +189,7 @@ def _parts(line: dict[str, Any]) -> list[Part]:
     for item in line["parts"]:
         if item["start"] != at or not at < item["end"] <= len(text):
             raise ValueError(f"a part from {item['start']} to {item['end']}")
-        blocks = tuple(Block(**{**block, "headings": tuple(block["headings"])}) for block in item["blocks"])
+        blocks = tuple(_block(block) for block in item["blocks"])
         if any(not item["start"] <= block.start <= block.end <= item["end"] for block in blocks):
             raise ValueError("a block outside its part")
         parts.append(Part(at, text[at : item["end"]], blocks))
@@ -173,14 +205,14 @@ def _draft(
     parts = _parts(line)
     derive = Deriver(chunker, line["file_hash"], line["title"], max_tokens=max_tokens)
     pairs = [pair for part in parts for pair in derive.chunks(part)]
-    parser = "/".join(str(line.get("ingestion_version", "")).split("/")[:3]) or "1/imported/0"
     draft = Draft(
         collection=line["collection"],
         source=line["source"],
         filename=line["filename"],
         file_hash=line["file_hash"],
         size=int(line.get("bytes") or 0),
-        ingestion_version=f"{parser}/{chunker_fingerprint(chunker)}/{generation.fingerprint}",
+        # Said to be the text of these bytes, not read from them: the file itself, when it comes, takes its place.
+        ingestion_version=f"0/imported/0/{chunker_fingerprint(chunker)}/{generation.fingerprint}",
         metadata=line["metadata"],
         parts=parts,
         chunks=[chunk for chunk, _ in pairs],

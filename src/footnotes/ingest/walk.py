@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = ".gitignore"
+LIBRARY_FILE = "footnotes.db"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,14 @@ class _Ignored:
 
 def walk(path: Path, *, avoid: Path | None = None) -> Iterator[Path | Skipped]:
     """The files under a path in a stable order. A file named itself is always taken; `avoid` is never entered."""
-    if path.is_file():
-        yield path
-        return
-    if not path.is_dir():
-        raise SourceUnreadable(f"there is no file or folder {path}")
+    try:
+        if path.is_file():
+            yield path
+            return
+        if not path.is_dir():
+            raise SourceUnreadable(f"there is no file or folder {path}" if not path.exists() else f"{path} is no file")
+    except OSError as error:
+        raise SourceUnreadable(f"{path} cannot be read ({error.strerror})") from error
     root = path.resolve()
     yield from _folder(path, root, [], avoid.resolve() if avoid else None)
 
@@ -60,8 +64,8 @@ def _folder(folder: Path, root: Path, ignored: list[_Ignored], avoid: Path | Non
         is_folder = entry.is_dir()
         if reason := _reason_to_skip(path, entry, root, ignored, is_folder=is_folder):
             yield Skipped(path, reason)
-        elif avoid is not None and is_folder and path.resolve() == avoid:
-            yield Skipped(path, "is the library itself")
+        elif is_folder and (path.resolve() == avoid or _holds_a_library(path)):
+            yield Skipped(path, "is a library itself")
         elif is_folder:
             yield from _folder(path, root, ignored, avoid)
         elif entry.is_file():
@@ -88,13 +92,20 @@ def _reason_to_skip(
     return None
 
 
+def _holds_a_library(folder: Path) -> bool:
+    try:
+        return (folder / LIBRARY_FILE).is_file()
+    except OSError:
+        return False
+
+
 def _rules_of(folder: Path) -> _Ignored | None:
-    file = folder / IGNORE_FILE
-    if not file.is_file():
-        return None
     from pathspec import GitIgnoreSpec
 
+    file = folder / IGNORE_FILE
     try:
+        if not file.is_file():
+            return None
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
         return _Ignored(folder, GitIgnoreSpec.from_lines(lines))
     except (OSError, ValueError):

@@ -66,7 +66,7 @@ def supported(mime: str) -> bool:
 def _in_process(parser: Parser, source: Source) -> Iterator[Part | Report]:
     try:
         yield from parser.parse(source)
-    except DocumentError:
+    except (DocumentError, MissingExtra):
         raise
     except MemoryError as error:
         raise ParseLimit(f"{source.filename} needs more memory than there is") from error

@@ -90,7 +90,9 @@ def _guarded(run: Callable[[], LegResult]) -> LegResult:
         result = run()
     except FootnotesError as error:
         return LegResult(Leg("failed", f"{error.code}: {error.message}", _ms(began)))
-    except Exception as error:  # whatever breaks a leg is that leg's failure, and is said
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # whatever breaks a leg, a panic of native code too, is that leg's failure
         return LegResult(Leg("failed", f"{type(error).__name__}: {error}", _ms(began)))
     leg = Leg(result.leg.status, result.leg.reason, _ms(began))
     return LegResult(leg, result.found, result.score, result.bound, result.complete)

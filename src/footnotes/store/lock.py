@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -78,7 +78,8 @@ class FileLock:
 
     def _release(self) -> None:
         if self._file is not None:
-            os.ftruncate(self._file, 0)
+            with suppress(OSError):
+                os.ftruncate(self._file, 0)
             os.close(self._file)
             self._file = None
 
@@ -86,5 +87,6 @@ class FileLock:
     def _sign(file: int, purpose: str) -> None:
         since = datetime.now(UTC).isoformat(timespec="seconds")
         who = {"pid": os.getpid(), "purpose": purpose, "since": since, "program": Path(sys.argv[0]).name}
-        os.ftruncate(file, 0)
-        os.pwrite(file, json.dumps(who).encode(), 0)
+        with suppress(OSError):  # on a full disk the lock still holds; it is only anonymous
+            os.ftruncate(file, 0)
+            os.pwrite(file, json.dumps(who).encode(), 0)

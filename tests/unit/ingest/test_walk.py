@@ -54,7 +54,7 @@ def test_the_library_itself_is_not_taken_in(tree: Path) -> None:
     (tree / "library").mkdir()
     (tree / "library" / "footnotes.db").write_text("x")
     found, skipped = names(tree, avoid=tree / "library")
-    assert "library/footnotes.db" not in found and skipped["library"] == "is the library itself"
+    assert "library/footnotes.db" not in found and skipped["library"] == "is a library itself"
 
 
 def test_a_file_named_itself_is_taken_even_when_hidden(tree: Path) -> None:

@@ -14,6 +14,7 @@ import apsw.sqlite_extra
 
 from footnotes.errors import (
     FootnotesError,
+    InputError,
     SchemaTooNew,
     StoreCorrupt,
     StoreError,
@@ -46,6 +47,10 @@ def translated() -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise _translation(error) from error
+    except UnicodeEncodeError as error:
+        raise InputError("a name or value holds characters that are not Unicode text") from error
+    except OverflowError as error:
+        raise InputError("a number is too large") from error
 
 
 def _translation(error: apsw.Error) -> FootnotesError:
@@ -122,6 +127,9 @@ class Database:
             self._open.clear()
 
     def _connect(self, cache_kilobytes: int) -> apsw.Connection:
+        # A library holds copies of files that may be their owner's alone.
+        if not self._path.exists():
+            self._path.touch(mode=0o600)
         connection = apsw.Connection(str(self._path), vfs=checksum_vfs(), statementcachesize=200)
         connection.set_busy_timeout(_BUSY_MS)
         connection.reserve_bytes(reserve=_CHECKSUM_BYTES)

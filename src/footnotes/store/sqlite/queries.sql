@@ -38,6 +38,12 @@ ON CONFLICT (user_id, name) DO UPDATE SET
     chunker_options = COALESCE(excluded.chunker_options, chunker_options),
     system_prompt = COALESCE(excluded.system_prompt, system_prompt);
 
+-- name: set_chunker
+UPDATE collections SET chunker = ?, chunker_options = ? WHERE user_id = ? AND name = ?;
+
+-- name: set_plan
+UPDATE generations SET plan = ? WHERE user_id = ? AND pk = ?;
+
 -- name: drop_collection
 DELETE FROM collections WHERE user_id = ? AND name = ?;
 

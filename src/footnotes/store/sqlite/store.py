@@ -19,7 +19,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from footnotes.errors import NotFound, StoreLocked, StoreUnavailable
+from footnotes.errors import NotFound, StoreError, StoreUnavailable
 from footnotes.store.lock import FileLock
 from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk
 from footnotes.store.sqlite import chunks, documents, generations, recovery, saving, texts, verify
@@ -44,7 +44,7 @@ class SqliteStore:
         self.folder = folder
         self._lock_seconds = lock_seconds
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
         self._lock = FileLock(folder / "write.lock")
@@ -70,7 +70,8 @@ class SqliteStore:
     def recover_if_idle(self) -> None:
         """Put right what a dead writer left, unless somebody is writing now."""
         if recovery.unfinished(self.database):
-            with suppress(StoreLocked), self.writing("recovering", seconds=0):
+            # Reading must work on a full disk and beside a writer: whoever writes next puts it right.
+            with suppress(StoreError), self.writing("recovering", seconds=0):
                 pass
 
     def _recover(self) -> None:
@@ -333,6 +334,23 @@ class SqliteStore:
         with self.database.transaction() as connection:
             generations.drop(connection, user_id, generation)
         self._indexes.drop(generation)
+
+    def remember_choices(self, user_id: str) -> None:
+        """Write down which chunkers the generation that serves was made with, so that a rollback can restore them."""
+        with self.database.transaction() as connection:
+            found, _ = generations.serving(connection, user_id)
+            if found is not None and "choices" not in found.plan:
+                rows = connection.execute(queries()["collections"], (user_id,)).fetchall()
+                plan = {**found.plan, "choices": {row[0]: [row[1], row[2]] for row in rows}}
+                connection.execute(queries()["set_plan"], (json.dumps(plan, sort_keys=True), user_id, found.pk))
+
+    def restore_choices(self, user_id: str) -> None:
+        """Choose the chunkers again that the newest kept generation was made with."""
+        kept = [generation for generation in self.generations(user_id) if generation.state == "kept"]
+        choices = kept[-1].plan.get("choices") if kept else None
+        with self.database.transaction() as connection:
+            for name, (chunker, options) in (choices or {}).items():
+                connection.execute(queries()["set_chunker"], (chunker, options, user_id, name))
 
     # ── indexes
 

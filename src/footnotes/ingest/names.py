@@ -1,0 +1,41 @@
+"""Names and metadata as they may come, made fit to be stored, compared and printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from footnotes.errors import OptionError
+from footnotes.types import Metadata
+
+MAX_NAME = 200
+MAX_METADATA = 100_000
+
+
+def as_text(name: str | Path) -> str:
+    """A name as Unicode text: bytes of a file name that are none are written as `\\xff`."""
+    raw = str(name).encode("utf-8", "surrogatepass")
+    with suppress(UnicodeEncodeError):
+        raw = str(name).encode("utf-8", "surrogateescape")
+    return raw.decode("utf-8", "backslashreplace")
+
+
+def is_name(name: str) -> bool:
+    """Whether a text may name a collection: printable, not blank, not too long."""
+    return bool(name.strip()) and len(name) <= MAX_NAME and name.isprintable()
+
+
+def checked_metadata(metadata: Mapping[str, Any]) -> Metadata:
+    """Metadata that is JSON and of a sensible size; NaN and infinity are no JSON."""
+    try:
+        packed = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
+        packed.encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise OptionError(f"the metadata cannot be stored as JSON ({type(error).__name__})") from error
+    if len(packed) > MAX_METADATA:
+        raise OptionError(f"the metadata has {len(packed):,} characters; {MAX_METADATA:,} are allowed")
+    unpacked: Metadata = json.loads(packed)
+    return unpacked
