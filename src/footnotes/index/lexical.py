@@ -6,7 +6,10 @@ Probabilistic Relevance Framework: BM25 and Beyond", 2009; k1 = 1.2, b = 0.75).
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -140,13 +143,24 @@ class LexicalIndex:
         import tantivy
 
         try:
-            self._index = tantivy.Index.open(str(self._folder))
+            self._index = tantivy.Index.open(str(self._folder_to_open()))
             self._index.reload()
             self._searcher = self._index.searcher()
         except (ValueError, OSError) as error:
             raise IndexDamaged(f"tantivy cannot open the index: {error}") from error
         self._queries = None
         self._frequencies = {}
+
+    def _folder_to_open(self) -> Path:
+        """The folder itself; where it may not be written, one of links to its files, for tantivy locks what it reads."""
+        if os.access(self._folder, os.W_OK):
+            return self._folder
+        links = Path(tempfile.mkdtemp(prefix="footnotes-read-only-"))
+        weakref.finalize(self, shutil.rmtree, links, ignore_errors=True)
+        for path in self._folder.iterdir():
+            if path.suffix != ".lock":
+                (links / path.name).symlink_to(path.resolve())
+        return links
 
     def _forget(self) -> None:
         self._index = self._searcher = self._queries = None

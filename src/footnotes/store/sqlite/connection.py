@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import apsw
 import apsw.sqlite_extra
@@ -72,6 +74,7 @@ class Database:
         self._open: list[apsw.Connection] = []
         self._guard = threading.Lock()
         self.write_lock = threading.RLock()
+        self.read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
         with translated():
             self._writer = self._connect(_WRITER_CACHE)
             self._check_owner()
@@ -93,6 +96,8 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[apsw.Connection]:
         """One write transaction: all of it or nothing."""
+        if self.read_only:
+            raise StoreUnavailable(f"{self._path.parent} may be read but not written")
         with self.write_lock, translated():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -127,6 +132,8 @@ class Database:
             self._open.clear()
 
     def _connect(self, cache_kilobytes: int) -> apsw.Connection:
+        if self.read_only:
+            return self._remembered(self._connect_to_read(cache_kilobytes))
         # A library holds copies of files that may be their owner's alone.
         if not self._path.exists():
             self._path.touch(mode=0o600)
@@ -143,6 +150,20 @@ class Database:
             f"PRAGMA cache_size = -{cache_kilobytes}",
         ):
             connection.execute(statement)
+        return self._remembered(connection)
+
+    def _connect_to_read(self, cache_kilobytes: int) -> apsw.Connection:
+        """A library on a disk that may not be written. Nobody else writes there either, so no lock is asked for."""
+        address = f"file:{quote(str(self._path))}?mode=ro"
+        waiting = Path(str(self._path) + "-wal")
+        if not waiting.exists() or waiting.stat().st_size == 0:
+            address += "&immutable=1"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(address, flags=flags, vfs=checksum_vfs(), statementcachesize=200)
+        connection.execute(f"PRAGMA cache_size = -{cache_kilobytes}")
+        return connection
+
+    def _remembered(self, connection: apsw.Connection) -> apsw.Connection:
         with self._guard:
             self._open.append(connection)
         return connection

@@ -57,7 +57,8 @@ class Indexes:
         self._grower: threading.Thread | None = None
         self._stopping = threading.Event()
         self._guard = threading.Lock()
-        folder.mkdir(parents=True, exist_ok=True)
+        if not database.read_only:
+            folder.mkdir(parents=True, exist_ok=True)
         self.lock = FileLock(folder / "index.lock")
 
     def lexical(self, generation: Generation, seq: int) -> LexicalIndex:

@@ -69,7 +69,7 @@ class SqliteStore:
 
     def recover_if_idle(self) -> None:
         """Put right what a dead writer left, unless somebody is writing now."""
-        if recovery.unfinished(self.database):
+        if not self.database.read_only and recovery.unfinished(self.database):
             # Reading must work on a full disk and beside a writer: whoever writes next puts it right.
             with suppress(StoreError), self.writing("recovering", seconds=0):
                 pass
