@@ -94,7 +94,7 @@ _mode = click.option("--mode", type=click.Choice(["hybrid", "lexical", "dense"])
 @main.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @_common
-@click.option("--chunker", metavar="NAME", help="How to cut: rules, window, sentence, section, semantic.")
+@click.option("--chunker", metavar="NAME", help="How to cut; see docs/reference/chunkers.md.")
 @click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="An option of the chunker.")
 @click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document added.")
 @click.option("--verbose", "-v", is_flag=True, help="Name every file that was left out, and why.")
