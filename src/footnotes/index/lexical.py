@@ -152,7 +152,7 @@ class LexicalIndex:
         self._frequencies = {}
 
     def _folder_to_open(self) -> Path:
-        """The folder itself; where it may not be written, one of links to its files, for tantivy locks what it reads."""
+        """The folder itself; where it may not be written, one with links to its files: tantivy locks what it reads."""
         if os.access(self._folder, os.W_OK):
             return self._folder
         links = Path(tempfile.mkdtemp(prefix="footnotes-read-only-"))
