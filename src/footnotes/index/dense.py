@@ -95,6 +95,11 @@ class DenseIndex:
         positions = view.positions(np.asarray(keys, dtype=np.int64))
         return dict(zip(view.keys[positions].tolist(), view.similarities(vector, positions).tolist(), strict=True))
 
+    def vectors(self, keys: Sequence[int]) -> Vector | None:
+        """The vectors of given chunks, a row each; None when one of them is not here any more."""
+        positions = self._view.positions(np.asarray(keys, dtype=np.int64))
+        return self._view.rows(positions) if 0 < len(positions) == len(keys) else None
+
     def count(self) -> int:
         return int(self._view.alive.sum())
 

@@ -6,6 +6,7 @@ did not run is None, and the other one then decides alone.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,6 +17,10 @@ Floats: TypeAlias = NDArray[np.float64]
 Ranks: TypeAlias = NDArray[np.int64]
 
 RRF_K = 60
+K1 = 1.2
+WEIGHT_A_WORD = 0.23
+LEAST_WORD_WEIGHT, MOST_WORD_WEIGHT = 0.4, 1.0
+NEIGHBOURS, SHARPNESS, OWN_WEIGHT = 10, 4, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,8 @@ class Candidates:
     `lexical` is the exact BM25 score of every candidate (0 where it shares no term with the question) and `dense`
     its exact cosine, also for those the leg did not list itself. Ranks count from 1; 0 means not listed.
     `lexical_bound` is the highest BM25 score any text could reach for this question: Σ idf · (k1 + 1) over its
-    terms, repeated terms counted each time and terms that no document has left out.
+    terms, repeated terms counted each time and terms that no document has left out; `chunks` is how many chunks
+    were counted for it. `vectors` are the candidates' unit vectors, a row each, where they are at hand.
     """
 
     lexical: Floats | None
@@ -33,6 +39,8 @@ class Candidates:
     lexical_ranks: Ranks | None = None
     dense_ranks: Ranks | None = None
     lexical_bound: float = 0.0
+    chunks: int = 0
+    vectors: NDArray[np.float32] | None = None
 
 
 def rrf(candidates: Candidates, *, k: int = RRF_K, lexical_weight: float = 1.0, dense_weight: float = 1.0) -> Floats:
@@ -61,8 +69,45 @@ def alpha_blend(candidates: Candidates, *, alpha: float = 0.7) -> Floats:
 
 
 def adaptive(candidates: Candidates) -> Floats:
-    """The default. See docs/evaluation.md for how it was chosen."""
-    return alpha_blend(candidates, alpha=0.7)
+    """The default: words count the more, the more the question says; then neighbours are heard.
+
+    cosine + weight · BM25 / its upper bound, smoothed. One setting for every collection it was tried on: see
+    docs/evaluation.md.
+    """
+    lexical, dense = share_of_bound(candidates), candidates.dense
+    if lexical is None or dense is None:
+        blended = _sum([scores for scores in (lexical, dense) if scores is not None])
+    else:
+        weight = word_weight(candidates)
+        blended = (dense + weight * lexical) / (1 + weight)
+    return blended if candidates.vectors is None else smoothed(blended, candidates.vectors)
+
+
+def word_weight(candidates: Candidates) -> float:
+    """The weight of the lexical leg, from how much the question says.
+
+    The idf of all its words together, counted in words that only one chunk has: by chance alone, a text shares one
+    or two common words with a question, but hardly four rare ones. So a question of few or common words leans on
+    its meaning, a long or rare one on its words.
+    """
+    rarest = math.log(1 + (candidates.chunks - 0.5) / 1.5) if candidates.chunks > 1 else 1.0
+    said = candidates.lexical_bound / ((K1 + 1) * rarest)
+    return min(max(WEIGHT_A_WORD * said, LEAST_WORD_WEIGHT), MOST_WORD_WEIGHT)
+
+
+def smoothed(scores: Floats, vectors: NDArray[np.float32]) -> Floats:
+    """Each score averaged with those of the best candidates that are near it.
+
+    Diaz, "Regularizing ad hoc retrieval scores", CIKM 2005: texts that say nearly the same should score nearly the
+    same. Nearness is the cosine to the fourth power, so that only close ones are heard, and a text that is near to
+    none keeps its own score.
+    """
+    best = np.argsort(-scores, kind="stable")[:NEIGHBOURS]
+    nearness = np.maximum(vectors @ vectors[best].T, 0.0).astype(np.float64) ** SHARPNESS
+    nearness[best, np.arange(len(best))] = 0.0
+    near = (nearness @ scores[best] + OWN_WEIGHT * scores) / (nearness.sum(axis=1) + OWN_WEIGHT)
+    mixed: Floats = (scores + near) / 2
+    return mixed
 
 
 def share_of_bound(candidates: Candidates) -> Floats | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from footnotes.errors import FootnotesError
 from footnotes.index import Allowed, Found, Vector
 from footnotes.store import SearchView
-from footnotes.text.analysis import analyze
+from footnotes.text.analysis import analyze_question
 from footnotes.types import Leg
 
 MAX_TERMS = 256
@@ -66,7 +66,7 @@ def dense_leg(
 
 def question_terms(view: SearchView, query: str) -> dict[str, float]:
     """The question's terms with how often it says each; of very many, the rarest are kept."""
-    counted = Counter(analyze(query))
+    counted = Counter(analyze_question(query))
     if len(counted) > MAX_TERMS:
         rarest = sorted(counted, key=lambda term: (view.document_frequency(term), term))[:MAX_TERMS]
         return {term: float(counted[term]) for term in rarest}

@@ -23,6 +23,7 @@ from footnotes.types import Filter, Hit, Leg, LegScore, Mode, Scores, SearchResu
 
 Fusion = Literal["adaptive", "alpha", "rrf"]
 MAX_LIMIT = 1_000
+MOST_OVERLAP = 0.25
 _LOOKED_UP_AT_ONCE = 32
 _WORTH_A_THREAD_MS = 1.5
 """Handing a leg to a thread costs a fraction of a millisecond: worth it when the embedder is waited for."""
@@ -64,7 +65,7 @@ class Retriever:
         legs = {"lexical": lexical.leg, "dense": dense.leg}
         if not any(leg.status == "ok" for leg in legs.values()):
             _raise_unavailable(legs)
-        hits = tuple(_hits(view, *_fused(lexical, dense, options), options))
+        hits = tuple(_hits(view, *_fused(view, lexical, dense, options), options))
         degraded = any(leg.status in ("failed", "pending") for leg in legs.values())
         return SearchResult(query, hits, legs, degraded, round((time.perf_counter() - began) * 1000, 3))
 
@@ -111,7 +112,9 @@ def _check(options: SearchOptions) -> None:
         raise OptionError(f"there is no fusion {options.fusion!r}; use adaptive, alpha or rrf")
 
 
-def _fused(lexical: LegResult, dense: LegResult, options: SearchOptions) -> tuple[list[int], Callable[[int], Scores]]:
+def _fused(
+    view: SearchView, lexical: LegResult, dense: LegResult, options: SearchOptions
+) -> tuple[list[int], Callable[[int], Scores]]:
     """All candidates, best first, with every score that is known of them."""
     keys = list(dict.fromkeys([*lexical.found.keys, *dense.found.keys]))
     lexical_scores, dense_scores = _completed(lexical, keys), _completed(dense, keys)
@@ -122,6 +125,8 @@ def _fused(lexical: LegResult, dense: LegResult, options: SearchOptions) -> tupl
         lexical_ranks=lexical_ranks,
         dense_ranks=dense_ranks,
         lexical_bound=lexical.bound,
+        chunks=view.chunk_count(),
+        vectors=view.vectors(keys) if options.fusion == "adaptive" and dense.leg.status == "ok" else None,
     )
     fused = _fuse(candidates, options)
     order = np.lexsort((np.asarray(keys, dtype=np.int64), -fused)).tolist()
@@ -172,7 +177,7 @@ def _hits(
 ) -> Iterator[Hit]:
     """Read candidates in order until there are enough that differ. Reading costs most: only what may stay is read."""
     diversity = Diversity()
-    remaining = _few_per_document(view, keys, options.per_document)
+    remaining = _apart(view, keys, options.per_document)
     wanted = options.limit
     while wanted > 0 and (batch := list(islice(remaining, wanted))):
         for row in view.hits(batch):
@@ -182,19 +187,26 @@ def _hits(
                 yield _hit(row, scores)
 
 
-def _few_per_document(view: SearchView, keys: list[int], most: int) -> Iterator[int]:
-    """The keys that are still there, at most so many of any document."""
-    seen: dict[int, int] = {}
-    for start in range(0, len(keys), _LOOKED_UP_AT_ONCE):
-        batch = keys[start : start + _LOOKED_UP_AT_ONCE]
-        documents = view.documents_of(batch)
+def _apart(view: SearchView, keys: list[int], most: int) -> Iterator[int]:
+    """The keys that are still there: at most so many of any document, and none that repeats much of a better one."""
+    seen: dict[int, list[tuple[int, int]]] = {}
+    for first in range(0, len(keys), _LOOKED_UP_AT_ONCE):
+        batch = keys[first : first + _LOOKED_UP_AT_ONCE]
+        places = view.places_of(batch)
         for key in batch:
-            document = documents.get(key)
-            if document is None:
+            if key not in places:
                 continue
-            seen[document] = seen.get(document, 0) + 1
-            if seen[document] <= most:
+            document, start, end = places[key]
+            spans = seen.setdefault(document, [])
+            if len(spans) < most and not any(_repeats((start, end), span) for span in spans):
+                spans.append((start, end))
                 yield key
+
+
+def _repeats(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two spans share more than the usual overlap of neighbouring chunks."""
+    common = min(one[1], other[1]) - max(one[0], other[0])
+    return common > MOST_OVERLAP * min(one[1] - one[0], other[1] - other[0])
 
 
 def _hit(row: HitRow, scores: Scores) -> Hit:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from footnotes.index import Allowed, Found, Vector
-from footnotes.store.records import HitRow
+from footnotes.store.records import HitRow, Place
 from footnotes.types import Filter
 
 
@@ -42,6 +42,10 @@ class SearchView(Protocol):
 
     def score_dense(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]: ...
 
-    def documents_of(self, keys: Sequence[int]) -> dict[int, int]: ...
+    def vectors(self, keys: Sequence[int]) -> Vector | None:
+        """The unit vectors of given chunks, a row each; None when they are not all at hand."""
+        ...
+
+    def places_of(self, keys: Sequence[int]) -> dict[int, Place]: ...
 
     def hits(self, keys: Sequence[int]) -> list[HitRow]: ...

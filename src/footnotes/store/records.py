@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from footnotes.types import Document, DocumentStatus, Metadata, Part
 
@@ -45,6 +45,10 @@ class NewChunk:
     prefix: str
     metadata: Metadata
     input_hash: bytes
+
+
+Place: TypeAlias = tuple[int, int, int]
+"""A document by its key, and a span of its text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from footnotes.store.records import Generation, HitRow, NewChunk
+from footnotes.store.records import Generation, HitRow, NewChunk, Place
 from footnotes.store.sqlite.rows import chunk_from
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import PIECE, read_span, unpack_headings
@@ -66,11 +66,11 @@ def neighbours(
     return [chunk_from(row, read_span(connection, row[12], row[4], row[5])) for row in rows]
 
 
-def documents_of(connection: apsw.Connection, user_id: str, generation: int, keys: Sequence[int]) -> dict[int, int]:
-    """Which document each key belongs to; keys that are gone are left out."""
+def places_of(connection: apsw.Connection, user_id: str, generation: int, keys: Sequence[int]) -> dict[int, Place]:
+    """The document and span of each key; keys that are gone are left out."""
     bindings = (_as_table(keys), user_id, generation)
-    rows: list[Any] = connection.execute(queries()["documents_of_keys"], bindings).fetchall()
-    return dict(rows)
+    rows: list[Any] = connection.execute(queries()["places_of_keys"], bindings).fetchall()
+    return {key: (document, start, end) for key, document, start, end in rows}
 
 
 def hits(connection: apsw.Connection, user_id: str, generation: int, keys: Sequence[int]) -> list[HitRow]:

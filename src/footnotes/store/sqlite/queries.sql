@@ -290,6 +290,6 @@ UPDATE documents SET (ingestion_version, chunks) = (
     embedding_model = ?2, embedding_dim = ?3
 WHERE user_id = ?4 AND pk IN (SELECT document FROM derived WHERE generation = ?1);
 
--- name: documents_of_keys
-SELECT c.key, c.document FROM carray(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
+-- name: places_of_keys
+SELECT c.key, c.document, c.start, c.end FROM carray(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
 WHERE +c.user_id = ? AND +c.generation = ?;

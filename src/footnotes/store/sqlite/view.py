@@ -9,7 +9,7 @@ import numpy as np
 from footnotes.index import Allowed, Found, Vector
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
-from footnotes.store.records import Generation, HitRow
+from footnotes.store.records import Generation, HitRow, Place
 from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database, translated
 from footnotes.store.sqlite.filters import compile_filter, facet_groups
@@ -91,6 +91,10 @@ class SqliteSearchView:
         index = self._dense()
         return {} if index is None else index.score(vector, keys)
 
+    def vectors(self, keys: Sequence[int]) -> Vector | None:
+        index = self._dense()
+        return None if index is None else index.vectors(keys)
+
     def _lexical(self) -> LexicalIndex | None:
         if self._lexical_index is None and self._generation is not None:
             self._lexical_index = self._indexes.lexical(self._generation, self._seq)
@@ -101,11 +105,11 @@ class SqliteSearchView:
             self._dense_index = self._indexes.dense(self._generation, self._seq)
         return self._dense_index
 
-    def documents_of(self, keys: Sequence[int]) -> dict[int, int]:
+    def places_of(self, keys: Sequence[int]) -> dict[int, Place]:
         if self._generation is None or not keys:
             return {}
         with translated():
-            return chunks.documents_of(self._database.reader, self._user_id, self._generation.pk, keys)
+            return chunks.places_of(self._database.reader, self._user_id, self._generation.pk, keys)
 
     def hits(self, keys: Sequence[int]) -> list[HitRow]:
         if self._generation is None or not keys:

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from footnotes.retrieve.fuse import (
+    LEAST_WORD_WEIGHT,
+    MOST_WORD_WEIGHT,
+    Candidates,
+    adaptive,
+    alpha_blend,
+    rrf,
+    share_of_bound,
+    smoothed,
+    word_weight,
+)
+
+
+def floats(*values: float) -> np.ndarray:
+    return np.array(values, dtype=np.float64)
+
+
+def ranks(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.int64)
+
+
+BOTH = Candidates(
+    lexical=floats(8.0, 0.0, 4.0),
+    dense=floats(0.2, 0.9, 0.5),
+    lexical_ranks=ranks(1, 0, 2),
+    dense_ranks=ranks(0, 1, 2),
+    lexical_bound=16.0,
+    chunks=1000,
+)
+
+
+def test_rrf_by_hand() -> None:
+    assert rrf(BOTH) == pytest.approx([1 / 61, 1 / 61, 2 / 62])
+    assert rrf(BOTH, k=1, lexical_weight=2.0) == pytest.approx([2 / 2, 1 / 2, 3 / 3])
+
+
+def test_alpha_by_hand() -> None:
+    assert alpha_blend(BOTH, alpha=0.5) == pytest.approx([0.35, 0.45, 0.375])
+    assert alpha_blend(BOTH, alpha=1.0) == pytest.approx(BOTH.dense)
+    assert alpha_blend(BOTH, alpha=0.0) == pytest.approx(share_of_bound(BOTH))
+
+
+@pytest.mark.parametrize("fuse", [rrf, alpha_blend, adaptive])
+def test_one_leg_decides_alone_when_the_other_did_not_run(fuse: object) -> None:
+    lexical = Candidates(lexical=BOTH.lexical, dense=None, lexical_ranks=ranks(1, 0, 2), lexical_bound=16.0)
+    dense = Candidates(lexical=None, dense=BOTH.dense, dense_ranks=ranks(3, 1, 2))
+    assert np.argsort(-fuse(lexical)).tolist()[:2] == [0, 2]  # type: ignore[operator]
+    assert np.argsort(-fuse(dense)).tolist() == [1, 2, 0]  # type: ignore[operator]
+
+
+def test_no_leg_and_no_candidates() -> None:
+    assert len(adaptive(Candidates(None, None))) == 0
+    empty = Candidates(floats(), floats(), ranks(), ranks(), 3.0, 10, np.zeros((0, 4), dtype=np.float32))
+    assert len(adaptive(empty)) == len(rrf(empty)) == 0
+
+
+def test_a_question_whose_words_nobody_has_gives_its_words_no_share() -> None:
+    nothing = Candidates(lexical=floats(0.0, 0.0), dense=floats(0.1, 0.3), lexical_bound=0.0)
+    assert share_of_bound(nothing) == pytest.approx([0, 0])
+    assert np.argmax(adaptive(nothing)) == 1
+
+
+def weight(rare_words: float, chunks: int) -> float:
+    bound = rare_words * 2.2 * math.log(1 + (chunks - 0.5) / 1.5)
+    return word_weight(Candidates(floats(1.0), floats(1.0), lexical_bound=bound, chunks=chunks))
+
+
+def test_words_count_more_the_more_the_question_says_within_bounds() -> None:
+    assert weight(0.5, 5000) == LEAST_WORD_WEIGHT
+    assert weight(3, 5000) == pytest.approx(0.69)
+    assert weight(30, 5000) == MOST_WORD_WEIGHT
+
+
+def test_the_weight_does_not_depend_on_the_size_of_the_library() -> None:
+    assert weight(3, 100) == pytest.approx(weight(3, 1_000_000))
+    assert LEAST_WORD_WEIGHT <= weight(3, 1) <= MOST_WORD_WEIGHT
+
+
+def unit(*rows: tuple[float, ...]) -> np.ndarray:
+    matrix = np.array(rows, dtype=np.float32)
+    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+def test_a_text_near_to_good_ones_rises_above_one_that_stands_alone() -> None:
+    vectors = unit((1, 0, 0), (0.95, 0.2, 0), (0, 0, 1))
+    before = floats(0.8, 0.5, 0.52)
+    assert np.argsort(-smoothed(before, vectors)).tolist() == [0, 1, 2]
+
+
+def test_texts_that_are_near_to_none_keep_their_scores() -> None:
+    scores = floats(0.8, 0.5, 0.52)
+    assert smoothed(scores, unit((1, 0, 0), (0, 1, 0), (0, 0, 1))) == pytest.approx(scores)
+
+
+scored = st.lists(st.floats(-1, 1, allow_nan=False), min_size=1, max_size=30)
+
+
+@given(scored, st.integers(0, 2**32 - 1))
+def test_smoothing_never_leaves_the_range_of_the_scores(values: list[float], seed: int) -> None:
+    vectors = unit(*np.random.default_rng(seed).standard_normal((len(values), 8)).tolist())
+    found = smoothed(np.array(values), vectors)
+    assert min(values) - 1e-9 <= found.min()
+    assert found.max() <= max(values) + 1e-9
+
+
+@given(scored)
+def test_more_words_in_common_never_lower_a_candidate(values: list[float]) -> None:
+    lexical = np.abs(np.array(values)) * 10
+    dense = np.full(len(values), 0.5)
+    found = adaptive(Candidates(lexical, dense, lexical_bound=20.0, chunks=100))
+    assert (np.diff(found[np.argsort(lexical)]) >= 0).all()
