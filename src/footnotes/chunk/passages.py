@@ -45,14 +45,14 @@ class PassagesChunker:
 
     Every strip but the outer ones of a section stands in two chunks, so no answer is cut off from what is said just
     before or after it, and yet each strip is embedded once: a chunk's vector is the mean of its strips'. A document
-    of up to `whole` characters is one chunk. Characters of East Asian scripts count three: they say as much.
+    of up to `whole` characters that has no sections is one chunk. East Asian characters count three: they say as much.
     """
 
     name: ClassVar[str] = "passages"
     version: ClassVar[int] = 1
     bounds: ClassVar[Bounds] = {"characters": (50, 100_000), "whole": (0, 1_000_000)}
 
-    def __init__(self, *, characters: int = 320, whole: int = 2_000) -> None:
+    def __init__(self, *, characters: int = 330, whole: int = 2_000) -> None:
         self._options = check_options(self.name, self.bounds, {"characters": characters, "whole": whole})
         self._characters, self._whole = characters, whole
 
@@ -62,8 +62,7 @@ class PassagesChunker:
 
     def split(self, part: Part) -> list[Piece]:
         width = _Width(part.text)
-        # Parts are long but for the last of a document: a short first one is all there is.
-        if part.start == 0 and width(0, len(part.text)) <= self._whole:
+        if _is_one_thing(part) and width(0, len(part.text)) <= self._whole:
             bare = part.text.strip()
             first = part.text.find(bare)
             return [Piece(first, first + len(bare))] if bare else []
@@ -113,6 +112,11 @@ class _Width:
         if not self._has_wide:
             return end - start
         return end - start + 2 * sum(map(len, _WIDE.findall(self.text, start, end)))
+
+
+def _is_one_thing(part: Part) -> bool:
+    """Whether a part is a whole document, without sections. Parts are long, but for the last of a document."""
+    return part.start == 0 and sum(block.kind == "heading" for block in part.blocks) <= 1
 
 
 def _sentences(width: _Width, part: Part, size: int) -> Iterator[_Sentence]:
