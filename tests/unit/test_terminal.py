@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from footnotes.answer.align import Aligner
 from footnotes.answer.generate import Transcript
 from footnotes.answer.passages import passages_of
 from footnotes.terminal import HELD, StreamedAnswer, step_line
@@ -34,7 +35,7 @@ def shown(events: list[Event]) -> tuple[str, list[str]]:
 
 
 def streamed(text: str, size: int) -> list[Event]:
-    transcript = Transcript(passages_of([make_hit(SOURCE)]))
+    transcript = Transcript(Aligner(passages_of([make_hit(SOURCE)])))
     events: list[Event] = []
     for start in range(0, len(text), size):
         events += transcript.add(text[start : start + size])

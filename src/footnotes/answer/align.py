@@ -77,13 +77,20 @@ class Aligner:
             if word.islower()
         )
 
+        self._joined = [" ".join(passage.text.split()) for passage in passages]
         self._asked = self.weigh(question)
+        self._known: dict[tuple[str, frozenset[int]], list[Support]] = {}
 
     def align(self, claim: str, named: frozenset[int] = frozenset()) -> list[Support]:
         """The support of a sentence: one span, or one for each of its clauses; none when a part has none.
 
-        `named` are the passages the model cited, counted from 1.
+        `named` are the passages the model cited, counted from 1. The same sentence is looked at once.
         """
+        if (claim, named) not in self._known:
+            self._known[claim, named] = self._aligned(claim, named)
+        return self._known[claim, named]
+
+    def _aligned(self, claim: str, named: frozenset[int]) -> list[Support]:
         whole = self._verbatim(claim, named) or self._best(claim, named, (0, len(claim)))
         if whole is not None:
             return [whole]
@@ -95,11 +102,9 @@ class Aligner:
         words = claim.strip(_MARKS).split()
         if len(words) < MIN_VERBATIM:
             return None
-        pattern = re.compile(r"\s+".join(re.escape(word) for word in words))
-        order = sorted(range(len(self._passages)), key=lambda number: number + 1 not in named)
-        for number in order:
-            if match := pattern.search(self._passages[number].text):
-                support = self._enclosing(number, *match.span(), claim)
+        for number in sorted(range(len(self._passages)), key=lambda number: number + 1 not in named):
+            if span := _span_of(" ".join(words), self._joined[number], self._passages[number].text):
+                support = self._enclosing(number, *span, claim)
                 whole = len(claim) >= WHOLE * (support.end - support.start)
                 if whole or not denied_otherwise(claim, support.quote):
                     return support
@@ -155,6 +160,21 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
     for place, (start, end) in enumerate(sentence_spans(passage.text)):
         terms = frozenset(analyze(passage.text[start:end]))
         yield _Sentence(number, place, passage.start + start, passage.start + end, terms)
+
+
+def _span_of(words: str, joined: str, text: str) -> tuple[int, int] | None:
+    """Where words stand in a text, given the text with its white space joined; whole words only."""
+    at = joined.find(words)
+    end = at + len(words)
+    if at < 0 or joined[at - 1 : at].isalnum() or joined[end : end + 1].isalnum():
+        return None
+    starts = [match.start() for match in re.finditer(r"\S+", text)]
+
+    def place(offset: int) -> int:
+        """The offset in the text of an offset in the joined text: so far into the same word."""
+        return starts[joined.count(" ", 0, offset)] + offset - joined.rfind(" ", 0, offset) - 1
+
+    return place(at), place(end - 1) + 1
 
 
 def _covered(weights: dict[str, float], terms: frozenset[str]) -> float:

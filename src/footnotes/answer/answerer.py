@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from footnotes.answer.align import Aligner
 from footnotes.answer.candidates import DocumentFrequency
-from footnotes.answer.citations import cite
+from footnotes.answer.citations import Cited, cite_with
 from footnotes.answer.context import Context, ReadText, build_context
 from footnotes.answer.extractive import ABSTENTION, Embed, Extract, extract, extract_parts, written
 from footnotes.answer.generate import Transcript
@@ -182,7 +183,8 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel) -
         findings = replace(findings, steps=(*findings.steps, step))
         yield Event("step", step=step)
     request = chat_request(findings, settings, context, template)
-    transcript = Transcript(context.passages, question=findings.question, strict=settings.strict)
+    aligner = Aligner(context.passages, findings.question)
+    transcript = Transcript(aligner, strict=settings.strict)
     usage, broken, finish = None, None, None
     try:
         for piece in model.chat(request, deadline=Deadline(settings.answer_seconds)):
@@ -195,7 +197,9 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel) -
         broken = error
     yield from transcript.finish()
     spent = added_usage(findings.usage, usage or estimated_usage(request, transcript.raw))
-    answer = checked_answer(findings, settings, context, transcript.raw, model.name, spent, request)
+    answer = checked_answer(
+        findings, cite_with(aligner, transcript.raw, strict=settings.strict), model.name, spent, request
+    )
     yield Event("usage", usage=spent)
     yield ending(replace(answer, incomplete=finish == "length"), broken)
 
@@ -208,17 +212,8 @@ def ending(answer: Answer, broken: FootnotesError | None) -> Event:
     return Event("error", error=broken.info(), answer=replace(answer, incomplete=True, degraded=True, legs=legs))
 
 
-def checked_answer(
-    findings: Findings,
-    settings: Settings,
-    context: Context,
-    raw: str,
-    model: str,
-    usage: Usage,
-    request: ChatRequest,
-) -> Answer:
-    """The model's text with the footnotes our own code finds for it."""
-    cited = cite(raw, context.passages, question=findings.question, strict=settings.strict)
+def checked_answer(findings: Findings, cited: Cited, model: str, usage: Usage, request: ChatRequest) -> Answer:
+    """The model's text with the footnotes our own code found for it."""
     return answer_of(
         findings,
         model=model,

@@ -63,8 +63,13 @@ def cite(text: str, passages: Sequence[Passage], *, question: str = "", strict: 
 
     `passages` are in the order the model saw them, so that its markers can be told apart from inventions.
     """
+    return cite_with(Aligner(passages, question), text, strict=strict)
+
+
+def cite_with(aligner: Aligner, text: str, *, strict: bool = False) -> Cited:
+    """As `cite`, with passages that are ready to be compared."""
     clean, markers = without_markers(text)
-    aligner, footnotes = Aligner(passages, question), Footnotes()
+    footnotes = Footnotes()
     written, citations, unsupported = "", list[Citation](), list[Span]()
     for start, end, gap in sentences_with_gaps(clean):
         supports = aligner.align(clean[start:end], named_at(markers, start, end))

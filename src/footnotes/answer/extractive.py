@@ -60,8 +60,8 @@ class Weights:
         return 1.0 / (1.0 + math.exp(-total))
 
 
-SENTENCE = Weights(-12.89, coverage=4.91, context=2.12, around=-2.36, pairs=0.44, kind=0.84, relative=9.07)
-ANSWERED = Weights(-6.12, coverage=2.32, context=2.69, around=1.13, pairs=0.52, kind=0.56, relative=1.34)
+SENTENCE = Weights(-14.11, coverage=4.79, context=3.17, around=-3.32, pairs=0.58, kind=0.9, relative=10.26)
+ANSWERED = Weights(-5.49, coverage=2.37, context=2.69, around=0.73, pairs=0.86, kind=0.57, relative=0.86)
 THRESHOLD = 0.23
 SENTENCE_EMBEDDED = Weights(
     -14.02, coverage=3.81, context=2.28, around=-2.6, pairs=0.44, kind=0.88, relative=9.32, cosine=2.61

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from footnotes.answer.align import Aligner
 from footnotes.answer.citations import Footnotes, named_at, sentences_with_gaps
-from footnotes.answer.markers import ENDS_IN_SOURCES, without_markers
-from footnotes.answer.passages import Passage
+from footnotes.answer.markers import ENDS_IN_SOURCES, Marker, without_markers
 from footnotes.types import Event
 
 _HELD = 200
@@ -27,13 +26,13 @@ class Transcript:
     sentence is held until it is known to be supported.
     """
 
-    def __init__(self, passages: Sequence[Passage], *, question: str = "", strict: bool = False) -> None:
+    def __init__(self, aligner: Aligner, *, strict: bool = False) -> None:
         self.raw = ""
         self._strict = strict
         self._shown = ""
-        self._aligner = Aligner(passages, question)
+        self._aligner = aligner
         self._footnotes = Footnotes()
-        self._settled = 0
+        self._settled = 0  # where the first sentence begins that is not known to have ended
 
     def add(self, text: str) -> Iterator[Event]:
         """The events a further piece of text gives."""
@@ -47,21 +46,25 @@ class Transcript:
     def _show(self, raw: str, *, last: bool = False) -> Iterator[Event]:
         clean, markers = without_markers(raw)
         clean = clean.rstrip() if last else clean
-        sentences = list(sentences_with_gaps(clean))
-        for start, end, gap in sentences[self._settled :]:
-            if not last and len(clean) < end + _SETTLED:
+        begin = self._settled
+        for start, end, gap in sentences_with_gaps(clean[begin:]):
+            if not last and len(clean) < begin + end + _SETTLED:
                 break
-            self._settled += 1
-            supports = self._aligner.align(clean[start:end], named_at(markers, start, end))
-            if not self._strict:
-                yield from self._new_text(clean[:end])
-            elif supports:
-                yield from self._new_text(self._shown + (gap if self._shown else "") + clean[start:end])
-            offset = len(self._shown) - (end - start) if self._strict else start
-            for support in supports:
-                yield Event("citation", citation=self._footnotes.add(support, offset))
+            self._settled = begin + end
+            yield from self._sentence(clean, begin + start, begin + end, gap, markers)
         if not self._strict:
             yield from self._new_text(clean)
+
+    def _sentence(self, clean: str, start: int, end: int, gap: str, markers: list[Marker]) -> Iterator[Event]:
+        """A sentence that has ended, and its footnotes."""
+        supports = self._aligner.align(clean[start:end], named_at(markers, start, end))
+        if not self._strict:
+            yield from self._new_text(clean[:end])
+        elif supports:
+            yield from self._new_text(self._shown + (gap if self._shown else "") + clean[start:end])
+        offset = len(self._shown) - (end - start) if self._strict else start
+        for support in supports:
+            yield Event("citation", citation=self._footnotes.add(support, offset))
 
     def _new_text(self, text: str) -> Iterator[Event]:
         if text.startswith(self._shown) and len(text) > len(self._shown):

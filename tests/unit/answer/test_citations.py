@@ -90,6 +90,13 @@ def test_words_that_are_denied_where_they_stand_support_nothing(source: str) -> 
     assert cite(source, passages).citations
 
 
+def test_words_are_found_across_lines_and_whole() -> None:
+    source = "First line.\n\n  “The notice\n period  is three\tmonths”, it says. The end."
+    (citation,) = cite("The notice period is three months", passages_of([make_hit(source)])).citations
+    assert citation.quote == source[citation.start : citation.end]
+    assert citation.quote.startswith("“The notice") and citation.quote.endswith("it says.")
+
+
 def test_strict_removes_what_is_not_supported() -> None:
     result = cited("Lunch costs four euros. It is delicious caviar. The canteen opens at noon.", strict=True)
     assert result.text == "Lunch costs four euros. The canteen opens at noon."

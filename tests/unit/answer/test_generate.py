@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from footnotes.answer.align import Aligner
 from footnotes.answer.citations import cite
 from footnotes.answer.generate import Transcript
 from footnotes.answer.passages import passages_of
@@ -23,7 +24,7 @@ TEXTS = (
 
 @given(st.sampled_from(TEXTS), st.lists(st.integers(1, 9), min_size=1, max_size=200), st.booleans())
 def test_pieces_of_any_size_give_the_whole_answer(text: str, sizes: list[int], strict: bool) -> None:
-    transcript = Transcript(PASSAGES, strict=strict)
+    transcript = Transcript(Aligner(PASSAGES), strict=strict)
     events, begin = [], 0
     for size in sizes:
         events += transcript.add(text[begin : begin + size])
@@ -36,7 +37,7 @@ def test_pieces_of_any_size_give_the_whole_answer(text: str, sizes: list[int], s
 
 
 def test_words_come_before_the_sentence_ends_and_footnotes_right_after() -> None:
-    transcript = Transcript(PASSAGES)
+    transcript = Transcript(Aligner(PASSAGES))
     first = list(transcript.add("The notice period is three "))
     assert [event.type for event in first] == ["token"]
     assert "".join(event.text for event in first) == "The notice period is three"
@@ -45,7 +46,7 @@ def test_words_come_before_the_sentence_ends_and_footnotes_right_after() -> None
 
 
 def test_strict_holds_a_sentence_until_it_is_known() -> None:
-    transcript = Transcript(PASSAGES, strict=True)
+    transcript = Transcript(Aligner(PASSAGES), strict=True)
     assert list(transcript.add("Bananas are blue. Lunch costs ")) == []
     events = [*transcript.add("four euros."), *transcript.finish()]
     assert [event.type for event in events] == ["token", "citation"]
