@@ -64,12 +64,12 @@ SENTENCE = Weights(-14.11, coverage=4.79, context=3.17, around=-3.32, pairs=0.58
 ANSWERED = Weights(-5.49, coverage=2.37, context=2.69, around=0.73, pairs=0.86, kind=0.57, relative=0.86)
 THRESHOLD = 0.23
 SENTENCE_EMBEDDED = Weights(
-    -14.02, coverage=3.81, context=2.28, around=-2.6, pairs=0.44, kind=0.88, relative=9.32, cosine=2.61
+    -15.12, coverage=3.6, context=2.85, around=-3.05, pairs=0.7, kind=0.92, relative=10.33, cosine=2.55
 )
 ANSWERED_EMBEDDED = Weights(
-    -6.84, coverage=1.74, context=2.67, around=0.8, pairs=0.51, kind=0.65, relative=1.19, cosine=2.33
+    -6.52, coverage=1.88, context=2.59, around=0.75, pairs=0.72, kind=0.6, relative=0.88, cosine=2.29
 )
-THRESHOLD_EMBEDDED = 0.25
+THRESHOLD_EMBEDDED = 0.23
 
 
 @dataclass(frozen=True, slots=True)
