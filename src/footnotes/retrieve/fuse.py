@@ -76,10 +76,10 @@ def adaptive(candidates: Candidates) -> Floats:
     """
     lexical, dense = share_of_bound(candidates), candidates.dense
     if lexical is None or dense is None:
-        blended = _sum([scores for scores in (lexical, dense) if scores is not None])
-    else:
-        weight = word_weight(candidates)
-        blended = (dense + weight * lexical) / (1 + weight)
+        # A leg that stands alone keeps its own order: whoever asks for one leg wants to see that leg.
+        return _sum([scores for scores in (lexical, dense) if scores is not None])
+    weight = word_weight(candidates)
+    blended = (dense + weight * lexical) / (1 + weight)
     return blended if candidates.vectors is None else smoothed(blended, candidates.vectors)
 
 
