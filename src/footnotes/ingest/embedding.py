@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -13,7 +14,9 @@ from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import SqliteStore
 
-VECTORS_A_COMMIT = 64
+EMBEDDED_AT_ONCE = 64
+KEPT_EVERY_SECONDS = 2.0
+"""Vectors are kept this often while they are made: a crash costs no more work, and a commit costs a disk its rest."""
 
 
 def embed_missing(
@@ -25,14 +28,19 @@ def embed_missing(
     batch: int,
     on_progress: OnProgress,
 ) -> int:
-    """Embed what was never embedded, and keep each batch as soon as it is made: a crash costs one batch at most."""
+    """Embed what was never embedded, and keep it every few seconds: a crash costs the last of them at most."""
     user_id = generation.user_id
     missing = store.missing_vectors(user_id, generation, inputs)
-    for start in range(0, len(missing), VECTORS_A_COMMIT):
+    made: list[Matrix] = []
+    kept, since = 0, time.monotonic()
+    for start in range(0, len(missing), EMBEDDED_AT_ONCE):
         on_progress(Progress("embedding", start, len(missing)))
-        keys = missing[start : start + VECTORS_A_COMMIT]
-        vectors = _pooled([inputs[key] for key in keys], embedder, batch)
-        store.save_vectors(user_id, generation, keys, vectors)
+        keys = missing[start : start + EMBEDDED_AT_ONCE]
+        made.append(_pooled([inputs[key] for key in keys], embedder, batch))
+        end = start + len(keys)
+        if end == len(missing) or time.monotonic() - since >= KEPT_EVERY_SECONDS:
+            store.save_vectors(user_id, generation, missing[kept:end], np.concatenate(made))
+            made, kept, since = [], end, time.monotonic()
     return len(missing)
 
 
