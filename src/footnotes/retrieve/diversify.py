@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from footnotes.types import Scores
 
-NEAR_IDENTICAL = 0.9
+NEAR_IDENTICAL = 0.97
 _LEXICAL_APART, _DENSE_APART = 0.15, 0.05
 _BEGINNING = 240
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -177,7 +178,8 @@ def _hits(
 ) -> Iterator[Hit]:
     """Read candidates in order until there are enough that differ. Reading costs most: only what may stay is read."""
     diversity = Diversity()
-    remaining = _apart(view, keys, options.per_document)
+    apart = _Apart(view, options.per_document)
+    remaining = apart.of(keys)
     wanted = options.limit
     while wanted > 0 and (batch := list(islice(remaining, wanted))):
         for row in view.hits(batch):
@@ -185,22 +187,41 @@ def _hits(
             if diversity.admits(row.text, scores):
                 wanted -= 1
                 yield _hit(row, scores)
+            else:
+                apart.give_back(row.key)
 
 
-def _apart(view: SearchView, keys: list[int], most: int) -> Iterator[int]:
-    """The keys that are still there: at most so many of any document, and none that repeats much of a better one."""
-    seen: dict[int, list[tuple[int, int]]] = {}
-    for first in range(0, len(keys), _LOOKED_UP_AT_ONCE):
-        batch = keys[first : first + _LOOKED_UP_AT_ONCE]
-        places = view.places_of(batch)
-        for key in batch:
-            if key not in places:
-                continue
-            document, start, end = places[key]
-            spans = seen.setdefault(document, [])
-            if len(spans) < most and not any(_repeats((start, end), span) for span in spans):
-                spans.append((start, end))
-                yield key
+class _Apart:
+    """Lets through at most so many chunks of any document, and none that repeats much of a better one."""
+
+    def __init__(self, view: SearchView, most: int) -> None:
+        self._view = view
+        self._most = most
+        self._document_of: dict[int, int] = {}
+        self._taken: Counter[int] = Counter()
+        self._spans: dict[int, list[tuple[int, int]]] = {}
+
+    def of(self, keys: list[int]) -> Iterator[int]:
+        """The keys that may be shown, of those that are still there."""
+        for first in range(0, len(keys), _LOOKED_UP_AT_ONCE):
+            batch = keys[first : first + _LOOKED_UP_AT_ONCE]
+            places = self._view.places_of(batch)
+            for key in batch:
+                if key in places and self._admits(*places[key]):
+                    self._document_of[key] = places[key][0]
+                    yield key
+
+    def give_back(self, key: int) -> None:
+        """A chunk was not shown after all: its document may show another."""
+        self._taken[self._document_of[key]] -= 1
+
+    def _admits(self, document: int, start: int, end: int) -> bool:
+        spans = self._spans.setdefault(document, [])
+        if self._taken[document] >= self._most or any(_repeats((start, end), span) for span in spans):
+            return False
+        spans.append((start, end))
+        self._taken[document] += 1
+        return True
 
 
 def _repeats(one: tuple[int, int], other: tuple[int, int]) -> bool:

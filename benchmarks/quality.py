@@ -1,0 +1,208 @@
+"""Retrieval quality on data nobody here wrote, through the whole engine with its default settings.
+
+    python benchmarks/quality.py [--data DIR] [--work DIR] [--only NAME …] [--json]
+
+Prints the table of docs/evaluation.md. Libraries are kept in --work, so that a second run only searches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from footnotes.engine import Library
+from footnotes.evaluate.compare import compare
+from footnotes.evaluate.golden import Question, read_golden
+from footnotes.evaluate.run import MAIN, Options, Run, evaluate
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+RETRIEVAL = {"scifact": 0.735, "nfcorpus": 0.360, "cranfield": 0.445, "cosqa": 0.620}
+LANGUAGES = ("en", "de", "es", "zh", "ar")
+WAYS = {
+    "lexical": Options(mode="lexical"),
+    "dense": Options(mode="dense"),
+    "rrf": Options(fusion="rrf"),
+    "hybrid": Options(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the table."""
+
+    what: str
+    measured: float
+    goal: float | None
+    remark: str = ""
+
+    @property
+    def reached(self) -> str:
+        return "" if self.goal is None else "yes" if self.measured >= self.goal else "no"
+
+
+def main() -> None:
+    arguments = _arguments()
+    if not arguments.data.is_dir():
+        print(f"skipped: there is no data in {arguments.data}")
+        return
+    began = time.monotonic()
+    lines: list[Line] = []
+    for name in arguments.only or [*RETRIEVAL, "chunking", "xquad"]:
+        started = time.monotonic()
+        for line in _measured(name, arguments):
+            lines.append(line)
+            if not arguments.json:
+                print(_row(line), flush=True)
+        print(f"  {name}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    if arguments.json:
+        print(json.dumps([{"what": each.what, "measured": each.measured, "goal": each.goal} for each in lines]))
+    print(f"took {time.monotonic() - began:.0f} s", file=sys.stderr)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=SHARED)
+    parser.add_argument("--work", type=Path, default=Path("/tmp/footnotes-quality"))
+    parser.add_argument("--only", nargs="*", choices=[*RETRIEVAL, "chunking", "xquad"])
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+def _measured(name: str, arguments: argparse.Namespace) -> Iterator[Line]:
+    if name == "chunking":
+        return _chunking(arguments.data / "chunking", arguments.work / "chunking")
+    if name == "xquad":
+        return _xquad(arguments.data / "qa" / "xquad", arguments.work)
+    return _retrieval(name, arguments.data / "retrieval" / name, arguments.work / name)
+
+
+def _row(line: Line) -> str:
+    goal = "" if line.goal is None else f"{line.goal:.3f}"
+    return f"| {line.what:<44} | {line.measured:.4f} | {goal:>5} | {line.reached:<3} | {line.remark} |"
+
+
+# ── documents found by questions
+
+
+def _retrieval(name: str, data: Path, work: Path) -> Iterator[Line]:
+    with _library(work, lambda folder: _write_corpus(data, folder, ".py" if name == "cosqa" else ".md")) as library:
+        questions = read_golden(data)
+        runs = {way: evaluate(library, questions, name=way, options=options) for way, options in WAYS.items()}
+    better = max(("lexical", "dense"), key=lambda way: runs[way].means[MAIN])
+    for way in ("lexical", "dense", "rrf"):
+        yield Line(f"{name} nDCG@10, {way}", runs[way].means[MAIN], None)
+    yield Line(f"{name} nDCG@10, hybrid", runs["hybrid"].means[MAIN], RETRIEVAL[name], _against(runs, "rrf", MAIN))
+    gain = runs["hybrid"].means[MAIN] - runs[better].means[MAIN]
+    yield Line(f"{name} hybrid over the better leg ({better})", gain, 0.0, _against(runs, better, MAIN))
+    yield Line(f"{name} milliseconds a question, median", _median_ms(runs["hybrid"]), None)
+
+
+def _write_corpus(data: Path, folder: Path, suffix: str) -> None:
+    """One file a document, its title as a heading."""
+    for line in (data / "corpus.jsonl").read_text(encoding="utf-8").splitlines():
+        document = json.loads(line)
+        title = " ".join((document.get("title") or "").split())
+        text = f"# {title}\n\n{document['text']}" if title else document["text"]
+        (folder / f"{document['_id']}{suffix}").write_text(text or " ", encoding="utf-8")
+
+
+def _against(runs: dict[str, Run], other: str, measure: str) -> str:
+    found = compare(runs[other].values(measure), runs["hybrid"].values(measure))
+    return f"against {other} {found.difference:+.4f} [{found.low:+.4f}, {found.high:+.4f}]"
+
+
+def _median_ms(run: Run) -> float:
+    times = sorted(outcome.milliseconds for outcome in run.outcomes)
+    return times[len(times) // 2]
+
+
+# ── spans found by questions
+
+
+def _chunking(data: Path, work: Path) -> Iterator[Line]:
+    def write(folder: Path) -> None:
+        for path in (data / "corpora").glob("*.md"):
+            shutil.copy(path, folder / path.name)
+
+    with _library(work, write) as library:
+        questions = list(_span_questions(data / "questions_df.csv"))
+        runs = {way: evaluate(library, questions, name=way, options=options) for way, options in WAYS.items()}
+    goals = {"dense": 80.0, "hybrid": 88.0}
+    for way, run in runs.items():
+        recall, iou = 100 * run.means["span_recall@5"], 100 * run.means["span_iou@5"]
+        remark = _against(runs, "lexical", "span_recall@5") if way == "hybrid" else ""
+        yield Line(f"chunking span recall@5, {way}", recall, goals.get(way), remark)
+        yield Line(f"chunking span IoU@5, {way}", iou, 6.5 if way in goals else None)
+
+
+def _span_questions(path: Path) -> Iterator[Question]:
+    with path.open(encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file)):
+            name = f"{row['corpus_id']}.md"
+            spans = [(name, each["start_index"], each["end_index"]) for each in json.loads(row["references"])]
+            yield Question(str(number), row["question"], spans=tuple(spans))
+
+
+# ── several languages
+
+
+def _xquad(data: Path, work: Path) -> Iterator[Line]:
+    english = 0.0
+    for language in LANGUAGES:
+        paragraphs, questions = _paragraphs(data / f"xquad.{language}.json")
+
+        def write(folder: Path, texts: Sequence[str] = paragraphs) -> None:
+            for number, text in enumerate(texts):
+                (folder / f"{number}.txt").write_text(text, encoding="utf-8")
+
+        with _library(work / f"xquad-{language}", write) as library:
+            run = evaluate(library, questions, options=WAYS["lexical"])
+        recall = 100 * run.means["recall@5"]
+        english = english or recall
+        yield Line(f"xquad recall@5, lexical, {language}", recall, None if language == "en" else english - 5)
+
+
+def _paragraphs(path: Path) -> tuple[list[str], list[Question]]:
+    texts: list[str] = []
+    questions: list[Question] = []
+    for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
+        for paragraph in article["paragraphs"]:
+            for each in paragraph["qas"]:
+                questions.append(Question(each["id"], each["question"], {f"{len(texts)}.txt": 1}))
+            texts.append(paragraph["context"])
+    return texts, questions
+
+
+# ── libraries
+
+
+def _library(work: Path, write: object) -> Library:
+    """The library in a folder, filled when it is new. What is unchanged is not embedded again."""
+    source, folder = work / "documents", work / "library"
+    if not (work / "filled").exists():
+        shutil.rmtree(source, ignore_errors=True)
+        source.mkdir(parents=True)
+        write(source)  # type: ignore[operator]
+    library = Library(folder)
+    began = time.monotonic()
+    added = library.add(source)
+    failed = [each.path for each in added if each.status == "failed"]
+    if failed:
+        print(f"  {len(failed)} documents could not be taken in, such as {failed[0]}", file=sys.stderr)
+    library.settle()
+    (work / "filled").touch()
+    chunks = fmean([each.chunks for each in added]) if added else 0
+    print(f"  {len(added)} documents, {chunks:.1f} chunks each, {time.monotonic() - began:.0f} s", file=sys.stderr)
+    return library
+
+
+if __name__ == "__main__":
+    main()
