@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from footnotes.chunk import Chunker
@@ -46,14 +45,6 @@ class _Work:
     inputs: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Indexing:
-    """A batch that is committed and that the indexes are catching up with."""
-
-    works: list[_Work]
-    done: Future[None]
-
-
 class Pipeline:
     """Takes files in for one tenant. The caller holds the library for writing."""
 
@@ -76,21 +67,18 @@ class Pipeline:
         self._embed_batch = embed_batch
         self._on_progress = on_progress
         self._pending: list[_Work] = []
-        self._indexing: _Indexing | None = None
         self._batch_chunks = FIRST_BATCH
 
     def add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
         """Take files in. What became of each comes out once it is final; one that fails does not stop the rest."""
         generation = self._generation()
-        with ThreadPoolExecutor(1, thread_name_prefix="footnotes-index") as self._behind:
-            for number, origin in enumerate(sources):
-                self._on_progress(Progress("reading", number, len(sources), origin.source))
-                try:
-                    yield from self._take(origin, chunker_of, generation)
-                except _ONE_FILE as error:
-                    yield Added(origin.source, None, "failed", 0, error.info())
-            yield from self._flush(generation)
-            yield from self._indexed()
+        for number, origin in enumerate(sources):
+            self._on_progress(Progress("reading", number, len(sources), origin.source))
+            try:
+                yield from self._take(origin, chunker_of, generation)
+            except _ONE_FILE as error:
+                yield Added(origin.source, None, "failed", 0, error.info())
+        yield from self._flush(generation)
 
     def _generation(self) -> Generation:
         generation = self._store.ensure_generation(
@@ -111,10 +99,8 @@ class Pipeline:
 
     def _take(self, origin: NewSource, chunker_of: ChunkerOf, generation: Generation) -> Iterator[Added]:
         file_hash, size = hash_file(origin.path, self._max_file_bytes)
-        underway = [*self._pending, *(self._indexing.works if self._indexing else ())]
-        if any(self._collides(work.draft, origin, file_hash) for work in underway):
+        if any(self._collides(work.draft, origin, file_hash) for work in self._pending):
             yield from self._flush(generation)
-            yield from self._indexed()
         kind = sniff(origin.path, origin.filename)
         chunker = chunker_of(origin.collection, kind.mime)
         version = self._ingestion_version(kind.mime, chunker)
@@ -223,7 +209,7 @@ class Pipeline:
         return sum(work.draft.characters() for work in self._pending) >= BATCH_CHARACTERS
 
     def _flush(self, generation: Generation) -> Iterator[Added]:
-        """Embed and write all that is pending, and let it be indexed behind the next batch."""
+        """Embed, write and index all that is pending, then report it."""
         works, self._pending = self._pending, []
         if not works:
             return
@@ -235,19 +221,11 @@ class Pipeline:
         except FootnotesError as error:
             yield from self._all_failed(works, error.info())
             return
-        yield from self._indexed()
         self._on_progress(Progress("indexing", 0, len(works)))
-        self._indexing = _Indexing(works, self._behind.submit(self._store.publish_changes, self._user_id, generation))
+        self._store.publish_changes(self._user_id, generation)
         fitting = int(count * BATCH_SECONDS / max(time.monotonic() - began, 0.001))
         self._batch_chunks = min(max(fitting, SMALLEST_BATCH), LARGEST_BATCH)
-
-    def _indexed(self) -> Iterator[Added]:
-        """Wait for the batch that is being indexed, and report it: only now is it ready."""
-        if self._indexing is None:
-            return
-        indexing, self._indexing = self._indexing, None
-        indexing.done.result()
-        for work in indexing.works:
+        for work in works:
             assert work.draft.publication is not None
             chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)
             yield Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings)
