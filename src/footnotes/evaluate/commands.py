@@ -1,0 +1,203 @@
+"""`footnotes eval` and `footnotes tune`, for the command line to mount."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from footnotes.errors import OptionError
+
+if TYPE_CHECKING:
+    from footnotes.engine import Library
+    from footnotes.evaluate.compare import Comparison
+    from footnotes.evaluate.run import Run
+    from footnotes.evaluate.tune import Tuning
+
+EXIT_WORSE = 4
+
+_library = click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+@click.command("eval")
+@click.argument("golden", required=False, type=click.Path(path_type=Path))
+@_library
+@_json
+@click.option("--mode", type=click.Choice(["hybrid", "lexical", "dense"]), help="Which legs to use.")
+@click.option("--fusion", type=click.Choice(["adaptive", "alpha", "rrf"]), help="How the legs are fused.")
+@click.option("--alpha", type=float, help="Weight of the dense leg in alpha fusion.")
+@click.option("--reranker", metavar="NAME", help="Rerank the hits by this.")
+@click.option("--answers", is_flag=True, help="Also ask every question: overlap, citations, abstention.")
+@click.option("--name", default="", help="What to call this run.")
+@click.option("--save", type=click.Path(path_type=Path), help="Keep the run, to compare with later.")
+@click.option("--compare", "compared", nargs=2, type=click.Path(path_type=Path), metavar="A B", help="Two saved runs.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write a page with plots.")
+@click.option("--make", "count", type=int, metavar="N", help="Write N questions from the library to GOLDEN.")
+def eval_command(
+    golden: Path | None,
+    library: str | None,
+    as_json: bool,
+    compared: tuple[Path, Path] | None,
+    count: int | None,
+    save: Path | None,
+    report: Path | None,
+    name: str,
+    **options: Any,
+) -> None:
+    """Measure search and answers on your own questions.
+
+    GOLDEN holds questions with what should be found: JSON Lines, CSV or a BEIR folder. With --compare, the exit code
+    is 4 when the second run is worse than the first beyond chance.
+    """
+    if compared:
+        _compare(*compared, report=report, as_json=as_json)
+        return
+    if golden is None:
+        raise OptionError("no golden set is named", remedy="Give a file of questions, or --compare two saved runs.")
+    if count is not None:
+        _make(library, golden, count, as_json=as_json)
+        return
+    run = _run(library, golden, name, options)
+    if save:
+        from footnotes.evaluate.files import save_run
+
+        save_run(save, run)
+    _write_report(report, [run], f"Evaluation: {golden.name}")
+    _show_run(run, as_json=as_json)
+
+
+@click.command("tune")
+@click.argument("golden", type=click.Path(path_type=Path))
+@_library
+@_json
+@click.option("--chunkers", is_flag=True, help="Also try other chunkers: embeds everything again for each.")
+@click.option("--write", is_flag=True, help="Write the best settings to footnotes.toml, if they gain beyond chance.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write a page with plots.")
+def tune_command(
+    golden: Path, library: str | None, as_json: bool, chunkers: bool, write: bool, report: Path | None
+) -> None:
+    """Find the settings that suit your documents and questions, judged on questions held out."""
+    from footnotes.evaluate.golden import read_golden
+    from footnotes.evaluate.tune import tune, write_settings
+
+    questions = read_golden(golden)
+    with _opened(library) as opened:
+        found = tune(
+            opened, questions, chunkers=chunkers, on_variant=lambda each: click.echo(f"trying {each}", err=True)
+        )
+        written = write and found.worth_it
+        if written:
+            write_settings(opened.folder / "footnotes.toml", found.best.changes)
+    _write_report(report, found.runs, f"Tuning: {golden.name}")
+    _show_tuning(found, written=written, as_json=as_json)
+
+
+def _opened(folder: str | None) -> Library:
+    from footnotes.engine import Library
+
+    return Library(folder, create=False)
+
+
+def _run(folder: str | None, golden: Path, name: str, options: dict[str, Any]) -> Run:
+    from footnotes.evaluate.golden import read_golden
+    from footnotes.evaluate.run import Options, evaluate
+
+    questions = read_golden(golden)
+    with _opened(folder) as library, click.progressbar(length=len(questions), file=sys.stderr) as progress:
+        run = evaluate(
+            library,
+            questions,
+            name=name or golden.stem,
+            options=Options(**options),
+            on_progress=lambda done, _: progress.update(done - progress.pos),
+        )
+        progress.update(len(questions) - progress.pos)
+    return run
+
+
+def _make(folder: str | None, golden: Path, count: int, *, as_json: bool) -> None:
+    from footnotes.evaluate.golden import write_golden
+    from footnotes.evaluate.make import make_golden
+    from footnotes.evaluate.model import chat_of
+
+    if golden.exists():
+        raise OptionError(
+            f"{golden} exists already", remedy="Name a new file: questions that were edited are not overwritten."
+        )
+    with _opened(folder) as library:
+        made = write_golden(golden, make_golden(library, count, say=chat_of(library.settings)))
+    if as_json:
+        click.echo(json.dumps({"golden": str(golden), "questions": made}))
+    else:
+        click.echo(f"{made} questions written to {golden}. Read and mend them before you trust a figure.")
+
+
+def _compare(first: Path, second: Path, *, report: Path | None, as_json: bool) -> None:
+    from footnotes.evaluate.compare import compare
+    from footnotes.evaluate.files import load_run
+    from footnotes.evaluate.report import main_measure, verdict
+
+    before, after = load_run(first), load_run(second)
+    if [each.id for each in before.outcomes] != [each.id for each in after.outcomes]:
+        raise OptionError("the two runs did not answer the same questions", remedy="Run both on the same golden set.")
+    measure = main_measure(after)
+    found = compare(before.values(measure), after.values(measure))
+    _write_report(report, [before, after], f"{before.name} against {after.name}")
+    if as_json:
+        click.echo(json.dumps({"measure": measure, **_comparison_shape(found)}))
+    else:
+        click.echo(verdict(before, after, measure, found))
+    if found.verdict == "worse":
+        sys.exit(EXIT_WORSE)
+
+
+def _write_report(path: Path | None, runs: Any, title: str) -> None:
+    if path is None:
+        return
+    from footnotes.evaluate.report import html_report
+
+    path.write_text(html_report(runs, title=title), encoding="utf-8")
+    click.echo(f"report: {path}", err=True)
+
+
+def _show_run(run: Run, *, as_json: bool) -> None:
+    times = sorted(outcome.milliseconds for outcome in run.outcomes)
+    median = times[len(times) // 2]
+    if as_json:
+        shape = {"name": run.name, "questions": len(run.outcomes), "measures": run.means, "median_ms": round(median, 3)}
+        click.echo(json.dumps(shape, ensure_ascii=False))
+        return
+    click.echo(f"{run.name}: {len(run.outcomes)} questions, {median:.1f} ms a search")
+    for name, value in run.means.items():
+        click.echo(f"  {name:18} {value:.4f}  ({len(run.values(name))} questions)")
+
+
+def _show_tuning(found: Tuning, *, written: bool, as_json: bool) -> None:
+    if as_json:
+        shape = {
+            "measure": found.measure,
+            "variants": {run.name: run.means.get(found.measure) for run in found.runs},
+            "best": {"name": found.best.name, "settings": dict(found.best.changes)},
+            "held_out": _comparison_shape(found.held_out),
+            "written": written,
+        }
+        click.echo(json.dumps(shape, ensure_ascii=False))
+        return
+    for run in sorted(found.runs, key=lambda run: -run.means.get(found.measure, 0.0)):
+        click.echo(f"  {run.name:28} {found.measure} {run.means.get(found.measure, 0.0):.4f}")
+    gain = found.held_out
+    click.echo(f"best: {found.best.name}")
+    click.echo(f"on questions held out: {gain.difference:+.4f} (95% from {gain.low:+.4f} to {gain.high:+.4f})")
+    if written:
+        click.echo("written to footnotes.toml" + ("; run `footnotes reindex` now" if found.best.rebuilds else ""))
+    elif not found.worth_it:
+        click.echo("No setting gains beyond chance; nothing is changed.")
+
+
+def _comparison_shape(found: Comparison) -> dict[str, Any]:
+    return {**asdict(found), "verdict": found.verdict}

@@ -1,0 +1,95 @@
+"""Golden questions from a library, for people to edit: by a chat model, or from headings and telling sentences."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
+
+from footnotes.engine import Library
+from footnotes.evaluate.golden import Question
+from footnotes.text.analysis import analyze, analyze_question
+from footnotes.text.sentences import sentence_spans
+from footnotes.types import Chunk, Document
+
+Say = Callable[[str, str], str]
+"""A system message and a user message → what a chat model says."""
+
+_SHORTEST, _LONGEST = 8, 40
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_INSTRUCTION = (
+    "You write questions for testing a search engine. Write one question that the passage answers, in the language of "
+    "the passage, in your own words, without mentioning the passage. Reply with the question alone."
+)
+
+
+def make_golden(library: Library, count: int, *, say: Say | None = None) -> list[Question]:
+    """Up to `count` questions, spread over the documents; each names its document and the sentence it is about."""
+    documents = [document for document in library.documents() if document.status == "ready"]
+    shares = _word_shares(library, documents)
+    streams = [_of_document(library, document, shares, say) for document in documents]
+    found: list[Question] = []
+    for row in zip_longest(*streams):
+        found.extend(question for question in row if question is not None)
+        if len(found) >= count:
+            break
+    return [
+        Question(str(number), each.text, each.documents, each.passages)
+        for number, each in enumerate(found[:count], start=1)
+    ]
+
+
+def _word_shares(library: Library, documents: Sequence[Document]) -> Counter[str]:
+    """In how many documents each term occurs."""
+    counts: Counter[str] = Counter()
+    for document in documents:
+        counts.update(set(analyze(library.text(document.id))))
+    counts[""] = len(documents)
+    return counts
+
+
+def _of_document(library: Library, document: Document, shares: Counter[str], say: Say | None) -> Iterator[Question]:
+    """The questions of a document, the most telling sentences first."""
+    sentences = [
+        (chunk, chunk.text[start:end])
+        for chunk in library.chunks(document.id)
+        for start, end in sentence_spans(chunk.text)
+    ]
+    ranked = sorted(sentences, key=lambda each: -_telling(each[1], shares))
+    seen: set[str] = set()
+    for chunk, sentence in ranked:
+        if sentence in seen or not _SHORTEST <= len(sentence.split()) <= _LONGEST:
+            continue
+        seen.add(sentence)
+        text = _by_model(chunk, sentence, say) if say else _by_rule(chunk, sentence, shares)
+        if text:
+            yield Question("", text, {document.filename: 1}, (sentence,))
+
+
+def _telling(sentence: str, shares: Counter[str]) -> float:
+    """How far the words of a sentence set it apart: their mean idf over documents."""
+    terms = set(analyze_question(sentence))
+    return sum(_rarity(term, shares) for term in terms) / len(terms) if terms else 0.0
+
+
+def _rarity(term: str, shares: Counter[str]) -> float:
+    return math.log((shares[""] + 1) / (shares[term] + 0.5))
+
+
+def _by_rule(chunk: Chunk, sentence: str, shares: Counter[str]) -> str:
+    """What is said about its three rarest words, under its heading: clumsy on purpose, to be edited."""
+    words = list(dict.fromkeys(_WORD.findall(sentence)))
+    worth = {word: max((_rarity(term, shares) for term in analyze_question(word)), default=0.0) for word in words}
+    rarest = sorted(words, key=lambda word: -worth[word])[:3]
+    if len(rarest) < 2:
+        return ""
+    about = ", ".join(word for word in words if word in rarest)
+    return f"{chunk.headings[-1]}: {about}?" if chunk.headings else f"What is said about {about}?"
+
+
+def _by_model(chunk: Chunk, sentence: str, say: Say) -> str:
+    reply = say(_INSTRUCTION, f"Passage:\n{chunk.text}\n\nAsk for what this sentence says:\n{sentence}")
+    first = next((line.strip().strip('"') for line in reply.splitlines() if line.strip()), "")
+    return first if first.endswith(("?", "？", "؟")) else ""

@@ -1,0 +1,26 @@
+"""The settings' chat model, for writing questions."""
+
+from __future__ import annotations
+
+from footnotes.answer import Answerer
+from footnotes.answer.models import ChatRequest, Message, complete
+from footnotes.answer.prompt import escaped
+from footnotes.config import Settings
+from footnotes.evaluate.make import Say
+from footnotes.remote import Deadline
+
+_MOST_TOKENS = 120
+
+
+def chat_of(settings: Settings) -> Say | None:
+    """A way to ask the model the settings name; None when answers are only taken from the text."""
+    model = Answerer(settings).model()
+    if model is None:
+        return None
+
+    def say(system: str, user: str) -> str:
+        messages = (Message("system", system), Message("user", escaped(user)))
+        request = ChatRequest(messages=messages, temperature=0.0, max_tokens=_MOST_TOKENS)
+        return complete(model, request, deadline=Deadline(settings.answer_seconds)).text
+
+    return say

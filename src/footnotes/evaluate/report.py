@@ -1,0 +1,128 @@
+"""Runs → one HTML page that needs nothing else: tables, plots and every question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+
+from footnotes.evaluate import plots
+from footnotes.evaluate.compare import Comparison, compare
+from footnotes.evaluate.run import MAIN, Outcome, Run
+
+_STYLE = """
+:root{--ink:#1d2330;--paper:#fff;--line:#d9dde5;--soft:#f4f6f9;--a:#2f6fb3;--b:#e08e2b;--c:#3f9b6c;--d:#b5474b}
+@media(prefers-color-scheme:dark){:root{--ink:#e4e8ef;--paper:#14181f;--line:#343b47;--soft:#1c222b;--a:#6aa5e2;
+--b:#f0ab55;--c:#6cc596;--d:#e0777b}}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:60rem;margin:2rem auto;
+padding:0 1rem}
+h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}
+th{background:var(--soft)}td.number,th.number{text-align:right}
+figure{margin:1rem 0}svg{width:100%;background:var(--soft);border-radius:6px}text{font-size:11px;fill:var(--ink)}
+.axis{stroke:var(--line)}figcaption,.legend,small{color:var(--ink);opacity:.75;font-size:.85rem}
+.legend span{margin-right:1rem}.legend i{display:inline-block;width:.8em;height:.8em;margin-right:.3em}
+.verdict{background:var(--soft);padding:.7rem 1rem;border-radius:6px}
+"""
+
+
+def html_report(runs: Sequence[Run], *, title: str, measure: str = "") -> str:
+    """The page. The last run is compared with the first when there are several."""
+    chosen = measure or main_measure(runs[-1])
+    sections = [
+        f"<h1>{escape(title)}</h1>",
+        _summary(runs),
+        _comparison(runs, chosen) if len(runs) > 1 else "",
+        _by_question(runs, chosen),
+        _legs(runs),
+        _latency(runs),
+        _questions(runs[-1], chosen),
+    ]
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
+    return f"<!doctype html><html><head>{head}<style>{_STYLE}</style></head><body>{''.join(sections)}</body></html>"
+
+
+def main_measure(run: Run) -> str:
+    """What a run is judged by: nDCG if documents were judged, else spans, else the first there is."""
+    measures = run.means
+    return next((name for name in (MAIN, "span_recall@5") if name in measures), next(iter(measures)))
+
+
+def _summary(runs: Sequence[Run]) -> str:
+    measures = list(dict.fromkeys(name for run in runs for name in run.means))
+    head = "".join(f'<th class="number">{escape(name)}</th>' for name in measures)
+    rows = "".join(
+        f"<tr><td>{escape(run.name)}<br><small>{escape(_details(run))}</small></td>"
+        + "".join(_number(run.means.get(name)) for name in measures)
+        + "</tr>"
+        for run in runs
+    )
+    return f"<h2>Figures</h2><table><tr><th>run</th>{head}</tr>{rows}</table>"
+
+
+def _details(run: Run) -> str:
+    said = [f"{len(run.outcomes)} questions", *(f"{name} {value}" for name, value in run.details.items())]
+    return ", ".join(said)
+
+
+def _number(value: float | None) -> str:
+    return f'<td class="number">{"" if value is None else f"{value:.4f}"}</td>'
+
+
+def _comparison(runs: Sequence[Run], measure: str) -> str:
+    found = compare(runs[0].values(measure), runs[-1].values(measure))
+    pairs = sorted(
+        zip(runs[0].outcomes, runs[-1].outcomes, strict=True), key=lambda pair: -_change(pair[0], pair[1], measure)
+    )
+    changes = [_change(one, other, measure) for one, other in pairs]
+    titles = [f"{other.question} ({change:+.3f})" for (_, other), change in zip(pairs, changes, strict=True)]
+    plot = plots.bars(changes, titles=titles, caption=f"Change of {measure} by question, from most gained to most lost")
+    return f'<h2>Comparison</h2><p class="verdict">{escape(verdict(runs[0], runs[-1], measure, found))}</p>{plot}'
+
+
+def verdict(before: Run, after: Run, measure: str, found: Comparison) -> str:
+    """One sentence that says whether the change helped."""
+    return (
+        f"{after.name} against {before.name}, {measure}: {found.before:.4f} → {found.after:.4f}, "
+        f"{found.difference:+.4f} (95% from {found.low:+.4f} to {found.high:+.4f}, p = {found.luck:.3f}); "
+        f"{found.wins} questions better, {found.losses} worse, {found.ties} the same: {found.verdict}."
+    )
+
+
+def _change(before: Outcome, after: Outcome, measure: str) -> float:
+    return after.measures.get(measure, 0.0) - before.measures.get(measure, 0.0)
+
+
+def _by_question(runs: Sequence[Run], measure: str) -> str:
+    shown = []
+    for run in runs:
+        judged = sorted((o for o in run.outcomes if measure in o.measures), key=lambda o: -o.measures[measure])
+        titles = [f"{outcome.question} ({outcome.measures[measure]:.3f})" for outcome in judged]
+        values = [outcome.measures[measure] for outcome in judged]
+        shown.append(plots.bars(values, titles=titles, caption=f"{measure} by question, {run.name}"))
+    return f"<h2>Score by question</h2>{''.join(shown)}"
+
+
+def _legs(runs: Sequence[Run]) -> str:
+    rows = {run.name: dict(Counter(outcome.found_by for outcome in run.outcomes if outcome.expected)) for run in runs}
+    if not any(rows.values()):
+        return ""
+    return "<h2>Which leg found it</h2>" + plots.stacked(
+        rows, caption="The leg that listed the first relevant document"
+    )
+
+
+def _latency(runs: Sequence[Run]) -> str:
+    times = {run.name: [outcome.milliseconds for outcome in run.outcomes] for run in runs}
+    return "<h2>Latency</h2>" + plots.histogram(times, caption="Milliseconds a search, embedding included", unit=" ms")
+
+
+def _questions(run: Run, measure: str) -> str:
+    rows = "".join(
+        f"<tr>{_number(outcome.measures.get(measure))}<td>{escape(outcome.question)}</td>"
+        f"<td>{escape(', '.join(outcome.expected))}</td><td>{escape(', '.join(outcome.found[:3]))}</td></tr>"
+        for outcome in sorted(run.outcomes, key=lambda outcome: outcome.measures.get(measure, 0.0))
+    )
+    head = f'<tr><th class="number">{escape(measure)}</th><th>question</th><th>expected</th><th>found first</th></tr>'
+    return f"<h2>Every question, worst first ({escape(run.name)})</h2><table>{head}{rows}</table>"

@@ -1,0 +1,167 @@
+"""Which settings suit this library and these questions, without fooling oneself.
+
+Every variant answers every question. Then, fold by fold, the variant that is best on the other folds is applied to
+the questions held out: only this held-out score, compared with the settings as they are, says what tuning gains.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import Any
+
+from footnotes.config import Settings
+from footnotes.engine import Library
+from footnotes.errors import GoldenError
+from footnotes.evaluate.compare import Comparison, compare
+from footnotes.evaluate.golden import Question
+from footnotes.evaluate.report import main_measure
+from footnotes.evaluate.run import Run, evaluate
+
+FOLDS = 5
+FEWEST_QUESTIONS = 20
+AS_IT_IS = "as it is"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A name and the settings that differ."""
+
+    name: str
+    changes: Mapping[str, Any]
+
+    @property
+    def rebuilds(self) -> bool:
+        return "chunker" in self.changes
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What was tried, what is best on all questions, and what choosing it gained on questions it had not seen."""
+
+    measure: str
+    runs: tuple[Run, ...]
+    best: Variant
+    held_out: Comparison
+
+    @property
+    def worth_it(self) -> bool:
+        return bool(self.best.changes) and self.held_out.verdict == "better"
+
+
+def search_variants(settings: Settings) -> list[Variant]:
+    """Ways to search the library as it stands."""
+    found = [Variant(AS_IT_IS, {})]
+    found += [Variant(f"mode {mode}", {"mode": mode}) for mode in ("lexical", "dense")]
+    found += [Variant("rrf", {"fusion": "rrf"}), Variant("adaptive", {"fusion": "adaptive"})]
+    found += [Variant(f"alpha {alpha}", {"fusion": "alpha", "alpha": alpha}) for alpha in (0.3, 0.5, 0.7, 0.85)]
+    if settings.embedder.startswith("local"):
+        found += [
+            Variant(
+                f"late reranking of {depth}", {"reranker": "late", "rerank_candidates": depth, "rerank_seconds": 30}
+            )
+            for depth in (10, 30)
+        ]
+    return found
+
+
+def chunker_variants() -> list[Variant]:
+    """Other ways to cut: each is tried in a library of its own, which embeds everything again."""
+    sizes: list[tuple[str, dict[str, int]]] = [
+        ("passages", {}),
+        ("passages", {"characters": 500}),
+        ("rules", {"tokens": 256, "overlap": 25}),
+        ("rules", {"tokens": 512, "overlap": 50}),
+        ("section", {}),
+    ]
+    return [
+        Variant(" ".join([name, *(f"{key}={value}" for key, value in options.items())]),
+                {"chunker": name, "chunker_options": options})
+        for name, options in sizes
+    ]  # fmt: skip
+
+
+def tune(
+    library: Library,
+    questions: Sequence[Question],
+    *,
+    chunkers: bool = False,
+    on_variant: Callable[[str], None] = lambda _: None,
+) -> Tuning:
+    """Try everything, and choose by folds."""
+    if len(questions) < FEWEST_QUESTIONS:
+        raise GoldenError(
+            f"{len(questions)} questions are too few to tune by; {FEWEST_QUESTIONS} are the least",
+            remedy="Write more, or begin with `footnotes eval --make 50`.",
+        )
+    variants = search_variants(library.settings) + (chunker_variants() if chunkers else [])
+    runs = []
+    for variant in variants:
+        on_variant(variant.name)
+        runs.append(_run(library, variant, questions))
+    measure = main_measure(runs[0])
+    scores = [_scores(run, measure) for run in runs]
+    return Tuning(measure, tuple(runs), variants[_best(scores)], compare(scores[0], held_out_scores(scores)))
+
+
+def held_out_scores(scores: Sequence[Sequence[float]], *, folds: int = FOLDS) -> list[float]:
+    """The score of every question under the variant that was best on the other folds."""
+    count = len(scores[0])
+    order = Random(1).sample(range(count), count)
+    found = [0.0] * count
+    for fold in range(folds):
+        inside = set(order[fold::folds])
+        rest = [[row[at] for at in range(count) if at not in inside] for row in scores]
+        chosen = scores[_best(rest)]
+        for at in inside:
+            found[at] = chosen[at]
+    return found
+
+
+def write_settings(path: Path, changes: Mapping[str, Any]) -> None:
+    """Set these in a footnotes.toml, leaving the rest of it as it is."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    kept = [line for line in lines if line.split("=")[0].strip() not in changes]
+    new = [f"{name} = {_as_toml(value)}" for name, value in changes.items()]
+    path.write_text("\n".join([*new, *kept]) + "\n", encoding="utf-8")
+
+
+def _as_toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name} = {_as_toml(each)}" for name, each in value.items()) + "}"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _best(scores: Sequence[Sequence[float]]) -> int:
+    """The variant with the highest mean; of equals the first, which is the one that changes least."""
+    means = [fmean(row) for row in scores]
+    return means.index(max(means))
+
+
+def _scores(run: Run, measure: str) -> list[float]:
+    return [outcome.measures.get(measure, 0.0) for outcome in run.outcomes]
+
+
+def _run(library: Library, variant: Variant, questions: Sequence[Question]) -> Run:
+    for opened in _opened(library, variant):
+        return evaluate(opened, questions, name=variant.name)
+    raise AssertionError("a library was not opened")
+
+
+def _opened(library: Library, variant: Variant) -> Iterator[Library]:
+    """The library under other settings; under another chunker as a copy, cut and embedded anew."""
+    settings = replace(library.settings, **variant.changes)
+    if not variant.rebuilds:
+        with Library(library.folder, settings=settings) as same:
+            yield same
+        return
+    with tempfile.TemporaryDirectory(prefix="footnotes-tune-") as folder:
+        file = Path(folder) / "documents.jsonl"
+        library.export(file)
+        with Library(Path(folder) / "library", settings=settings) as other:
+            other.import_(file)
+            yield other
