@@ -166,6 +166,11 @@ def main() -> None:
     show(found, options.json)
 
 
+def _recall(found: Sequence[tuple[Claim, bool, bool, float]]) -> float:
+    false = [row for row in found if not row[0].true]
+    return sum(not row[1] for row in false) / max(1, len(false))
+
+
 def show(found: Sequence[tuple[Claim, bool, bool, float]], as_json: bool) -> None:
     by_kind = {kind: [row for row in found if row[0].kind == kind] for kind in (*TRUE, *FALSE)}
     supported = {kind: sum(row[1] for row in rows) / max(1, len(rows)) for kind, rows in by_kind.items()}
@@ -174,7 +179,8 @@ def show(found: Sequence[tuple[Claim, bool, bool, float]], as_json: bool) -> Non
         "claims": len(found),
         "supported": supported,
         "precision": sum(not row[0].true for row in flagged) / max(1, len(flagged)),
-        "recall": sum(not row[0].true for row in flagged) / sum(not row[0].true for row in found),
+        "recall": _recall(found),
+        "recall_but_swapped": _recall([row for row in found if row[0].kind != "swapped"]),
         "span_holds_answer": sum(row[2] for row in by_kind["reworded"])
         / max(1, sum(row[1] for row in by_kind["reworded"])),
         "p50_ms": sorted(row[3] for row in found)[len(found) // 2],
