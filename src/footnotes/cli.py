@@ -14,6 +14,7 @@ import click
 
 from footnotes import __version__, shapes
 from footnotes.errors import FootnotesError
+from footnotes.evaluate.commands import eval_command, tune_command
 from footnotes.render import answer_as_text, one_line, shortened
 from footnotes.types import Turn
 
@@ -595,6 +596,9 @@ def _page_range(pages: tuple[int, int]) -> str:
     first, last = pages
     return str(first) if first == last else f"{first}–{last}"
 
+
+main.add_command(eval_command)
+main.add_command(tune_command)
 
 if __name__ == "__main__":
     main()
