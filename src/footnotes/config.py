@@ -31,7 +31,7 @@ class Settings:
     collection: str = "default"  # the collection documents are added to
 
     # ── ingest
-    chunker: str = "rules"  # the chunker of collections that chose none
+    chunker: str = "passages"  # the chunker of collections that chose none
     chunker_options: Mapping[str, Any] = field(default_factory=dict)  # its options
     code_chunker: str = "code"  # the chunker of source code in such collections
     embedder: str = "local:minilm-l6"  # provider:model of the embedder
