@@ -17,7 +17,7 @@ from footnotes.answer.extractive import extract
 from footnotes.answer.models import ChatModel, ChatRequest, Message, Reply, ToolCall, added_usage, complete
 from footnotes.answer.prompt import escaped, packaged_template
 from footnotes.answer.tools import FINISH, SEARCH, TOOLS, Result, Shelf, call_tool, pooled
-from footnotes.errors import ProviderError
+from footnotes.errors import ProviderError, ProviderRefused
 from footnotes.remote import Deadline
 from footnotes.types import Event, Hit, Leg, SearchResult, Step, Usage
 
@@ -62,21 +62,34 @@ class Agent:
     def __init__(self, shelf: Shelf, budget: Budget, model: ChatModel | None = None) -> None:
         self._shelf, self._budget, self._model = shelf, budget, model
         self._deadline = Deadline(budget.seconds)
+        self._tools = model is not None and model.calls_tools
         self.gathered = Gathered()
 
     def events(self, question: str) -> Iterator[Event]:
+        """The steps as they happen. A model that fails leaves the rest to be done by rule."""
         if self._model is None:
             yield from self._by_rule(question)
             return
         try:
-            yield from self._by_model(question, self._model)
-            if not self.gathered.hits:
-                yield from self._act(SEARCH.name, {"query": question})
+            yield from self._with_model(question, self._model)
         except ProviderError as error:
             self.gathered.legs["model"] = Leg("failed", f"{error.message} ({error.code})")
             self.gathered.degraded = True
             yield self._thought(f"The model failed ({error.message}); going on by rule.")
             yield from self._by_rule(question)
+
+    def _with_model(self, question: str, model: ChatModel) -> Iterator[Event]:
+        try:
+            yield from self._by_model(question, model)
+        except ProviderRefused as error:
+            # A server may refuse tools that its kind of server usually takes.
+            if not self._tools or self.gathered.usage.model_calls:
+                raise
+            self._tools = False
+            yield self._thought(f"Tools were refused ({error.message}); going on by text.")
+            yield from self._by_model(question, model)
+        if not self.gathered.hits:
+            yield from self._act(SEARCH.name, {"query": question})
 
     # ── by rule
 
@@ -97,7 +110,7 @@ class Agent:
     # ── by model
 
     def _by_model(self, question: str, model: ChatModel) -> Iterator[Event]:
-        messages = [Message("system", self._instructions(model)), Message("user", f"Question: {escaped(question)}")]
+        messages = [Message("system", self._instructions()), Message("user", f"Question: {escaped(question)}")]
         mistakes = 0
         while not self._over():
             reply = self._ask(messages, model)
@@ -117,7 +130,7 @@ class Agent:
     def _answered(self, calls: list[ToolCall], reply: Reply, messages: list[Message]) -> Iterator[Event]:
         """Run the calls and tell the model what came of them."""
         if not calls:
-            messages.append(Message("user", "That was no action. Reply with one JSON object as described."))
+            messages.append(Message("user", "That was no action." + packaged_template("agent_text.txt")))
         for call in calls:
             if self._over():
                 return
@@ -128,12 +141,12 @@ class Agent:
             else:
                 messages.append(Message("user", f"Result of {call.name}:\n{output}"))
 
-    def _instructions(self, model: ChatModel) -> str:
+    def _instructions(self) -> str:
         template = packaged_template("agent.txt")
-        return template if model.calls_tools else template + packaged_template("agent_text.txt")
+        return template if self._tools else template + packaged_template("agent_text.txt")
 
     def _ask(self, messages: list[Message], model: ChatModel) -> Reply:
-        tools = TOOLS if model.calls_tools else ()
+        tools = TOOLS if self._tools else ()
         request = ChatRequest(messages=tuple(messages), temperature=0.0, max_tokens=MAX_TOKENS, tools=tools)
         reply = complete(model, request, deadline=self._deadline)
         self.gathered.usage = added_usage(self.gathered.usage, reply.usage)

@@ -28,6 +28,8 @@ NAMED = 0.02
 """What it is worth that the model itself named the passage: it only decides between equals."""
 MAX_SENTENCES = 3
 MIN_VERBATIM = 4
+LONGEST_CLAIM = 2_000
+"""What is longer and has no full stop is no sentence that anything could support."""
 SHORT = 3
 """A claim of fewer content words is read together with the question."""
 WHOLE = 0.9
@@ -91,6 +93,8 @@ class Aligner:
         return self._known[claim, named]
 
     def _aligned(self, claim: str, named: frozenset[int]) -> list[Support]:
+        if len(claim) > LONGEST_CLAIM:
+            return []
         whole = self._verbatim(claim, named) or self._best(claim, named, (0, len(claim)))
         if whole is not None:
             return [whole]

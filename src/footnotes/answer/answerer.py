@@ -18,12 +18,14 @@ from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage
 from footnotes.answer.models.make import make_chat_model
 from footnotes.answer.prompt import answer_messages, load_template, split_template
 from footnotes.config import Settings
-from footnotes.errors import ConfigError, FootnotesError, ProviderError
+from footnotes.errors import ConfigError, FootnotesError, ProviderBadResponse, ProviderError
 from footnotes.remote import Deadline
 from footnotes.text.tokens import count_tokens
 from footnotes.types import Answer, Event, Hit, Leg, Step, Usage
 
 EXTRACTIVE = "extractive"
+LONGEST_REPLY = 200_000
+"""Characters after which a model is taken to have lost its way."""
 MARGIN_TOKENS = 64
 """Left free in a model's context for what its template adds around each message."""
 
@@ -191,6 +193,8 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel) -
             usage, finish = piece.usage or usage, piece.finish or finish
             if piece.text:
                 yield from transcript.add(piece.text)
+            if len(transcript.raw) > LONGEST_REPLY:
+                raise ProviderBadResponse(f"{model.name} did not stop writing")
     except ProviderError as error:
         if not transcript.raw:
             raise

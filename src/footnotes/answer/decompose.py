@@ -9,6 +9,8 @@ from footnotes.answer.questions import NAME
 from footnotes.text.analysis import analyze
 
 MAX_PARTS = 4
+LONGEST = 500
+"""A longer question is left as it is: it is a text rather than a question."""
 _SENTENCES = re.compile(r"(?<=[?;])\s+")
 _JOINED = re.compile(
     r",?\s+(?:and|und|y|et)\s+(?=(?:what|who|whom|whose|when|where|which|why|how|is|are|was|were|does|do|did|can"
@@ -24,6 +26,8 @@ _COMPARED = re.compile(
 
 def parts_of(question: str) -> list[str]:
     """The single questions a question is made of; itself when it is one."""
+    if len(question) > LONGEST:
+        return [question]
     if compared := _COMPARED.search(question):
         rest = question[: compared.start("one")]
         return [f"{rest}{compared['one']}", f"{rest}{compared['other']}"]

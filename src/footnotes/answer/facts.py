@@ -64,7 +64,7 @@ def _counted(claim: str, number: Number) -> frozenset[str]:
 
 
 def _is_year(number: Number) -> bool:
-    return number.written.isdecimal() and 1000 <= int(number.written) <= 2100
+    return len(number.written) == 4 and number.written.isdecimal() and 1000 <= int(number.written) <= 2100
 
 
 def _counts_there(number: Number, counted: frozenset[str], passage: str) -> bool:

@@ -29,22 +29,27 @@ class Transcript:
     def __init__(self, aligner: Aligner, *, strict: bool = False) -> None:
         self.raw = ""
         self._strict = strict
-        self._shown = ""
         self._aligner = aligner
         self._footnotes = Footnotes()
-        self._settled = 0  # where the first sentence begins that is not known to have ended
+        self._tail = ""  # what came after the last sentence that is known to have ended
+        self._base = 0  # where it begins in the text without markers
+        self._settled = 0  # how much of it is settled although it cannot be let go yet
+        self._shown = ""  # how much of it has been shown
+        self._written = 0  # characters shown in all
 
     def add(self, text: str) -> Iterator[Event]:
         """The events a further piece of text gives."""
-        self.raw = (self.raw + text).lstrip()
-        yield from self._show(self.raw[: _safe_end(self.raw)])
+        text = text if self.raw else text.lstrip()
+        self.raw += text
+        self._tail += text
+        yield from self._show(self._tail[: _safe_end(self._tail)])
 
     def finish(self) -> Iterator[Event]:
         """What was held back."""
-        yield from self._show(self.raw, last=True)
+        yield from self._show(self._tail, last=True)
 
-    def _show(self, raw: str, *, last: bool = False) -> Iterator[Event]:
-        clean, markers = without_markers(raw)
+    def _show(self, tail: str, *, last: bool = False) -> Iterator[Event]:
+        clean, markers = without_markers(tail)
         clean = clean.rstrip() if last else clean
         begin = self._settled
         for start, end, gap in sentences_with_gaps(clean[begin:]):
@@ -54,23 +59,37 @@ class Transcript:
             yield from self._sentence(clean, begin + start, begin + end, gap, markers)
         if not self._strict:
             yield from self._new_text(clean)
+        self._let_go(tail, markers)
 
     def _sentence(self, clean: str, start: int, end: int, gap: str, markers: list[Marker]) -> Iterator[Event]:
         """A sentence that has ended, and its footnotes."""
         supports = self._aligner.align(clean[start:end], named_at(markers, start, end))
+        offset = self._base + start
         if not self._strict:
             yield from self._new_text(clean[:end])
         elif supports:
-            yield from self._new_text(self._shown + (gap if self._shown else "") + clean[start:end])
-        offset = len(self._shown) - (end - start) if self._strict else start
+            text = (gap if self._written else "") + clean[start:end]
+            self._written += len(text)
+            offset = self._written - (end - start)
+            yield Event("token", text=text)
         for support in supports:
             yield Event("citation", citation=self._footnotes.add(support, offset))
 
-    def _new_text(self, text: str) -> Iterator[Event]:
-        if text.startswith(self._shown) and len(text) > len(self._shown):
-            new = text[len(self._shown) :]
-            self._shown = text
+    def _new_text(self, clean: str) -> Iterator[Event]:
+        if clean.startswith(self._shown) and len(clean) > len(self._shown):
+            new = clean[len(self._shown) :]
+            self._shown = clean
             yield Event("token", text=new)
+
+    def _let_go(self, tail: str, markers: list[Marker]) -> None:
+        """Look no more at what is settled, so that a long answer costs no more a word than a short one."""
+        raw = self._settled + sum(marker.removed for marker in markers if marker.position <= self._settled)
+        if not self._settled or tail[:raw].count("```") % 2:
+            return
+        self._tail = self._tail[raw:]
+        self._base += self._settled
+        self._shown = self._shown[self._settled :]
+        self._settled = 0
 
 
 def _safe_end(raw: str) -> int:

@@ -6,6 +6,7 @@ Nothing a marker says is believed. What it names only decides between sources th
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_SOURCES_LINE = r"\n\s*(?:\*\*|#+\s?)?(?:sources|references|citations|footnotes|quellen|fuentes)\b[^\w\n]{0,4}"
+_SOURCES_LINE = r"\n[ \t]{0,8}(?:\*\*|#+\s?)?(?:sources|references|citations|footnotes|quellen|fuentes)\b[^\w\n]{0,4}"
 _SOURCES = re.compile(_SOURCES_LINE + r"\n.*\Z", re.IGNORECASE | re.DOTALL)
 ENDS_IN_SOURCES = re.compile(_SOURCES_LINE + r"\Z", re.IGNORECASE)
 """A text that ends in the heading of a list of sources, which may follow."""
@@ -34,26 +35,29 @@ class Marker:
 
     position: int
     numbers: frozenset[int]
-    name: str
+    removed: int  # characters that were taken out there
 
 
 def without_markers(text: str) -> tuple[str, list[Marker]]:
     """The text without its markers and without a list of sources at its end, and where the markers stood."""
-    text = _SOURCES.sub("", text)
+    if sources := _SOURCES.search(text):
+        text = text[: sources.start()].rstrip()
     clean, markers, begin = "", [], 0
     for match in _outside_code(text):
         named = next(group for group in match.groups() if group is not None)
         clean += text[begin : match.start()]
-        markers.append(Marker(len(clean), _numbers(named), named))
+        markers.append(Marker(len(clean), _numbers(named), match.end() - match.start()))
         begin = match.end()
     return clean + text[begin:], markers
 
 
 def _outside_code(text: str) -> Iterator[re.Match[str]]:
     code = [match.span() for match in _CODE.finditer(text)]
+    starts = [start for start, _ in code]
     for match in _MARKER.finditer(text):
-        at = match.end() - 1
-        if not any(start <= at < end for start, end in code) and not _is_year(match):
+        before = bisect_right(starts, match.end() - 1) - 1
+        in_code = before >= 0 and match.end() <= code[before][1]
+        if not in_code and not _is_year(match):
             yield match
 
 

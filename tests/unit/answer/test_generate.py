@@ -51,3 +51,22 @@ def test_strict_holds_a_sentence_until_it_is_known() -> None:
     events = [*transcript.add("four euros."), *transcript.finish()]
     assert [event.type for event in events] == ["token", "citation"]
     assert events[0].text == "Lunch costs four euros."
+
+
+def test_a_long_answer_costs_no_more_a_word_than_a_short_one() -> None:
+    """The text that is looked at again for each piece stays short."""
+    transcript = Transcript(Aligner(PASSAGES))
+    longest = 0
+    for _ in range(400):
+        for word in ("Lunch ", "costs ", "four ", "euros ", "[1]. "):
+            list(transcript.add(word))
+            longest = max(longest, len(transcript._tail))
+    assert longest < 200 and len(transcript.raw) > 10_000
+
+
+def test_code_is_left_alone_wherever_it_is_cut() -> None:
+    text = "Run this. Then see.\n\n```\nrow[1]. Then row[2]. Then more text here.\n```\n\nLunch costs four euros [1]."
+    transcript = Transcript(Aligner(PASSAGES))
+    events = [event for char in text for event in transcript.add(char)] + list(transcript.finish())
+    assert "".join(event.text for event in events) == cite(text, PASSAGES).text
+    assert "row[1]. Then row[2]." in cite(text, PASSAGES).text

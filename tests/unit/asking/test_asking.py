@@ -169,6 +169,24 @@ def test_an_agent_whose_model_fails_goes_on_by_rule(tmp_path: Path, provider: Sc
     assert "tools are not supported" in (answer.legs["model"].reason or "")
 
 
+def test_a_server_that_refuses_tools_is_asked_by_text(tmp_path: Path, provider: ScriptedProvider) -> None:
+    def act(handler: fake._Handler, asked: Asked) -> None:
+        if "tools" in asked.body:
+            fake.status(400, {"error": "tools are not supported"})(handler, asked)
+        elif "JSON object" in asked.prompt and "Result of search" not in asked.prompt:
+            fake.says('{"action": "search", "input": {"query": "cook"}}')(handler, asked)
+        else:
+            fake.says('{"action": "finish"}' if "JSON object" in asked.prompt else "The cook is Maria Rossi.")(
+                handler, asked
+            )
+
+    provider.default = act
+    with opened(tmp_path, provider) as library:
+        answer = checked(library, library.ask("Who is the cook?", deep=True))
+    assert answer.citations and not answer.degraded
+    assert answer.steps[0].text.startswith("Tools were refused")
+
+
 def test_without_a_model_parts_are_answered_one_by_one(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
         answer = checked(library, library.ask("Who is the cook and how long is the notice period?", deep=True))
