@@ -7,7 +7,6 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,8 @@ import numpy as np
 
 from footnotes.answer import Answerer, last_answer
 from footnotes.asking import Asking, AskOptions, as_turns, changed_settings
+from footnotes.asking.ground import LibraryGround
+from footnotes.asking.reranking import Reranking
 from footnotes.chunk import Chunker
 from footnotes.chunk.make import make_chunker
 from footnotes.chunk.memory import FolderMemory
@@ -44,8 +45,7 @@ from footnotes.ingest.work import NewSource, OnProgress, Progress, embedding_inp
 from footnotes.parse.open import Limits
 from footnotes.parse.types_by_name import is_source_code
 from footnotes.remote import Deadline
-from footnotes.retrieve.rerank import Reranker, few_per_document, rerank
-from footnotes.retrieve.rerankers.make import Parts, make_reranker
+from footnotes.retrieve.rerankers.make import Parts
 from footnotes.retrieve.retriever import Retriever, SearchOptions
 from footnotes.retrieve.where import Where, as_filter
 from footnotes.store.sqlite import SqliteStore, is_library
@@ -87,13 +87,13 @@ class Library:
         self._user = self.settings.user
         self._retriever = Retriever()
         self._embedders: dict[str, Embedder] = {}
-        self._rerankers: dict[str, Reranker] = {}
-        self._reranking = ThreadPoolExecutor(max_workers=4, thread_name_prefix="footnotes-rerank")
         if embedder is not None:
             self.settings = replace(self.settings, embedder=embedder.name)
             self._embedders[embedder.name] = embedder
         self._answerer = Answerer(self.settings)
-        self._asking = Asking(_Asked(self, self._store, self._user), self.settings, self._answerer)
+        ground = LibraryGround(self, lambda: self._store.view(self._user), self._user)
+        self._asking = Asking(ground, self.settings, self._answerer)
+        self._reranking = Reranking(self.settings, self._reranker_parts)
         self._guard = threading.Lock()
         self._store.recover_if_idle()
 
@@ -108,10 +108,7 @@ class Library:
     def close(self) -> None:
         """Let go of the folder."""
         self._retriever.close()
-        self._reranking.shutdown(wait=False, cancel_futures=True)
-        for reranker in self._rerankers.values():
-            if callable(close := getattr(reranker, "close", None)):
-                close()
+        self._reranking.close()
         self._answerer.close()
         self._store.close()
 
@@ -265,7 +262,7 @@ class Library:
             return self._search(query, options)
         wanted = max(options.limit, chosen.rerank_candidates)
         found = self._search(query, replace(options, limit=wanted, per_document=wanted))
-        return self._reranked(found, reranked_by, options)
+        return self._reranking.apply(reranked_by, found, per_document=options.per_document, limit=options.limit)
 
     def _search(self, query: str, options: SearchOptions) -> SearchResult:
         while True:
@@ -279,22 +276,6 @@ class Library:
                 continue
             if view.is_current():
                 return result
-
-    def _reranked(self, found: SearchResult, name: str, options: SearchOptions) -> SearchResult:
-        """The hits in the reranker's order, or as they were when it failed or was late."""
-        reranker = self._reranker(name)
-        seconds = self.settings.rerank_seconds
-        outcome = rerank(reranker, found.query, found.hits, seconds=seconds, pool=self._reranking)
-        hits = few_per_document(outcome.hits, options.per_document, options.limit)
-        legs = {**found.legs, "rerank": outcome.leg}
-        degraded = found.degraded or outcome.leg.status == "failed"
-        return replace(found, hits=hits, legs=legs, degraded=degraded, took_ms=found.took_ms + outcome.leg.ms)
-
-    def _reranker(self, name: str) -> Reranker:
-        with self._guard:
-            if name not in self._rerankers:
-                self._rerankers[name] = make_reranker(name, self._reranker_parts())
-            return self._rerankers[name]
 
     def _reranker_parts(self) -> Parts:
         def token_vectors(texts: Sequence[str], *, role: Role) -> Any:
@@ -580,37 +561,6 @@ class Library:
 
     def _embed_passages(self, texts: Sequence[str]) -> Any:
         return embed_all(self.embedder(), texts, role="passage", batch=self.settings.embed_batch)
-
-
-class _Asked:
-    """A library as the asking stage sees it."""
-
-    def __init__(self, library: Library, store: SqliteStore, user: str) -> None:
-        self._library, self._store, self._user = library, store, user
-        self.search = library.search
-        self.text = library.text
-        self.documents = library.documents
-        self.chunks = library.chunks
-
-    def system_prompt(self, collection: str) -> str:
-        """What a collection adds to the prompt of a model."""
-        listed = self._library.collections()
-        return next((str(each["system_prompt"] or "") for each in listed if each["name"] == collection), "")
-
-    def stamp(self) -> str:
-        """Changes whenever the library does: tenant, generation, last change."""
-        return f"{self._user}/{self._store.view(self._user).stamp}"
-
-    def evidence(self, found: SearchResult) -> dict[str, Any]:
-        """What the answer stage weighs sentences by, as far as the legs that ran can give it."""
-        ran = {name for name, leg in found.legs.items() if leg.status == "ok"}
-        embed = self._library.embedder().embed if "dense" in ran and found.hits else None
-        return {"embed": embed, "document_frequency": self._share() if "lexical" in ran else None}
-
-    def _share(self) -> Callable[[str], float]:
-        view = self._store.view(self._user)
-        total = max(view.chunk_count(), 1)
-        return lambda term: view.document_frequency(term) / total
 
 
 def _expanded(folder: str | Path | None) -> Path | None:
