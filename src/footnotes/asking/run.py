@@ -22,6 +22,7 @@ from footnotes.config import Settings
 from footnotes.errors import FootnotesError, OptionError, ProviderError, SearchUnavailable, StoreError
 from footnotes.remote import Deadline
 from footnotes.retrieve.expand import Variant, merged_hits, variants_of
+from footnotes.retrieve.retriever import checked_query
 from footnotes.types import Event, Leg, SearchResult, Step, Usage
 
 Gathering: TypeAlias = tuple[SearchResult, tuple[str, ...]]
@@ -47,6 +48,7 @@ class Run:
         return self.options.settings
 
     def events(self, question: str) -> Iterator[Event]:
+        question = checked_query(question, self.settings.max_query_chars)
         self._note(f"asked: {question}")
         standalone = yield from self._condensed(question)
         try:

@@ -13,7 +13,7 @@ import pytest
 import footnotes
 from footnotes.config import Settings
 from footnotes.engine import Library
-from footnotes.errors import OptionError, SearchUnavailable
+from footnotes.errors import OptionError, QueryError, SearchUnavailable
 from footnotes.shapes import event_shape
 from footnotes.testing import provider as fake
 from footnotes.testing.embedder import HashingEmbedder
@@ -287,6 +287,17 @@ def test_without_any_leg_a_clear_error_or_where_allowed_an_ungrounded_answer(
         assert answer.unsupported == ((0, len(answer.answer)),)
         with pytest.raises(SearchUnavailable):
             library.ask("Who is the cook?", ungrounded=True, model="extractive")
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_questions_that_are_none_are_refused_before_anything_is_done(
+    tmp_path: Path, provider: ScriptedProvider, deep: bool
+) -> None:
+    with opened(tmp_path, provider) as library:
+        for question in ("", "  \n", "\x00", "why and how, " * 100_000):
+            with pytest.raises(QueryError):
+                library.ask(question, deep=deep, history=[("user", "x" * 1_000_000)])
+    assert provider.requests == []
 
 
 # ── streams
