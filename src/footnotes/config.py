@@ -46,6 +46,16 @@ class Settings:
     parse_seconds: int = 300  # processor time a document may take to parse
     parse_max_characters: int = 1_000_000_000  # text a document may give
     lock_seconds: float = 10.0  # how long to wait for another writer
+    keep_originals: bool = False  # keep a copy of every file that is added; what is uploaded is kept always
+    archive_max_bytes: int = 2 * 1024**3  # what a zip or tar of documents may unpack to
+    archive_max_members: int = 10_000  # members it may have
+
+    # ── fetch
+    fetch_private: bool = False  # fetch from private, loopback and link-local addresses too
+    fetch_max_bytes: int = 100 * 1024 * 1024  # larger pages are refused, before and after unpacking
+    fetch_seconds: float = 60.0  # time a page may take, redirects included
+    fetch_delay: float = 1.0  # seconds between two requests to one host, or more where its robots.txt asks for it
+    fetch_max_pages: int = 10_000  # pages taken from a sitemap
 
     # ── retrieve
     mode: str = "hybrid"  # hybrid, lexical or dense

@@ -10,11 +10,16 @@ FootnotesError
 │   │   ├── EncryptedDocument     encrypted_document
 │   │   ├── UnsupportedType       unsupported_type
 │   │   ├── DocumentTooLarge      document_too_large
-│   │   └── SourceUnreadable      source_unreadable
+│   │   ├── SourceUnreadable      source_unreadable
+│   │   ├── ArchiveMember         archive_member
+│   │   ├── UrlBlocked            url_blocked
+│   │   ├── RobotsDisallowed      robots_disallowed
+│   │   └── FetchFailed           fetch_failed
 │   ├── QueryError            query_empty, query_too_long
 │   ├── FilterError           filter_invalid
 │   ├── OptionError           option_invalid
 │   ├── NotFound              not_found
+│   ├── SyncRefused           sync_refused
 │   ├── ImportFormatError     import_invalid
 │   └── GoldenError           golden_invalid
 ├── ConfigError           settings_invalid
@@ -127,6 +132,31 @@ class SourceUnreadable(DocumentError):
     default_remedy = "Check that the path exists and that you may read it."
 
 
+class ArchiveMember(DocumentError):
+    """A member of an archive that is not taken out of it."""
+
+    code = "archive_member"
+    default_remedy = "Unpack the archive yourself and add the folder."
+
+
+class UrlBlocked(DocumentError):
+    """An address that is not fetched from, whoever named it."""
+
+    code = "url_blocked"
+    default_remedy = "If the address is yours and meant, allow it with fetch_private in the settings."
+
+
+class RobotsDisallowed(DocumentError):
+    code = "robots_disallowed"
+    default_remedy = "The site asks programs not to read this page; save it yourself and add the file."
+
+
+class FetchFailed(DocumentError):
+    code = "fetch_failed"
+    default_remedy = "Check the address in a browser, and try again."
+    retryable = True
+
+
 class QueryError(InputError):
     code = "query_invalid"
     default_remedy = "Ask in fewer words."
@@ -155,6 +185,13 @@ class OptionError(InputError):
 class NotFound(InputError):
     code = "not_found"
     default_remedy = "List the documents to see the ids there are."
+
+
+class SyncRefused(InputError):
+    """A sync that would delete everything, which is rarely meant."""
+
+    code = "sync_refused"
+    default_remedy = "Check that the folder is the right one and mounted; if it is meant, sync with --delete-all."
 
 
 class ImportFormatError(InputError):
