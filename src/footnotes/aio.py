@@ -12,7 +12,7 @@ from footnotes.config import Settings
 from footnotes.engine import Library
 from footnotes.ingest.transfer import Imported
 from footnotes.store.sqlite.verify import Verification
-from footnotes.types import Added, Answer, Chunk, Document, Event, SearchResult
+from footnotes.types import Added, Answer, Chunk, Document, Event, NearDuplicate, SearchResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,6 +80,9 @@ class AsyncLibrary:
 
     async def chunks(self, document_id: str) -> list[Chunk]:
         return await self._run(self.library.chunks, document_id)
+
+    async def near_duplicates(self) -> dict[str, NearDuplicate]:
+        return await self._run(self.library.near_duplicates)
 
     async def collections(self) -> list[dict[str, Any]]:
         return await self._run(self.library.collections)

@@ -144,6 +144,9 @@ def _show_added(added: Added, verbose: bool) -> None:
         click.echo(f"{added.status:13} {name}  {_count(added.chunks, 'chunk')}")
         for warning in added.warnings:
             click.secho(f"              note: {one_line(warning)}", fg="yellow")
+        if near := added.near_duplicate_of:
+            said = f"{near.similarity:.0%} the same as {one_line(near.filename)} ({near.document_id})"
+            click.secho(f"              note: {said}", fg="yellow")
     elif verbose:
         click.echo(f"skipped       {name}  {', '.join(added.warnings)}")
 
@@ -324,8 +327,9 @@ def _echoed(events: Iterable[Event]) -> Iterator[Event]:
 def list_(library: Library, collection: str | None, as_json: bool, where: Sequence[str], limit: int | None) -> None:
     """List documents."""
     found = library.documents(collection=collection, where=where, limit=limit)
+    alike = library.near_duplicates()
     if as_json:
-        _print_json({"documents": [shapes.document_shape(document) for document in found]})
+        _print_json({"documents": [shapes.document_shape(document, alike.get(document.id)) for document in found]})
         return
     for document in found:
         pages = f", {_count(document.pages, 'page')}" if document.pages else ""
@@ -333,6 +337,8 @@ def list_(library: Library, collection: str | None, as_json: bool, where: Sequen
             f"{document.id}  {document.status:9} {one_line(document.filename)}  "
             f"({_count(document.chunks, 'chunk')}{pages}, {document.collection})"
         )
+        if near := alike.get(document.id):
+            click.secho(f"{'':19}{near.similarity:.0%} the same as {near.document_id}", fg="yellow")
         if document.error:
             click.secho(f"{'':19}{one_line(document.error.message)}. {document.error.remedy}", fg="red")
     if not found:
@@ -347,30 +353,40 @@ def list_(library: Library, collection: str | None, as_json: bool, where: Sequen
 @_opened
 def show(library: Library, document_id: str, collection: str | None, as_json: bool, what: str | None) -> None:
     """Show a document, its text or its chunks."""
+    by_name = {"text": _show_text, "chunks": _show_chunks}
+    by_name.get(what or "", _show_document)(library, document_id, as_json)
+
+
+def _show_document(library: Library, document_id: str, as_json: bool) -> None:
     document = library.document(document_id)
-    if what == "text":
-        text = library.text(document_id)
-        if as_json:
-            _print_json({"document_id": document_id, "text": text})
-        else:
-            _write_text(text)
-    elif what == "chunks":
-        chunks = library.chunks(document_id)
-        if as_json:
-            _print_json({"document_id": document_id, "chunks": [shapes.chunk_shape(chunk) for chunk in chunks]})
-            return
-        for chunk in chunks:
-            place = " > ".join(one_line(heading) for heading in chunk.headings)
-            pages = f", p. {_page_range(chunk.pages)}" if chunk.pages else ""
-            span = f"{chunk.start}-{chunk.end}  {chunk.tokens} tokens{pages}"
-            click.secho(f"── {chunk.index + 1} of {chunk.total}  {span}  {place}", bold=True)
-            _write_text(chunk.text + "\n")
-    elif as_json:
-        _print_json(shapes.document_shape(document))
+    shape = shapes.document_shape(document, library.near_duplicates().get(document.id))
+    if as_json:
+        _print_json(shape)
+        return
+    for name, value in shape.items():
+        if value not in (None, [], {}):
+            click.echo(f"{name:18} {one_line(value if isinstance(value, str) else json.dumps(value))}")
+
+
+def _show_text(library: Library, document_id: str, as_json: bool) -> None:
+    text = library.text(document_id)
+    if as_json:
+        _print_json({"document_id": document_id, "text": text})
     else:
-        for name, value in shapes.document_shape(document).items():
-            if value not in (None, [], {}):
-                click.echo(f"{name:18} {one_line(value if isinstance(value, str) else json.dumps(value))}")
+        _write_text(text)
+
+
+def _show_chunks(library: Library, document_id: str, as_json: bool) -> None:
+    chunks = library.chunks(document_id)
+    if as_json:
+        _print_json({"document_id": document_id, "chunks": [shapes.chunk_shape(chunk) for chunk in chunks]})
+        return
+    for chunk in chunks:
+        place = " > ".join(one_line(heading) for heading in chunk.headings)
+        pages = f", p. {_page_range(chunk.pages)}" if chunk.pages else ""
+        span = f"{chunk.start}-{chunk.end}  {chunk.tokens} tokens{pages}"
+        click.secho(f"── {chunk.index + 1} of {chunk.total}  {span}  {place}", bold=True)
+        _write_text(chunk.text + "\n")
 
 
 @main.command()
@@ -386,7 +402,8 @@ def status(library: Library, collection: str | None, as_json: bool) -> None:
         return
     states = ", ".join(f"{count} {state}" for state, count in found["by_status"].items()) or "none"
     click.echo(f"library      {found['library']}  ({found['disk_bytes'] / 2**20:.1f} MB)")
-    click.echo(f"documents    {states}")
+    alike = f"; {found['near_duplicates']} nearly the same as another" if found["near_duplicates"] else ""
+    click.echo(f"documents    {states}{alike}")
     click.echo(f"chunks       {found['chunks']:,}")
     click.echo(f"embedder     {found['embedder']}")
     click.echo(f"generation   {found['generation'] or 'none yet'}")

@@ -60,6 +60,7 @@ from footnotes.types import (
     Event,
     Filter,
     Metadata,
+    NearDuplicate,
     Role,
     SearchResult,
     Turn,
@@ -380,6 +381,10 @@ class Library:
 
     def chunks(self, document_id: str) -> list[Chunk]:
         return self._store.chunks(self._user, document_id)
+
+    def near_duplicates(self) -> dict[str, NearDuplicate]:
+        """Documents that say nearly the same as another of their collection: their ids, each with that other one."""
+        return self._store.near_duplicates(self._user)
 
     def collections(self) -> list[dict[str, Any]]:
         return self._store.collections(self._user)

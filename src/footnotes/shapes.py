@@ -6,7 +6,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from footnotes.types import Added, Answer, Chunk, Citation, Document, ErrorInfo, Event, Hit, Leg, LegScore, SearchResult
+from footnotes.types import (
+    Added,
+    Answer,
+    Chunk,
+    Citation,
+    Document,
+    ErrorInfo,
+    Event,
+    Hit,
+    Leg,
+    LegScore,
+    NearDuplicate,
+    SearchResult,
+)
 
 
 def error_shape(error: ErrorInfo | None) -> dict[str, str] | None:
@@ -25,7 +38,12 @@ def _added(one: Added) -> dict[str, Any]:
         "chunks": one.chunks,
         "error": error_shape(one.error),
         "warnings": list(one.warnings),
+        "near_duplicate_of": near_shape(one.near_duplicate_of),
     }
+
+
+def near_shape(near: NearDuplicate | None) -> dict[str, Any] | None:
+    return None if near is None else asdict(near)
 
 
 def search_shape(result: SearchResult) -> dict[str, Any]:
@@ -114,9 +132,10 @@ def citation_shape(citation: Citation) -> dict[str, Any]:
     return {**asdict(citation), "answer_span": list(citation.answer_span)}
 
 
-def document_shape(document: Document) -> dict[str, Any]:
+def document_shape(document: Document, near: NearDuplicate | None = None) -> dict[str, Any]:
     shape = asdict(document)
     shape["warnings"] = list(document.warnings)
+    shape["near_duplicate_of"] = near_shape(near)
     return shape
 
 

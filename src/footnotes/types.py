@@ -336,6 +336,15 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class NearDuplicate:
+    """A document that says nearly the same, and the share of their text the two have in common."""
+
+    document_id: str
+    filename: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
 class Added:
     """What became of one path that was added."""
 
@@ -345,3 +354,4 @@ class Added:
     chunks: int
     error: ErrorInfo | None = None
     warnings: tuple[str, ...] = ()
+    near_duplicate_of: NearDuplicate | None = None

@@ -23,6 +23,7 @@ from footnotes.parse.open import Limits, parse_document, parser_fingerprint
 from footnotes.parse.sniff import sniff
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
 from footnotes.store.sqlite import SqliteStore
+from footnotes.text.sketch import Sketcher
 from footnotes.types import Added, AddStatus, ErrorInfo, Part, Report
 
 PIPELINE_VERSION = 1
@@ -43,6 +44,7 @@ class _Work:
     status: AddStatus
     warnings: list[str]
     inputs: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
+    sketcher: Sketcher = field(default_factory=Sketcher)
 
 
 class Pipeline:
@@ -150,6 +152,7 @@ class Pipeline:
         if report is None or derive is None or derive.count == 0:
             raise EmptyDocument(f"{source.filename} holds no text")
         work.warnings.extend(report.warnings)
+        draft.sketch = work.sketcher.sketch()
         draft.publication = Publication(
             mime=report.mime,
             title=derive.title,
@@ -163,6 +166,7 @@ class Pipeline:
     @staticmethod
     def _derive(work: _Work, derive: Deriver, part: Part) -> None:
         work.draft.parts.append(part)
+        work.sketcher.add(part.text)
         for chunk, pieces in derive.chunks(part):
             work.draft.chunks.append(chunk)
             work.inputs[chunk.input_hash] = pieces
@@ -228,7 +232,8 @@ class Pipeline:
         for work in works:
             assert work.draft.publication is not None
             chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)
-            yield Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings)
+            near = work.draft.near_duplicate_of
+            yield Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings, near)
 
     def _write(self, works: list[_Work], generation: Generation) -> None:
         embed_missing(

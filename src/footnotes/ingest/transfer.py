@@ -23,6 +23,7 @@ from footnotes.ingest.names import checked_metadata, is_name
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store.records import Draft, Generation, Publication
 from footnotes.store.sqlite import SqliteStore
+from footnotes.text.sketch import Sketcher
 from footnotes.types import Block, BlockKind, Filter, Part
 
 FORMAT = "footnotes-export"
@@ -205,6 +206,9 @@ def _draft(
     parts = _parts(line)
     derive = Deriver(chunker, line["file_hash"], line["title"], max_tokens=max_tokens)
     pairs = [pair for part in parts for pair in derive.chunks(part)]
+    sketcher = Sketcher()
+    for part in parts:
+        sketcher.add(part.text)
     draft = Draft(
         collection=line["collection"],
         source=line["source"],
@@ -215,6 +219,7 @@ def _draft(
         ingestion_version=f"0/imported/0/{chunker_fingerprint(chunker)}/{generation.fingerprint}",
         metadata=line["metadata"],
         parts=parts,
+        sketch=sketcher.sketch(),
         chunks=[chunk for chunk, _ in pairs],
         publication=Publication(
             mime=line["mime"],

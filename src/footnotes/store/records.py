@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from footnotes.types import Document, DocumentStatus, Metadata, Part
+from footnotes.types import Document, DocumentStatus, Metadata, NearDuplicate, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,8 @@ class Draft:
     """A document being written. Its buffers are emptied whenever the store has saved them.
 
     With `publication` set the draft is complete: saving it makes this version the one that is served. `replaces`
-    is the document whose next version this is; `handle` belongs to the store.
+    is the document whose next version this is; `handle` belongs to the store, which also says which document it found
+    to be nearly the same, by the sketch.
     """
 
     collection: str
@@ -106,6 +107,8 @@ class Draft:
     publication: Publication | None = None
     document_id: str = ""
     handle: Any = None
+    sketch: bytes | None = None
+    near_duplicate_of: NearDuplicate | None = None
 
     def characters(self) -> int:
         """How much text is buffered."""

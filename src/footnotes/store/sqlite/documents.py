@@ -12,6 +12,7 @@ import apsw
 
 from footnotes.store.facets import facets_of
 from footnotes.store.records import DocumentRow, Draft, Generation
+from footnotes.store.sqlite import near
 from footnotes.store.sqlite.filters import compile_filter
 from footnotes.store.sqlite.rows import document_row
 from footnotes.store.sqlite.sql import queries
@@ -119,6 +120,7 @@ def drop(connection: apsw.Connection, user_id: str, row: DocumentRow) -> None:
     """Remove a document and everything derived from it."""
     if row.current is not None:
         drop_version(connection, user_id, row.current)
+    near.drop(connection, user_id, row.document.collection, row.pk)
     connection.execute(queries()["drop_document"], (user_id, row.pk))
 
 

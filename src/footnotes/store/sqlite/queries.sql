@@ -293,3 +293,42 @@ WHERE user_id = ?4 AND pk IN (SELECT document FROM derived WHERE generation = ?1
 -- name: places_of_keys
 SELECT c.key, c.document, c.start, c.end FROM carray(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
 WHERE +c.user_id = ? AND +c.generation = ?;
+
+-- name: put_sketch
+INSERT INTO sketches (document, sketch, resembles, similarity) VALUES (?, ?, ?, ?)
+ON CONFLICT (document) DO UPDATE SET
+    sketch = excluded.sketch, resembles = excluded.resembles, similarity = excluded.similarity;
+
+-- name: put_bands
+INSERT INTO sketch_bands (band, document) SELECT value, ? FROM carray(?) WHERE 1 ON CONFLICT DO NOTHING;
+
+-- name: drop_bands
+DELETE FROM sketch_bands WHERE document = ? AND band IN (SELECT value FROM carray(?));
+
+-- name: drop_sketch
+DELETE FROM sketches WHERE document = ?;
+
+-- name: sketch_of
+SELECT sketch FROM sketches WHERE document = ?;
+
+-- name: band_members
+SELECT b.document FROM carray(?) wanted CROSS JOIN sketch_bands b ON b.band = wanted.value
+WHERE b.document <> ? LIMIT 64;
+
+-- name: sketched_candidates
+SELECT d.pk, d.id, d.filename, s.sketch FROM carray(?) wanted CROSS JOIN documents d ON d.pk = wanted.value
+JOIN sketches s ON s.document = d.pk WHERE d.user_id = ? AND d.collection = ? ORDER BY d.pk;
+
+-- name: resembling
+SELECT s.document, s.sketch FROM sketches s WHERE s.resembles = ?;
+
+-- name: set_resembles
+UPDATE sketches SET resembles = ?, similarity = ? WHERE document = ?;
+
+-- name: near_duplicates
+SELECT d.id, o.id, o.filename, s.similarity FROM sketches s JOIN documents d ON d.pk = s.document
+JOIN documents o ON o.pk = s.resembles WHERE s.resembles IS NOT NULL AND d.user_id = ?1 AND o.user_id = ?1;
+
+-- name: count_near_duplicates
+SELECT COUNT(*) FROM sketches s JOIN documents d ON d.pk = s.document
+WHERE s.resembles IS NOT NULL AND d.user_id = ?;

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import apsw
 
 from footnotes.store.records import DocumentRow, Draft, Generation
-from footnotes.store.sqlite import chunks, documents
+from footnotes.store.sqlite import chunks, documents, near
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import TextWriter
 
@@ -40,6 +40,7 @@ def save(connection: apsw.Connection, user_id: str, generation: Generation, draf
     assert after is not None
     documents.refresh_facets(connection, user_id, after)
     documents.add_source(connection, user_id, draft.collection, draft.source, handle.pk)
+    draft.near_duplicate_of = near.put(connection, user_id, draft.collection, handle.pk, draft.sketch)
     planned = (user_id, generation.pk, handle.pk, draft.ingestion_version, draft.publication.chunks)
     connection.execute(queries()["put_planned"], planned)
     return before

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from footnotes.errors import NotFound, StoreError, StoreUnavailable
 from footnotes.store.lock import FileLock
 from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk
-from footnotes.store.sqlite import chunks, documents, generations, recovery, saving, texts, verify
+from footnotes.store.sqlite import chunks, documents, generations, near, recovery, saving, texts, verify
 from footnotes.store.sqlite.connection import Database, migrate, translated
 from footnotes.store.sqlite.indexes import Indexes
 from footnotes.store.sqlite.sql import migrations, queries
 from footnotes.store.sqlite.verify import Verification
 from footnotes.store.sqlite.view import SqliteSearchView
-from footnotes.types import Chunk, Document, ErrorInfo, Filter, Metadata, Part
+from footnotes.types import Chunk, Document, ErrorInfo, Filter, Metadata, NearDuplicate, Part
 
 DATABASE = "footnotes.db"
 
@@ -171,11 +171,18 @@ class SqliteStore:
             rows = connection.execute(queries()["collections"], (user_id,))
             return [dict(zip(names, row, strict=True)) for row in rows]
 
+    def near_duplicates(self, user_id: str) -> dict[str, NearDuplicate]:
+        """Every document that nearly equals another, by its id."""
+        with self.database.snapshot() as connection:
+            return near.listed(connection, user_id)
+
     def counts(self, user_id: str) -> dict[str, Any]:
         with self.database.snapshot() as connection:
             ready, count, characters, size = connection.execute(queries()["counts"], (user_id,)).fetchone() or (0,) * 4
             by_status: dict[Any, Any] = dict(connection.execute(queries()["counts_by_status"], (user_id,)).fetchall())  # type: ignore[arg-type]
-        return {"ready": ready, "chunks": count, "characters": characters, "bytes": size, "by_status": by_status}
+            alike = near.count(connection, user_id)
+        found = {"ready": ready, "chunks": count, "characters": characters, "bytes": size, "by_status": by_status}
+        return {**found, "near_duplicates": alike}
 
     def generations(self, user_id: str) -> list[Generation]:
         with translated():
@@ -444,9 +451,24 @@ class SqliteStore:
     @staticmethod
     def _current(connection: apsw.Connection, user_id: str, document_id: str) -> DocumentRow:
         row = documents.find(connection, user_id, document_id)
-        if row is None or row.current is None:
+        if row is None:
             raise NotFound(f"there is no document {document_id!r}")
+        if row.current is None:
+            raise _without_text(row.document)
         return row
+
+
+def _without_text(document: Document) -> NotFound:
+    """Why a document that is listed has no text."""
+    if document.error is None:
+        return NotFound(
+            f"{document.filename} has no text yet, it is {document.status}", remedy="Wait until it is ready."
+        )
+    cause = document.error
+    return NotFound(
+        f"{document.filename} has no text, it could not be taken in: {cause.message} ({cause.code})",
+        remedy=cause.remedy,
+    )
 
 
 def _ranges(keys: Sequence[int]) -> list[tuple[int, int]]:
