@@ -12,7 +12,7 @@ def unfinished(database: Database) -> bool:
     """Whether there is anything to put right."""
     with translated():
         reader = database.reader
-        names = ("unfinished_documents", "unfinished_versions", "users_behind")
+        names = ("unfinished_documents", "unfinished_versions", "users_behind", "loose_originals")
         return any(reader.execute(queries()[name]).fetchone() is not None for name in names)
 
 

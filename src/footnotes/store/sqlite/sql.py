@@ -11,9 +11,13 @@ _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 @cache
 def queries() -> dict[str, str]:
-    """Every query of queries.sql under the name in the comment above it."""
-    pieces = _NAME.split(_read("queries.sql"))
-    return dict(zip(pieces[1::2], (piece.strip() for piece in pieces[2::2]), strict=True))
+    """Every query of the .sql files beside this one, under the name in the comment above it."""
+    found: dict[str, str] = {}
+    for item in resources.files(__package__).iterdir():
+        if _is_sql(item.name):
+            pieces = _NAME.split(item.read_text("utf-8"))
+            found.update(zip(pieces[1::2], (piece.strip() for piece in pieces[2::2]), strict=True))
+    return found
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -25,7 +29,3 @@ def migrations() -> list[tuple[int, str]]:
 
 def _is_sql(name: str) -> bool:
     return name.endswith(".sql")
-
-
-def _read(name: str) -> str:
-    return (resources.files(__package__) / name).read_text("utf-8")

@@ -3,6 +3,7 @@
 library/
   footnotes.db            documents, text, chunks, vectors, the change log
   index/<tenant>/<generation>/lexical, dense
+  files/<tenant>/<date>/  originals that are kept
   write.lock              who writes
 """
 
@@ -25,6 +26,7 @@ from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk
 from footnotes.store.sqlite import chunks, documents, generations, near, recovery, saving, texts, verify
 from footnotes.store.sqlite.connection import Database, migrate, translated
 from footnotes.store.sqlite.indexes import Indexes
+from footnotes.store.sqlite.originals import Originals
 from footnotes.store.sqlite.sql import migrations, queries
 from footnotes.store.sqlite.verify import Verification
 from footnotes.store.sqlite.view import SqliteSearchView
@@ -49,6 +51,7 @@ class SqliteStore:
             raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
         self._lock = FileLock(folder / "write.lock")
         self.database = Database(folder / DATABASE)
+        self.originals = Originals(folder, self.database)
         try:
             migrate(self.database, migrations())
             self._indexes = Indexes(folder / "index", self.database, self._library_id())
@@ -79,6 +82,7 @@ class SqliteStore:
             for user_id in recovery.recover(self.database):
                 if generation := self.serving(user_id):
                     self.publish_changes(user_id, generation)
+            self.originals.sweep()
 
     def _writing_nested(self) -> bool:
         return self._lock.depth > 1
@@ -432,6 +436,7 @@ class SqliteStore:
         generation = self.serving(user_id)
         if generation is not None:
             self.publish_changes(user_id, generation)
+        self.originals.sweep()
         self.checkpoint()
 
     def log_removal(self, connection: apsw.Connection, user_id: str, row: DocumentRow) -> None:

@@ -1,0 +1,169 @@
+"""What is known of sources outside: how they looked when they were read, where they went, that they are gone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import apsw
+
+from footnotes.store.records import DocumentRow
+from footnotes.store.sqlite import documents, generations
+from footnotes.store.sqlite.sql import queries
+from footnotes.store.sqlite.store import SqliteStore
+from footnotes.types import ErrorInfo
+
+INSIDE = "!/"
+"""Stands between an archive and the name of a member: `docs.zip!/letters/may.txt`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What tells that a file has not changed without reading it, and when that was noted."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    read_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A source the library knows. Without `document_id` it gave no document: an archive, or a file that failed."""
+
+    source: str
+    document_id: str | None
+    file_hash: str | None
+    mime: str | None
+    status: str | None
+    chunks: int
+    ingestion_version: str | None
+    bytes: int
+    signature: Signature | None
+    error: ErrorInfo | None
+    made_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How a source looked when it was read, and what could not be done with it."""
+
+    source: str
+    read_ns: int
+    signature: Signature | None = None
+    etag: str | None = None
+    modified: str | None = None
+    error: ErrorInfo | None = None
+
+
+class Origins:
+    """Sources of one tenant's collection. The caller holds the library for writing where anything is changed."""
+
+    def __init__(self, store: SqliteStore, user_id: str, collection: str) -> None:
+        self._store = store
+        self._user = user_id
+        self._collection = collection
+
+    def below(self, prefix: str) -> dict[str, Known]:
+        """Every known source whose name begins with the prefix."""
+        after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        with self._store.database.snapshot() as connection:
+            rows = connection.execute(queries()["known_below"], (self._user, self._collection, prefix, after))
+            return {known.source: known for known in map(_known, rows)}
+
+    def version(self, source: str) -> tuple[str | None, str | None]:
+        """The entity tag and the date a server gave when the source was fetched last."""
+        with self._store.database.snapshot() as connection:
+            key = (self._user, self._collection, source)
+            row: Any = connection.execute(queries()["origin_version"], key).fetchone()
+        return (None, None) if row is None else (row[0], row[1])
+
+    def note(self, seen: Iterable[Origin], made_by: str) -> None:
+        """Remember how sources looked."""
+        rows = [self._row(each, made_by) for each in seen]
+        if rows:
+            with self._store.database.transaction() as connection:
+                connection.executemany(queries()["put_origin"], rows)
+
+    def _row(self, seen: Origin, made_by: str) -> tuple[Any, ...]:
+        found = seen.signature
+        stat = (None, None, None) if found is None else (found.size, found.mtime_ns, found.ctime_ns)
+        error = None if seen.error is None else json.dumps(asdict(seen.error))
+        key = (self._user, self._collection, seen.source)
+        return (*key, *stat, seen.read_ns, seen.etag, seen.modified, error, made_by)
+
+    def move(self, moves: Mapping[str, tuple[str, str]]) -> None:
+        """Let documents follow their files, all at once, so that two may also change places.
+
+        The keys are the sources before; the values the sources and the file names after.
+        """
+        with self._store.database.transaction() as connection:
+            rows = {old: documents.find_by_source(connection, self._user, self._collection, old) for old in moves}
+            for old in moves:
+                documents.drop_source(connection, self._user, self._collection, old)
+            for old, (new, filename) in moves.items():
+                if (row := rows[old]) is not None:
+                    documents.add_source(connection, self._user, self._collection, new, row.pk)
+                    if row.document.source == old:
+                        self._rename(connection, row, new, filename)
+        self._publish()
+
+    def forget(self, sources: Sequence[str]) -> None:
+        """Sources that lead nowhere any more. A document goes with its last one, else it is known by another."""
+        gone = False
+        with self._store.database.transaction() as connection:
+            for source in sources:
+                row = documents.find_by_source(connection, self._user, self._collection, source)
+                documents.drop_source(connection, self._user, self._collection, source)
+                connection.execute(queries()["drop_origin"], (self._user, self._collection, source))
+                if row is None:
+                    continue
+                others = documents.sources(connection, row.pk)
+                if not others:
+                    self._store.log_removal(connection, self._user, row)
+                    documents.drop(connection, self._user, row)
+                    gone = True
+                elif row.document.source == source:
+                    self._rename(connection, row, others[0], name_of(others[0]))
+        if gone:
+            self._store.after_removal(self._user)
+        else:
+            self._publish()
+
+    def _rename(self, connection: apsw.Connection, row: DocumentRow, source: str, filename: str) -> None:
+        """Another source and file name. A title that was the file's name follows; what was embedded stays."""
+        title = row.document.title
+        if title == stem_of(row.document.filename):
+            title = stem_of(filename)
+        after = (source, filename, title, documents.now(), self._user, row.pk)
+        connection.execute(queries()["rename_document"], after)
+        renamed = documents.find(connection, self._user, row.document.id)
+        assert renamed is not None
+        documents.refresh_facets(connection, self._user, renamed)
+        for generation in generations.listed(connection, self._user):
+            documents.log_change(connection, self._user, generation.pk, row.pk, [])
+
+    def _publish(self) -> None:
+        if serving := self._store.serving(self._user):
+            self._store.publish_changes(self._user, serving)
+
+
+def name_of(source: str) -> str:
+    """The file name at the end of a source."""
+    return source.replace("\\", "/").rstrip("/").rpartition("/")[2] or source
+
+
+def stem_of(filename: str) -> str:
+    """A file name without its ending, as it stands for the title of a document that states none."""
+    return filename.rpartition(".")[0] or filename
+
+
+def _known(row: Any) -> Known:
+    source, document_id, file_hash, mime, status, chunks, version, size, *rest = row
+    seen_size, mtime, ctime, read, error, made_by = rest
+    signature = None if seen_size is None else Signature(seen_size, mtime, ctime, read)
+    failed = ErrorInfo(**json.loads(error)) if error else None
+    known = (source, document_id, file_hash, mime, status, chunks, version, size)
+    return Known(*known, signature, failed, made_by)

@@ -1,0 +1,52 @@
+-- What is known of sources outside, and of the originals that are kept.
+
+-- name: known_below
+SELECT s.source, d.id, d.file_hash, d.mime, d.status, d.chunks, d.ingestion_version, d.bytes,
+       o.size, o.mtime_ns, o.ctime_ns, o.read_ns, o.error, o.made_by
+FROM sources s JOIN documents d ON d.pk = s.document
+LEFT JOIN origins o ON o.user_id = s.user_id AND o.collection = s.collection AND o.source = s.source
+WHERE s.user_id = ?1 AND s.collection = ?2 AND s.source >= ?3 AND s.source < ?4
+UNION ALL
+SELECT o.source, NULL, NULL, NULL, NULL, 0, NULL, 0, o.size, o.mtime_ns, o.ctime_ns, o.read_ns, o.error, o.made_by
+FROM origins o
+WHERE o.user_id = ?1 AND o.collection = ?2 AND o.source >= ?3 AND o.source < ?4 AND NOT EXISTS (
+    SELECT 1 FROM sources s WHERE s.user_id = o.user_id AND s.collection = o.collection AND s.source = o.source);
+
+-- name: put_origin
+INSERT INTO origins (user_id, collection, source, size, mtime_ns, ctime_ns, read_ns, etag, modified, error, made_by)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (user_id, collection, source) DO UPDATE SET
+    size = excluded.size, mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, read_ns = excluded.read_ns,
+    etag = excluded.etag, modified = excluded.modified, error = excluded.error, made_by = excluded.made_by;
+
+-- name: origin_version
+SELECT etag, modified FROM origins WHERE user_id = ? AND collection = ? AND source = ? AND error IS NULL;
+
+-- name: drop_origin
+DELETE FROM origins WHERE user_id = ? AND collection = ? AND source = ?;
+
+-- name: rename_document
+UPDATE documents SET source = ?, filename = ?, title = ?, updated_at = ? WHERE user_id = ? AND pk = ?;
+
+-- name: make_original
+INSERT INTO originals (user_id, document, path, file_hash, bytes) VALUES (?, NULL, ?, '', 0) RETURNING pk;
+
+-- name: release_original
+UPDATE originals SET document = NULL WHERE user_id = ? AND document = ?;
+
+-- name: attach_original
+UPDATE originals SET document = ?, file_hash = ?, bytes = ? WHERE user_id = ? AND pk = ?;
+
+-- name: original_of
+SELECT o.path, o.file_hash, o.bytes FROM originals o JOIN documents d ON d.pk = o.document
+WHERE o.user_id = ? AND d.id = ? AND o.file_hash = d.file_hash;
+
+-- name: loose_originals
+SELECT pk, path FROM originals WHERE document IS NULL;
+
+-- name: drop_original
+DELETE FROM originals WHERE pk = ?;
+
+-- name: all_originals
+SELECT o.path, o.file_hash, o.bytes, d.id FROM originals o LEFT JOIN documents d ON d.pk = o.document
+WHERE o.user_id = ? ORDER BY o.pk;
