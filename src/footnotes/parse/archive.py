@@ -24,7 +24,7 @@ _READ_BYTES = 1 << 16
 @contextmanager
 def open_archive(source: Source) -> Iterator[zipfile.ZipFile]:
     """A zip archive whose every entry has been found to stay within the limits."""
-    _check_directory(source)
+    check_directory(source)
     try:
         with zipfile.ZipFile(source.path) as archive:
             check_entries(archive, source)
@@ -33,7 +33,7 @@ def open_archive(source: Source) -> Iterator[zipfile.ZipFile]:
         raise ParseError(f"{source.filename} is a damaged archive: {error}") from error
 
 
-def _check_directory(source: Source) -> None:
+def check_directory(source: Source, *, most_entries: int = MOST_ENTRIES) -> None:
     """Refuse a directory of too many entries before it is read into memory."""
     with source.path.open("rb") as file:
         size = file.seek(0, 2)
@@ -44,8 +44,8 @@ def _check_directory(source: Source) -> None:
         raise ParseError(f"{source.filename} is a damaged archive: it has no directory")
     entries = int.from_bytes(tail[at + 10 : at + 12], "little")
     directory = int.from_bytes(tail[at + 12 : at + 16], "little")
-    if entries > MOST_ENTRIES or _DIRECTORY_BYTES < directory < 0xFFFFFFFF:
-        raise ArchiveLimit(f"{source.filename} holds more than {MOST_ENTRIES:,} entries")
+    if entries > most_entries or max(_DIRECTORY_BYTES, most_entries * 800) < directory < 0xFFFFFFFF:
+        raise ArchiveLimit(f"{source.filename} holds more than {most_entries:,} entries")
 
 
 def check_entries(archive: zipfile.ZipFile, source: Source) -> None:

@@ -1,0 +1,138 @@
+"""Members of an archive as files to take in, some at a time, so that an archive of any size needs little room."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from footnotes.errors import ArchiveLimit, ArchiveMember, DocumentError, DocumentTooLarge
+from footnotes.ingest.archive.members import (
+    ArchiveLimits,
+    Member,
+    is_archive,
+    members,
+    refused_if_encrypted,
+    safe_name,
+)
+from footnotes.ingest.names import as_text
+from footnotes.ingest.work import NewSource
+from footnotes.store.sqlite.origins import INSIDE
+from footnotes.types import Added
+
+BATCH_FILES, BATCH_BYTES = 500, 256 << 20
+_BLOCK = 1 << 16
+
+
+@dataclass(slots=True)
+class Batch:
+    """Files to take in, and what became of those that cannot be. The files go when the next batch is asked for."""
+
+    sources: list[NewSource] = field(default_factory=list)
+    results: list[Added] = field(default_factory=list)
+    bytes: int = 0
+
+    def is_full(self) -> bool:
+        return len(self.sources) >= BATCH_FILES or self.bytes >= BATCH_BYTES
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What an archive may still give. Once it has given more, nothing else is read from it."""
+
+    filename: str
+    allowed: int
+    left: int
+
+    def spend(self, count: int) -> None:
+        self.left -= count
+        self.check()
+
+    def check(self) -> None:
+        if self.left < 0:
+            raise ArchiveLimit(f"{self.filename} unpacks to more than {self.allowed:,} bytes")
+
+
+def batches(archive: NewSource, limits: ArchiveLimits) -> Iterator[Batch]:
+    """The members of an archive in batches. What the archive itself cannot give is a failure of the archive."""
+    reader = _Reader(archive, limits)
+    stream = members(archive.path, archive.filename, limits)
+    more = True
+    while more:
+        with tempfile.TemporaryDirectory(prefix="footnotes-") as folder:
+            batch = Batch()
+            more = _fill(batch, stream, reader, Path(folder))
+            yield batch
+
+
+def _fill(batch: Batch, stream: Iterator[Member], reader: _Reader, folder: Path) -> bool:
+    """Unpack until the batch is full; says whether there may be more."""
+    while not batch.is_full():
+        try:
+            member = next(stream, None)
+        except DocumentError as error:
+            batch.results.append(Added(reader.archive.source, None, "failed", 0, error.info()))
+            return False
+        if member is None:
+            return False
+        reader.take(member, batch, folder / str(len(batch.sources)))
+    return True
+
+
+class _Reader:
+    """Takes members out of one archive, as far as they may be."""
+
+    def __init__(self, archive: NewSource, limits: ArchiveLimits) -> None:
+        self.archive = archive
+        self._limits = limits
+        allowed = limits.allowed(archive.path.stat().st_size)
+        self._budget = _Budget(archive.filename, allowed, allowed)
+        self._seen: set[str] = set()
+
+    def take(self, member: Member, batch: Batch, target: Path) -> None:
+        name = safe_name(member.name)
+        source = f"{self.archive.source}{INSIDE}{name or as_text(member.name)}"
+        if name is not None and _is_hidden(name):
+            batch.results.append(Added(source, None, "skipped", 0, None, ("hidden",)))
+            return
+        try:
+            self._check(member, name)
+            batch.bytes += self._unpack(member, target)
+            assert name is not None
+            filename = name.rpartition("/")[2]
+            if is_archive(target, filename):
+                raise ArchiveMember(f"{name} is an archive inside an archive")
+        except DocumentError as error:
+            batch.results.append(Added(source, None, "failed", 0, error.info()))
+            target.unlink(missing_ok=True)
+            return
+        made = NewSource(target, source, filename, self.archive.collection, self.archive.metadata)
+        batch.sources.append(made)
+
+    def _check(self, member: Member, name: str | None) -> None:
+        if name is None:
+            raise ArchiveMember(f"the name {as_text(member.name)[:100]!r} points out of the archive")
+        if name in self._seen:
+            raise ArchiveMember(f"{name} is in the archive more than once; the first one was taken")
+        self._seen.add(name)
+        self._budget.check()
+        refused_if_encrypted(member)
+
+    def _unpack(self, member: Member, target: Path) -> int:
+        """Write a member's bytes to a file, counting them: to more than the limits it never comes."""
+        size = 0
+        with member.stream() as stream, target.open("wb") as file:
+            while block := stream.read(_BLOCK):
+                size += len(block)
+                self._budget.spend(len(block))
+                if size > self._limits.member_bytes:
+                    # What follows in a tar can only be reached by unpacking the rest of this one.
+                    self._budget.spend(max(0, member.claimed - size))
+                    raise DocumentTooLarge(f"{as_text(member.name)} is larger than {self._limits.member_bytes:,} bytes")
+                file.write(block)
+        return size
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))
