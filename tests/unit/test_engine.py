@@ -281,3 +281,12 @@ def test_source_code_is_cut_by_function_unless_something_else_is_chosen(tmp_path
         assert all(chunk.text.startswith("def function_") for chunk in library.chunks(str(added.document_id)))
         library.add(tmp_path / "code", chunker="window", chunker_options={"size": 300, "overlap": 0})
         assert not all(chunk.text.startswith("def ") for chunk in library.chunks(str(added.document_id)))
+
+
+def test_a_document_that_failed_says_why_it_has_no_text(tmp_path: Path) -> None:
+    with quick_library(tmp_path / "library") as library:
+        failed = library.add_text(b"%PDF-1.4 nothing of it can be read", filename="broken.pdf")
+        assert failed.status == "failed" and failed.document_id and failed.error
+        with pytest.raises(NotFound, match="could not be taken in") as raised:
+            library.text(failed.document_id)
+        assert failed.error.code in raised.value.message and raised.value.remedy == failed.error.remedy

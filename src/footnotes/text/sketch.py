@@ -19,7 +19,7 @@ LEAST_LETTERS = 200
 """Shorter texts are alike by chance, and have no sketch."""
 
 _SEED = 1
-_FACTOR, _MIX, _KEPT_SHIFT = 0x01000193, 0x9E3779B1, np.uint32(29)
+_FACTOR, _MIX, _KEPT_BELOW = 0x01000193, 0x9E3779B1, np.uint32(1 << 29)
 _UNCOUNTED = (string.whitespace + string.punctuation).encode()
 _LOWER = bytes.maketrans(string.ascii_uppercase.encode(), string.ascii_lowercase.encode())
 
@@ -62,7 +62,8 @@ def _kept_runs(letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
         hashes = hashes[:-length] * np.uint32(factor) + hashes[length:]
         factor = factor * factor & 0xFFFFFFFF
     mixed = hashes * np.uint32(_MIX)
-    return hashes[(mixed >> _KEPT_SHIFT) == 0].astype(np.uint64)
+    kept: NDArray[np.uint64] = hashes[mixed < _KEPT_BELOW].astype(np.uint64)
+    return kept
 
 
 def _minimum_hashes(features: NDArray[np.uint64]) -> NDArray[np.uint32]:

@@ -26,6 +26,10 @@ def bands(library: Library) -> int:
     return int(row[0])
 
 
+def pairs(library: Library) -> dict[str | None, str | None]:
+    return {key: near.document_id for key, near in library.near_duplicates().items()}
+
+
 def test_a_changed_copy_is_reported_with_its_likeness(library: Library) -> None:
     first = library.add_text(prose(1), filename="one.txt")
     second = library.add_text(prose(1) + " and a last sentence that was added later", filename="two.txt")
@@ -57,13 +61,13 @@ def test_collections_and_tenants_do_not_see_each_other(tmp_path: Path) -> None:
 
 def test_a_document_that_goes_takes_its_sketch_along(library: Library) -> None:
     ids = [library.add_text(prose(1) + mark, filename=f"{mark}.txt").document_id for mark in (".", "!", "?")]
-    assert {key: near.document_id for key, near in library.near_duplicates().items()} == {
+    assert pairs(library) == {
         ids[1]: ids[0],
         ids[2]: ids[0],
     }
     assert ids[0] is not None
     library.delete(ids[0])
-    assert {key: near.document_id for key, near in library.near_duplicates().items()} == {ids[2]: ids[1]}
+    assert pairs(library) == {ids[2]: ids[1]}
     library.delete(*filter(None, ids[1:]))
     assert library.near_duplicates() == {} and bands(library) == 0
 

@@ -120,7 +120,7 @@ def drop(connection: apsw.Connection, user_id: str, row: DocumentRow) -> None:
     """Remove a document and everything derived from it."""
     if row.current is not None:
         drop_version(connection, user_id, row.current)
-    near.drop(connection, user_id, row.document.collection, row.pk)
+    near.drop(connection, (user_id, row.document.collection), row.pk)
     connection.execute(queries()["drop_document"], (user_id, row.pk))
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import apsw
+import numpy as np
 
 from footnotes.store.sqlite.sql import queries
 from footnotes.text.sketch import VALUES, resemblance
@@ -19,31 +22,33 @@ from footnotes.types import NearDuplicate
 
 LEAST_RESEMBLANCE = 0.8
 _BANDS = 12
-_BAND_BYTES = 2 * VALUES // _BANDS
+_WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, 1 + VALUES // _BANDS)], np.uint64)
+_NUMBERS = np.arange(_BANDS, dtype=np.uint64) * np.uint64(0xD6E8FEB86659FD93)
+
+Place: TypeAlias = tuple[str, str]
+"""Tenant and collection: documents are compared within them only."""
 
 
-def put(
-    connection: apsw.Connection, user_id: str, collection: str, pk: int, sketch: bytes | None
-) -> NearDuplicate | None:
+def put(connection: apsw.Connection, place: Place, pk: int, sketch: bytes | None, *, new: bool) -> NearDuplicate | None:
     """Keep the sketch of a document in place of the one before. Returns the document it nearly equals, if any."""
-    _forget(connection, user_id, collection, pk)
-    if sketch is None:
-        _settle(connection, user_id, collection, pk, None)
+    if not new:
+        _forget(connection, place, pk)
+        _settle(connection, place, pk, sketch)
         connection.execute(queries()["drop_sketch"], (pk,))
+    if sketch is None:
         return None
-    bands = _bands(user_id, collection, sketch)
-    found = _nearest(connection, user_id, collection, pk, sketch)
+    bands = _bands(place, sketch)
+    found = _nearest(connection, place, pk, sketch, bands)
     near, other = found if found else (None, None)
     connection.execute(queries()["put_sketch"], (pk, sketch, other, near.similarity if near else None))
     connection.execute(queries()["put_bands"], (pk, bands))
-    _settle(connection, user_id, collection, pk, sketch)
     return near
 
 
-def drop(connection: apsw.Connection, user_id: str, collection: str, pk: int) -> None:
+def drop(connection: apsw.Connection, place: Place, pk: int) -> None:
     """Forget a document that is about to go; those that resembled it are compared with what is left."""
-    _forget(connection, user_id, collection, pk)
-    _settle(connection, user_id, collection, pk, None)
+    _forget(connection, place, pk)
+    _settle(connection, place, pk, None)
 
 
 def listed(connection: apsw.Connection, user_id: str) -> dict[str, NearDuplicate]:
@@ -58,17 +63,14 @@ def count(connection: apsw.Connection, user_id: str) -> int:
 
 
 def _nearest(
-    connection: apsw.Connection, user_id: str, collection: str, pk: int, sketch: bytes, *, only_older: bool = False
+    connection: apsw.Connection, place: Place, pk: int, sketch: bytes, bands: Any, *, only_older: bool = False
 ) -> tuple[NearDuplicate, int] | None:
     """The document most like this one, the oldest of equals, with its key."""
-    bindings = (_bands(user_id, collection, sketch), pk)
-    members = {int(row[0]) for row in connection.execute(queries()["band_members"], bindings)}  # type: ignore[call-overload]
-    keys = sorted(key for key in members if key < pk or not only_older)
+    members: list[Any] = connection.execute(queries()["band_members"], (bands, pk)).fetchall()
+    keys = sorted({key for (key,) in members if key < pk or not only_older})
     if not keys:
         return None
-    rows: list[Any] = connection.execute(
-        queries()["sketched_candidates"], (_as_table(keys), user_id, collection)
-    ).fetchall()
+    rows: list[Any] = connection.execute(queries()["sketched_candidates"], (_as_table(keys), *place)).fetchall()
     alike = [(resemblance(sketch, other), -key, id_, filename) for key, id_, filename, other in rows]
     best = max(alike, default=None)
     if best is None or best[0] < LEAST_RESEMBLANCE:
@@ -76,13 +78,13 @@ def _nearest(
     return NearDuplicate(best[2], best[3], round(best[0], 3)), -best[1]
 
 
-def _forget(connection: apsw.Connection, user_id: str, collection: str, pk: int) -> None:
+def _forget(connection: apsw.Connection, place: Place, pk: int) -> None:
     row: Any = connection.execute(queries()["sketch_of"], (pk,)).fetchone()
     if row is not None:
-        connection.execute(queries()["drop_bands"], (pk, _bands(user_id, collection, row[0])))
+        connection.execute(queries()["drop_bands"], (pk, _bands(place, row[0])))
 
 
-def _settle(connection: apsw.Connection, user_id: str, collection: str, pk: int, sketch: bytes | None) -> None:
+def _settle(connection: apsw.Connection, place: Place, pk: int, sketch: bytes | None) -> None:
     """Compare those that resembled a document with what it is now, or with what else there is."""
     rows: list[Any] = connection.execute(queries()["resembling"], (pk,)).fetchall()
     for other, own in rows:
@@ -90,21 +92,23 @@ def _settle(connection: apsw.Connection, user_id: str, collection: str, pk: int,
         if similarity >= LEAST_RESEMBLANCE:
             connection.execute(queries()["set_resembles"], (pk, round(similarity, 3), other))
             continue
-        found = _nearest(connection, user_id, collection, other, own, only_older=True)
+        found = _nearest(connection, place, other, own, _bands(place, own), only_older=True)
         near, key = found if found else (None, None)
         connection.execute(queries()["set_resembles"], (key, near.similarity if near else None, other))
 
 
-def _bands(user_id: str, collection: str, sketch: bytes) -> Any:
-    """Names of the bands: hashes of the place and of each run of values."""
-    place = hashlib.blake2b(f"{user_id}\x1f{collection}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    keys = array("q")
-    for number in range(_BANDS):
-        values = sketch[number * _BAND_BYTES : (number + 1) * _BAND_BYTES]
-        name = hashlib.blake2b(values, digest_size=8, key=place, salt=bytes([number])).digest()
-        keys.append(int.from_bytes(name, "little", signed=True))
-    return _as_table(keys)
+def _bands(place: Place, sketch: bytes) -> Any:
+    """Names of the bands: a hash of the place and of each run of values. What is found by them is compared."""
+    values = np.frombuffer(sketch, dtype="<u2").reshape(_BANDS, -1)
+    names = (values @ _WEIGHTS + _NUMBERS) * np.uint64(_place_hash(place))
+    return _as_table(array("q", names.tobytes()))
 
 
-def _as_table(keys: Any) -> Any:
+@lru_cache(maxsize=256)
+def _place_hash(place: Place) -> int:
+    name = "\x1f".join(place).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little") | 1
+
+
+def _as_table(keys: Sequence[int]) -> Any:
     return apsw.carray(keys if isinstance(keys, array) else array("q", keys), flags=apsw.SQLITE_CARRAY_INT64)

@@ -40,7 +40,9 @@ def save(connection: apsw.Connection, user_id: str, generation: Generation, draf
     assert after is not None
     documents.refresh_facets(connection, user_id, after)
     documents.add_source(connection, user_id, draft.collection, draft.source, handle.pk)
-    draft.near_duplicate_of = near.put(connection, user_id, draft.collection, handle.pk, draft.sketch)
+    draft.near_duplicate_of = near.put(
+        connection, (user_id, draft.collection), handle.pk, draft.sketch, new=before.current is None
+    )
     planned = (user_id, generation.pk, handle.pk, draft.ingestion_version, draft.publication.chunks)
     connection.execute(queries()["put_planned"], planned)
     return before

@@ -465,15 +465,11 @@ class SqliteStore:
 
 def _without_text(document: Document) -> NotFound:
     """Why a document that is listed has no text."""
-    if document.error is None:
-        return NotFound(
-            f"{document.filename} has no text yet, it is {document.status}", remedy="Wait until it is ready."
-        )
     cause = document.error
-    return NotFound(
-        f"{document.filename} has no text, it could not be taken in: {cause.message} ({cause.code})",
-        remedy=cause.remedy,
-    )
+    if cause is None:
+        return NotFound(f"{document.filename} has no text yet: it is {document.status}", remedy="Try again later.")
+    said = f"{document.filename} has no text, it could not be taken in: {cause.message} ({cause.code})"
+    return NotFound(said, remedy=cause.remedy)
 
 
 def _ranges(keys: Sequence[int]) -> list[tuple[int, int]]:
