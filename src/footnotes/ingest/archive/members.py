@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from footnotes.errors import ArchiveLimit, DocumentError, EncryptedDocument, ParseError, SourceUnreadable
 from footnotes.ingest.names import as_text
@@ -131,12 +131,12 @@ def _of_zip(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[Member
 def _of_tar(path: Path, filename: str) -> Iterator[Member]:
     with translated_damage(filename), _decompressed(path) as raw:
         counted = _Counted(raw, filename)
-        with tarfile.open(fileobj=counted, mode="r|") as archive:
+        with tarfile.open(fileobj=cast(Any, counted), mode="r|") as archive:
             for entry in archive:
                 counted.allow(entry.size + _HEADER_BYTES)
                 if entry.isreg():
                     yield Member(entry.name, entry.size, False, lambda entry=entry: archive.extractfile(entry))
-                archive.members = []  # a stream never goes back
+                vars(archive)["members"] = []  # a stream never goes back, so nothing need be remembered
 
 
 def _decompressed(path: Path) -> IO[bytes]:

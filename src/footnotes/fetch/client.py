@@ -1,0 +1,131 @@
+"""Fetches pages: checks every address it connects to, follows few redirects, reads no more than it may, and waits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from footnotes.errors import FetchFailed, RobotsDisallowed, UnsupportedType
+from footnotes.fetch.http import Deadline, Response, request
+from footnotes.fetch.robots import MOST_BYTES, Robots
+from footnotes.fetch.url import Url, joined, parsed
+
+AGENT = "footnotes"
+MOST_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+_HEADERS = {
+    "User-Agent": f"{AGENT}/0.1 (reads pages its user names)",
+    "Accept": "text/html, text/*, application/pdf, application/xhtml+xml, */*;q=0.5",
+    "Accept-Encoding": "gzip, deflate",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a client may do. `accepts` says whether a content type is worth reading."""
+
+    private: bool
+    max_bytes: int
+    seconds: float
+    delay: float
+    accepts: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page that was written to a file. `url` is where it came from in the end."""
+
+    url: Url
+    mime: str
+    charset: str
+    etag: str | None
+    modified: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The server says that the page is as it was."""
+
+    url: Url
+
+
+class Client:
+    """Fetches for one run. Between two requests to a host it waits as long as the rules, or the host, ask for."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._robots = Robots(AGENT, self._robots_text)
+        self._next: dict[str, float] = {}
+
+    def fetch(
+        self, address: str, target: Path, *, etag: str | None = None, modified: str | None = None
+    ) -> Fetched | Unchanged:
+        """Write a page to a file. With the version that is known, a page that has not changed is not sent again."""
+        conditions = {"If-None-Match": etag, "If-Modified-Since": modified}
+        known = {name: value for name, value in conditions.items() if value and value.isprintable()}
+        with self._answer(parsed(address), known, robots=True) as (url, response):
+            if response.status == 304 and known:
+                return Unchanged(url)
+            if response.status != 200:
+                raise FetchFailed(f"{url.text} answers with status {response.status}")
+            mime, charset = _content_type(response.header("content-type"))
+            if not self._rules.accepts(mime):
+                raise UnsupportedType(f"{url.text} is of the type {mime[:80]}, which has no parser")
+            with target.open("wb") as file:
+                for block in response.body(self._rules.max_bytes):
+                    file.write(block)
+            found = (response.header("etag") or None, response.header("last-modified") or None)
+            return Fetched(url, mime, charset, *found)
+
+    @contextmanager
+    def _answer(self, url: Url, headers: Mapping[str, str], *, robots: bool) -> Iterator[tuple[Url, Response]]:
+        """The answer at the end of the redirects. Every hop is checked like the first."""
+        deadline = Deadline(self._rules.seconds)
+        for _ in range(MOST_REDIRECTS + 1):
+            if robots:
+                self._check(url)
+            self._wait(url, self._robots.delay(url) if robots else 0.0)
+            sent = {**_HEADERS, **headers}
+            with request(url, sent, deadline=deadline, private=self._rules.private) as response:
+                location = response.header("location")
+                if response.status not in _REDIRECTS or not location:
+                    yield url, response
+                    return
+                url = joined(url, location)
+        raise FetchFailed(f"{url.host} redirects more than {MOST_REDIRECTS} times")
+
+    def _check(self, url: Url) -> None:
+        if not self._robots.allows(url):
+            raise RobotsDisallowed(f"the robots.txt of {url.host} does not allow {url.text}")
+
+    def _robots_text(self, url: Url) -> tuple[int, str]:
+        """Status and text of a site's robots.txt, of which no more is read than a reader owes it."""
+        text = b""
+        with self._answer(joined(url, "/robots.txt"), {}, robots=False) as (_, response):
+            if response.status == 200:
+                for block in response.body(self._rules.max_bytes):
+                    text += block
+                    if len(text) >= MOST_BYTES:
+                        break
+            return response.status, text.decode("utf-8", "replace")
+
+    def _wait(self, url: Url, asked: float) -> None:
+        """Let a host rest between two requests."""
+        now = time.monotonic()
+        if (pause := self._next.get(url.host, now) - now) > 0:
+            time.sleep(pause)
+        self._next[url.host] = time.monotonic() + max(self._rules.delay, asked)
+
+
+def _content_type(header: str) -> tuple[str, str]:
+    """The type and the character set a server names."""
+    mime, _, rest = header.partition(";")
+    charset = ""
+    for parameter in rest.split(";"):
+        name, _, value = parameter.strip().partition("=")
+        if name.lower() == "charset":
+            charset = value.strip("\"' ").lower()
+    return mime.strip().lower(), charset

@@ -1,0 +1,65 @@
+"""Addresses of pages, as they are fetched and named for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
+
+from footnotes.errors import UrlBlocked
+
+SCHEMES = {"http": 80, "https": 443}
+_LONGEST = 8_000
+_KEPT = "/%:@!$&'()*+,;=~-._"
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """The parts of an address that a request needs. `text` is the whole, in one spelling."""
+
+    text: str
+    scheme: str
+    host: str
+    port: int
+    target: str
+
+    @property
+    def site(self) -> tuple[str, str, int]:
+        return self.scheme, self.host, self.port
+
+
+def is_url(text: str) -> bool:
+    return text[:8].lower().startswith(("http://", "https://"))
+
+
+def parsed(text: str) -> Url:
+    """An address taken apart; one that is none, or that carries a password, is refused."""
+    try:
+        parts = urlsplit(text.strip())
+        host, port = (parts.hostname or "").encode("idna").decode("ascii"), parts.port
+    except (ValueError, UnicodeError) as error:
+        raise UrlBlocked(f"{text[:200]!r} is not an address", remedy="Write it as https://host/path.") from error
+    if parts.scheme not in SCHEMES or not host or len(text) > _LONGEST:
+        raise UrlBlocked(f"{text[:200]!r} is not an address of a page", remedy="Write it as https://host/path.")
+    if parts.username is not None or parts.password is not None:
+        raise UrlBlocked(f"the address of {host} carries a name or password", remedy="Leave it out of the address.")
+    target = quote(parts.path or "/", safe=_KEPT) + (f"?{quote(parts.query, safe=_KEPT + '?')}" if parts.query else "")
+    number = port or SCHEMES[parts.scheme]
+    shown = f"[{host}]" if ":" in host else host
+    netloc = shown if number == SCHEMES[parts.scheme] else f"{shown}:{number}"
+    path, _, query = target.partition("?")
+    return Url(urlunsplit((parts.scheme, netloc, path, query, "")), parts.scheme, host, number, target)
+
+
+def joined(base: Url, location: str) -> Url:
+    """Where a redirect leads."""
+    return parsed(urljoin(base.text, location))
+
+
+def same_site(one: Url, other: Url) -> bool:
+    """Whether two pages are of one site; `www.` makes no difference."""
+    return one.host.removeprefix("www.") == other.host.removeprefix("www.")
+
+
+def last_part(url: Url) -> str:
+    """What comes last in the path of an address: the nearest a page has to a file name."""
+    return unquote(url.target.partition("?")[0].rstrip("/").rpartition("/")[2])

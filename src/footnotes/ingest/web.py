@@ -1,0 +1,169 @@
+"""Pages on the web as files to take in: one page, or every page of a sitemap, some at a time."""
+
+from __future__ import annotations
+
+import codecs
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from footnotes.config import Settings
+from footnotes.errors import DocumentError, RobotsDisallowed
+from footnotes.fetch.client import Client, Fetched, Rules, Unchanged
+from footnotes.fetch.sitemap import is_sitemap, read_sitemap
+from footnotes.fetch.url import last_part, parsed, same_site
+from footnotes.ingest.names import as_text
+from footnotes.ingest.work import NewSource
+from footnotes.parse.open import supported
+from footnotes.parse.types_by_name import HTML, NAMED, PLAIN
+from footnotes.store.sqlite.origins import Origin
+from footnotes.types import Added, Metadata
+
+BATCH_PAGES = 16
+MOST_SITEMAPS = 500
+_GENERIC = ("", "application/octet-stream", "binary/octet-stream", "application/zip", "application/x-zip-compressed")
+_PACKED = ("application/gzip", "application/x-gzip", "application/x-tar", "application/x-bzip2", "application/x-xz")
+_TYPES = {"application/xhtml+xml": HTML, "text/xml": "application/xml"}
+_LONGEST_NAME = 200
+
+KnownVersion = Callable[[str], tuple[Added, str | None, str | None] | None]
+"""A source → what to say when it has not changed, its entity tag and its date; nothing when it must be read anew."""
+
+
+@dataclass(slots=True)
+class Pages:
+    """Pages that were fetched, and what became of those that were not. The files go with the next batch."""
+
+    sources: list[NewSource] = field(default_factory=list)
+    results: list[Added] = field(default_factory=list)
+    origins: dict[str, Origin] = field(default_factory=dict)
+
+
+def accepts(mime: str) -> bool:
+    """Whether a page of a content type is worth reading: text, what has a parser, and archives of such."""
+    known = _TYPES.get(mime, mime)
+    textual = mime.startswith("text/") or mime.endswith(("+xml", "+json", "/json", "/xml", "/javascript", "/yaml"))
+    return textual or known in _GENERIC or known in _PACKED or supported(known)
+
+
+def rules_from(settings: Settings) -> Rules:
+    return Rules(
+        private=settings.fetch_private,
+        max_bytes=min(settings.fetch_max_bytes, settings.max_file_bytes),
+        seconds=settings.fetch_seconds,
+        delay=settings.fetch_delay,
+        accepts=accepts,
+    )
+
+
+class Web:
+    """Fetches what addresses name, for one collection."""
+
+    def __init__(self, settings: Settings, collection: str, metadata: Metadata, known: KnownVersion) -> None:
+        self._rules = rules_from(settings)
+        self._client = Client(self._rules)
+        self._most = settings.fetch_max_pages
+        self._collection = collection
+        self._metadata = metadata
+        self._known = known
+
+    def batches(self, address: str) -> Iterator[Pages]:
+        """The page an address names; where it is a sitemap, the pages that one lists."""
+        with tempfile.TemporaryDirectory(prefix="footnotes-") as folder:
+            batch, file = Pages(), Path(folder) / "page"
+            self._take(address, file, batch, named=True)
+            if not file.exists() or not is_sitemap(file, self._rules.max_bytes):
+                yield batch
+                return
+            try:
+                pages, results = self._listed(address, file)
+            except DocumentError as error:
+                yield Pages(results=[Added(address, None, "failed", 0, error.info())])
+                return
+        yield Pages(results=results)
+        for start in range(0, len(pages), BATCH_PAGES):
+            with tempfile.TemporaryDirectory(prefix="footnotes-") as folder:
+                batch = Pages()
+                for number, page in enumerate(pages[start : start + BATCH_PAGES]):
+                    self._take(page, Path(folder) / str(number), batch, named=False)
+                yield batch
+
+    def _take(self, address: str, file: Path, batch: Pages, *, named: bool) -> None:
+        """Fetch one page into a batch. What a sitemap lists and robots.txt forbids was never asked for: left out."""
+        began = time.time_ns()
+        try:
+            source = parsed(address).text
+            before = self._known(source)
+            versions = {} if before is None else {"etag": before[1], "modified": before[2]}
+            found = self._client.fetch(source, file, **versions)
+        except RobotsDisallowed as error:
+            left_out = Added(address, None, "skipped", 0, None, ("not allowed by robots.txt",))
+            batch.results.append(Added(address, None, "failed", 0, error.info()) if named else left_out)
+            return
+        except DocumentError as error:
+            batch.results.append(Added(as_text(address), None, "failed", 0, error.info()))
+            return
+        if isinstance(found, Unchanged):
+            assert before is not None
+            batch.results.append(before[0])
+            return
+        _transcode(file, found)
+        metadata = {"url": found.url.text, **self._metadata}
+        batch.sources.append(NewSource(file, source, filename_of(found), self._collection, metadata))
+        batch.origins[source] = Origin(source, began, None, found.etag, found.modified)
+
+    def _listed(self, address: str, file: Path) -> tuple[list[str], list[Added]]:
+        """The pages of a sitemap and of those it lists, and what was left out."""
+        home = parsed(address)
+        first = read_sitemap(file, self._rules.max_bytes, self._most + 1)
+        pages, results = list(first.pages), list[Added]()
+        for further in first.sitemaps[:MOST_SITEMAPS]:
+            if len(pages) > self._most:
+                break
+            try:
+                self._client.fetch(further, file)
+                pages += read_sitemap(file, self._rules.max_bytes, self._most + 1).pages
+            except DocumentError as error:
+                results.append(Added(as_text(further), None, "failed", 0, error.info()))
+        kept: dict[str, None] = {}
+        for page in dict.fromkeys(pages):
+            try:
+                if not same_site(home, parsed(page)):
+                    results.append(Added(page, None, "skipped", 0, None, ("a page of another site",)))
+                    continue
+                kept.setdefault(parsed(page).text)
+            except DocumentError as error:
+                results.append(Added(as_text(page), None, "failed", 0, error.info()))
+        if len(kept) > self._most:
+            reason = f"the sitemap lists more than {self._most:,} pages; the rest was left out (fetch_max_pages)"
+            results.append(Added(address, None, "skipped", 0, None, (reason,)))
+        return list(kept)[: self._most], results
+
+
+def filename_of(page: Fetched) -> str:
+    """A file name for a page, whose end says what the server said it is."""
+    name = as_text(last_part(page.url)).replace("/", "_").replace("\\", "_").replace("\x00", "")[:_LONGEST_NAME]
+    mime = _TYPES.get(page.mime, page.mime)
+    if PurePath(name).suffix.lower() in NAMED and mime != HTML:
+        return name
+    end = next((suffix for suffix, known in NAMED.items() if known == mime), "")
+    if not end or name.lower().endswith((end, ".htm" if mime == HTML else end)):
+        return name or "page"
+    return (name or "index") + ("" if mime == PLAIN and PurePath(name).suffix else end)
+
+
+def _transcode(file: Path, page: Fetched) -> None:
+    """Text in the character set its server named, as UTF-8 with a mark: only the server's answer knew of it."""
+    if not page.charset or not (page.mime.startswith("text/") or page.mime.endswith("xml")):
+        return
+    try:
+        codec = codecs.lookup(page.charset).name
+        if codec in ("utf-8", "ascii"):
+            return
+        content = file.read_bytes()
+        if not content.startswith(codecs.BOM_UTF8):
+            file.write_bytes(codecs.BOM_UTF8 + content.decode(codec).encode("utf-8"))
+    except (LookupError, UnicodeError):
+        return
