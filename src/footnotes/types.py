@@ -16,6 +16,8 @@ Metadata: TypeAlias = Mapping[str, JsonValue]
 BlockKind = Literal["heading", "paragraph", "list", "table", "code", "quote"]
 DocumentStatus = Literal["queued", "parsing", "chunking", "embedding", "indexing", "ready", "failed"]
 AddStatus = Literal["ready", "deduplicated", "replaced", "skipped", "failed"]
+SyncStatus = Literal["added", "changed", "renamed", "deleted", "unchanged", "skipped", "failed"]
+JobKind = Literal["add", "file", "reindex"]
 LegStatus = Literal["ok", "skipped", "failed", "pending"]
 Mode = Literal["hybrid", "lexical", "dense"]
 Role = Literal["query", "passage"]
@@ -42,12 +44,14 @@ class Part:
     """A bounded run of canonical text with its blocks. Parts follow each other without gap.
 
     Parsers yield parts so that a document of any size passes through in little memory. `text` begins at
-    `start` of the canonical text; the spans of `blocks` are absolute. Chunks never cross a part.
+    `start` of the canonical text; the spans of `blocks` are absolute. Chunks never cross a part. The first part
+    says the document's `title` where the file states one that is better than its first heading.
     """
 
     start: int
     text: str
     blocks: tuple[Block, ...]
+    title: str | None = None
 
     @property
     def end(self) -> int:
@@ -336,6 +340,30 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Job:
+    """An entry of the journal: a run, or one file of it (`run` then names the run).
+
+    `holder` is the process that is at it, empty when nobody is; `retryable` says whether another try can help.
+    """
+
+    number: int
+    run: int | None
+    kind: JobKind
+    source: str
+    request: Metadata
+    stage: DocumentStatus
+    done: int
+    total: int
+    attempts: int
+    error: ErrorInfo | None
+    retryable: bool
+    document_id: str | None
+    holder: str
+    created_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class NearDuplicate:
     """A document that says nearly the same, and the share of their text the two have in common."""
 
@@ -355,3 +383,27 @@ class Added:
     error: ErrorInfo | None = None
     warnings: tuple[str, ...] = ()
     near_duplicate_of: NearDuplicate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What became of one file of a folder that is followed. `before` is the path a renamed one had."""
+
+    path: str
+    document_id: str | None
+    status: SyncStatus
+    chunks: int = 0
+    before: str | None = None
+    error: ErrorInfo | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What a sync did, or with `dry_run` would do. `files` are those that were not simply unchanged."""
+
+    folder: str
+    files: tuple[Followed, ...]
+    counts: Mapping[SyncStatus, int]
+    dry_run: bool
+    took_ms: float

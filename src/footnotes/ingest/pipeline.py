@@ -20,6 +20,7 @@ from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
 from footnotes.parse import Source
 from footnotes.parse.open import Limits, parse_document, parser_fingerprint
+from footnotes.parse.outline import document_title
 from footnotes.parse.sniff import sniff
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
 from footnotes.store.sqlite import SqliteStore
@@ -143,7 +144,7 @@ class Pipeline:
                 report = item
                 break
             if derive is None:
-                derive = Deriver(chunker, draft.file_hash, _title(source, item), max_tokens=self._embedder.max_tokens)
+                derive = Deriver(chunker, draft.file_hash, document_title(source.filename, item), max_tokens=self._embedder.max_tokens)
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
@@ -253,12 +254,3 @@ class Pipeline:
             self._store.discard(self._user_id, work.draft, error)
             yield Added(work.origin.source, work.draft.document_id or None, "failed", 0, error)
 
-
-def _title(source: Source, first: Part) -> str:
-    """What the document calls itself in its first heading, else its file's name."""
-    for block in first.blocks:
-        if block.kind == "heading" and block.headings:
-            return block.headings[0]
-        if block.kind != "heading":
-            break
-    return source.filename.rpartition(".")[0] or source.filename

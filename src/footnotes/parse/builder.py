@@ -26,6 +26,9 @@ class Builder:
         self.outline = Outline()
         self.position = 0
         self.title: str | None = None
+        self.stated: str | None = None
+        """The title the file states of itself, used where the text does not begin with a heading."""
+        self.stated_wins = False
         self.page: int | None = None
         self.tables = 0
         self._start = 0
@@ -115,5 +118,11 @@ class Builder:
 
     def _close_part(self) -> Iterator[Part]:
         if self._pieces:
-            yield Part(self._start, "".join(self._pieces), tuple(self._blocks))
+            yield Part(self._start, "".join(self._pieces), tuple(self._blocks), self._stated_title())
         self._pieces, self._blocks, self._start = [], [], self.position
+
+    def _stated_title(self) -> str | None:
+        if self._start or not self.stated:
+            return None
+        headed = bool(self._blocks) and self._blocks[0].kind == "heading"
+        return None if headed and not self.stated_wins else clean_title(self.stated) or None

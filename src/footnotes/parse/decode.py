@@ -24,6 +24,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
+_SURROGATE_BYTES = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+"""A lone surrogate as some programs write it: no UTF-8, but as good as a proof that the rest is meant to be."""
 _UNDEFINED_1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 
 
@@ -50,7 +52,8 @@ def detect_encoding(path: Path) -> Encoding:
     if not broken:
         return Encoding("utf-8")
     if characters >= broken:
-        return Encoding("utf-8", warnings=(f"{broken} characters were not valid UTF-8 and could not be read",))
+        said = "1 character was" if broken == 1 else f"{broken} characters were"
+        return Encoding("utf-8", warnings=(f"{said} not valid UTF-8 and could not be read",))
     return _single_byte(sample)
 
 
@@ -81,6 +84,7 @@ def _utf8_census(pieces: Iterator[bytes]) -> tuple[int, int]:
             continue
         text = decoder.decode(data)
         broken += text.count(REPLACEMENT) - data.count(b"\xef\xbf\xbd")
+        broken -= 2 * len(_SURROGATE_BYTES.findall(data))  # three bytes that cannot be read are one character
         characters += len(_MULTIBYTE.findall(data))
     broken += decoder.decode(b"", final=True).count(REPLACEMENT)
     return max(broken, 0), characters

@@ -41,15 +41,16 @@ class DocxParser:
         except (OpcError, KeyError, ValueError) as error:
             raise ParseError(f"{source.filename} is not a Word document that can be read: {error}") from error
         reader = _Reader(document)
+        metadata = core_properties(document.core_properties)
+        stated = metadata.get("title")
+        reader.builder.stated = stated if isinstance(stated, str) else None
         yield from reader.body(document.element.body)
         reader.margins()
         yield from reader.notes()
         yield from reader.builder.finish()
         if not reader.builder.position:
             raise EmptyDocument(f"{source.filename} holds no text")
-        metadata = core_properties(document.core_properties)
-        stated = metadata.get("title")
-        title = stated if isinstance(stated, str) else reader.builder.title
+        title = reader.builder.stated or reader.builder.title
         yield Report(self.name, source.mime, reader.builder.position, title=title, metadata=metadata)
 
 

@@ -37,6 +37,10 @@ class EpubParser:
             if "META-INF/encryption.xml" in archive.namelist() and "META-INF/rights.xml" in archive.namelist():
                 raise EncryptedDocument(f"{source.filename} is protected by its publisher")
             package, folder = _package(archive, source)
+            metadata = _metadata(package)
+            stated = metadata.get("title")
+            # A book's first heading is that of its first chapter, or none of its own.
+            builder.stated, builder.stated_wins = stated if isinstance(stated, str) else None, True
             for name in _spine(package, folder):
                 try:
                     content = archive.read(name).decode("utf-8", "replace")
@@ -48,9 +52,7 @@ class EpubParser:
         yield from builder.finish()
         if not builder.position:
             raise EmptyDocument(f"{source.filename} holds no text")
-        metadata = _metadata(package)
-        stated = metadata.get("title")
-        title = stated if isinstance(stated, str) else builder.title
+        title = builder.stated or builder.title
         yield Report(
             self.name, source.mime, builder.position, title=title, metadata=metadata, warnings=tuple(warnings[:20])
         )

@@ -11,6 +11,12 @@ from footnotes.parse.outline import clean_title
 from footnotes.types import JsonValue
 
 _BLOCK = re.compile(r"---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_USUAL_NAMES = {
+    "author": ("authors", "by", "creator"),
+    "created": ("date", "published", "pubdate", "publish_date", "date_published"),
+    "modified": ("updated", "lastmod", "last_modified", "last_updated", "date_modified"),
+    "language": ("lang", "locale"),
+}
 _MOST_KEYS, _MOST_ITEMS, _LONGEST_VALUE = 50, 50, 1000
 
 
@@ -20,7 +26,17 @@ def front_matter(text: str) -> tuple[int, dict[str, JsonValue]]:
     if match is None:
         return 0, {}
     values = _loaded(match[1])
-    return (match.end(), values) if values is not None else (0, {})
+    return (match.end(), _with_usual_names(values)) if values is not None else (0, {})
+
+
+def _with_usual_names(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """The values, with author and dates also under the names they have in documents of any other kind."""
+    found = dict(values)
+    for name, others in _USUAL_NAMES.items():
+        stated = next((values[other] for other in others if isinstance(values.get(other), str | list)), None)
+        if name not in found and stated:
+            found[name] = stated
+    return found
 
 
 def title_of(values: Mapping[str, JsonValue]) -> str | None:

@@ -134,6 +134,7 @@ class HtmlReader:
             if tag == "title" and self._in_title:
                 self._in_title = False
                 self.page_title = clean_title("".join(filter(None, self._text))) or None
+                self.builder.stated = self.builder.stated or self.page_title
                 self._text = []
             if tag in self._unseen:
                 while self._unseen and self._unseen.pop() != tag:

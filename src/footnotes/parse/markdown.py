@@ -42,7 +42,7 @@ class MarkdownParser:
     """Reads headings, paragraphs, lists, quotes, code and tables from the lines markdown-it finds them on."""
 
     name: ClassVar[str] = "markdown"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     mimes: ClassVar[tuple[str, ...]] = ("text/markdown",)
     isolated: ClassVar[bool] = False
 
@@ -92,7 +92,7 @@ class _Reader:
             self._fence = _open_fence(self._fence + text, blocks[-1], start - len(self._fence)) if blocks else ""
         self._note(blocks)
         self.position = start + cut
-        return Part(start, text[:cut], tuple(blocks))
+        return Part(start, text[:cut], tuple(blocks), None if start else title_of(self.front_matter))
 
     def _note(self, blocks: list[Block]) -> None:
         self.has_text = self.has_text or bool(blocks)

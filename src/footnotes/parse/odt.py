@@ -29,6 +29,9 @@ class OdtParser:
     def parse(self, source: Source) -> Iterator[Part | Report]:
         document = _opened(source)
         builder = Builder()
+        metadata = _metadata(document)
+        stated = metadata.get("title")
+        builder.stated = stated if isinstance(stated, str) else None
         pages = 0
         for element in document.body.children:
             if element.tag == "draw:page":
@@ -39,9 +42,7 @@ class OdtParser:
         yield from builder.finish()
         if not builder.position:
             raise EmptyDocument(f"{source.filename} holds no text")
-        metadata = _metadata(document)
-        stated = metadata.get("title")
-        title = stated if isinstance(stated, str) else builder.title
+        title = builder.stated or builder.title
         yield Report(self.name, source.mime, builder.position, pages or None, (), title, metadata)
 
 

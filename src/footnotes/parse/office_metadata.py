@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 import datetime
+import zipfile
 from typing import Any
 
 from footnotes.parse.decode import clean
 from footnotes.types import JsonValue
 
 _FIELDS = ("title", "author", "subject", "keywords", "created", "modified", "language")
+
+
+_CORE = "docProps/core.xml"
+_ELEMENTS = {"title": "title", "creator": "author", "subject": "subject", "created": "created", "modified": "modified"}
+
+
+def core_of_archive(archive: zipfile.ZipFile) -> dict[str, JsonValue]:
+    """The core properties of an Office file that no library reads for us."""
+    from lxml import etree
+
+    try:
+        root = etree.fromstring(archive.read(_CORE), etree.XMLParser(resolve_entities=False, no_network=True))
+    except (KeyError, etree.XMLSyntaxError):
+        return {}
+    found: dict[str, JsonValue] = {}
+    for element in root.iterchildren("{*}*"):
+        name = _ELEMENTS.get(etree.QName(element).localname)
+        text = clean(element.text or "").strip()
+        if name and text:
+            found[name] = text.removesuffix("Z")[:1000] if name in ("created", "modified") else text[:1000]
+    return found
 
 
 def core_properties(properties: Any) -> dict[str, JsonValue]:

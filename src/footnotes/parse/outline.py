@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from footnotes.types import Part
+
 LONGEST_TITLE = 200
 DEEPEST = 12
 
@@ -34,3 +36,12 @@ class Outline:
 def clean_title(title: str) -> str:
     """A title on one line, cut at a bearable length."""
     return " ".join(title[: LONGEST_TITLE * 4].split())[:LONGEST_TITLE]
+
+
+def document_title(filename: str, first: Part) -> str:
+    """What the document calls itself: as it states, else in its first heading, else by its file's name."""
+    if first.title:
+        return first.title
+    if first.blocks and first.blocks[0].kind == "heading" and first.blocks[0].headings:
+        return first.blocks[0].headings[0]
+    return filename.rpartition(".")[0] or filename

@@ -29,6 +29,9 @@ class PptxParser:
         presentation = _opened(source)
         builder = Builder()
         slides = list(presentation.slides)
+        metadata = core_properties(presentation.core_properties)
+        stated = metadata.get("title")
+        builder.stated = stated if isinstance(stated, str) and stated != "PowerPoint Presentation" else None
         empty = []
         for number, slide in enumerate(slides, start=1):
             before = builder.position
@@ -40,9 +43,7 @@ class PptxParser:
         yield from builder.finish()
         if not builder.position:
             raise EmptyDocument(f"{source.filename} has no text on any of its slides ({len(slides)})")
-        metadata = core_properties(presentation.core_properties)
-        stated = metadata.get("title")
-        title = stated if isinstance(stated, str) and stated != "PowerPoint Presentation" else builder.title
+        title = builder.stated or builder.title
         warnings = (f"no text on slides {', '.join(map(str, empty[:10]))}",) if empty else ()
         yield Report(self.name, source.mime, builder.position, len(slides), tuple(empty), title, metadata, warnings)
 

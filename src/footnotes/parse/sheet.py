@@ -12,7 +12,8 @@ from footnotes.parse import Source
 from footnotes.parse import types_by_name as types
 from footnotes.parse.archive import open_archive
 from footnotes.parse.builder import Builder
-from footnotes.types import Metadata, Part, Report
+from footnotes.parse.office_metadata import core_of_archive
+from footnotes.types import JsonValue, Metadata, Part, Report
 
 
 class SheetParser:
@@ -24,8 +25,10 @@ class SheetParser:
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
-        workbook = _opened(source)
+        workbook, metadata = _opened(source)
         builder = Builder()
+        stated = metadata.get("title")
+        builder.stated, builder.stated_wins = stated if isinstance(stated, str) else None, True
         sheets = 0
         for name in workbook.sheet_names:
             sheet = workbook.get_sheet_by_name(name)
@@ -37,17 +40,20 @@ class SheetParser:
         yield from builder.finish()
         if not builder.tables:
             raise EmptyDocument(f"{source.filename} has no cells with content")
-        yield Report(self.name, source.mime, builder.position, title=None, metadata={"sheets": sheets})
+        metadata["sheets"] = sheets
+        yield Report(self.name, source.mime, builder.position, title=builder.stated, metadata=metadata)
 
 
-def _opened(source: Source) -> Any:
+def _opened(source: Source) -> tuple[Any, dict[str, JsonValue]]:
+    """The workbook, and what it says of itself."""
     import python_calamine
 
+    metadata: dict[str, JsonValue] = {}
     if source.mime != types.XLS:
-        with open_archive(source):
-            pass
+        with open_archive(source) as archive:
+            metadata = core_of_archive(archive)
     try:
-        return python_calamine.load_workbook(str(source.path))
+        return python_calamine.load_workbook(str(source.path)), metadata
     except python_calamine.PasswordError as error:
         raise EncryptedDocument(f"{source.filename} is protected by a password") from error
     except (python_calamine.CalamineError, OSError) as error:

@@ -16,7 +16,7 @@ def encode(item: Part | Report | FootnotesError) -> bytes:
 
 def _message(item: Part | Report | FootnotesError) -> dict[str, Any]:
     if isinstance(item, Part):
-        return {"part": [item.start, item.text, [_block(block) for block in item.blocks]]}
+        return {"part": [item.start, item.text, [_block(block) for block in item.blocks], item.title]}
     if isinstance(item, Report):
         fields = (item.parser, item.mime, item.characters, item.pages, item.pages_without_text)
         return {"report": [*fields, item.title, dict(item.metadata), item.warnings]}
@@ -32,8 +32,8 @@ def decode(line: bytes) -> Part | Report | FootnotesError:
     """What a line says; an error is returned, not raised."""
     message = json.loads(line)
     if "part" in message:
-        start, text, blocks = message["part"]
-        return Part(start, text, tuple(_decoded_block(*each) for each in blocks))
+        start, text, blocks, title = message["part"]
+        return Part(start, text, tuple(_decoded_block(*each) for each in blocks), title)
     if "report" in message:
         parser, mime, characters, pages, without, title, metadata, warnings = message["report"]
         return Report(parser, mime, characters, pages, tuple(without), title, metadata, tuple(warnings))

@@ -71,7 +71,8 @@ def test_code_has_a_language_and_a_table_its_header(parse) -> None:
 def test_front_matter_becomes_metadata(parse) -> None:
     report = parse("a.md", SAMPLE.encode()).report
     assert report.title == "The *Guide*"
-    assert report.metadata == {"title": "The *Guide*", "tags": ["a", "b"], "date": "2024-05-06", "encoding": "utf-8"}
+    dates = {"date": "2024-05-06", "created": "2024-05-06"}
+    assert report.metadata == {"title": "The *Guide*", "tags": ["a", "b"], **dates, "encoding": "utf-8"}
 
 
 @pytest.mark.parametrize("matter", ["a: &x [1, 2]\nb: *x", "just words", "[", "a: !!python/object:os.system x"])

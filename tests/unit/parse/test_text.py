@@ -149,3 +149,10 @@ def test_blocks_leave_out_only_white_space(text: str) -> None:
         assert not text[edge : block.start].strip()
         edge = block.end
     assert not text[edge:].strip()
+
+
+def test_a_lone_surrogate_does_not_make_the_rest_unreadable(parse) -> None:
+    parsed = parse("a.txt", "Grüße, ".encode() + b"\xed\xa0\xbd and more")
+    assert parsed.text.startswith("Grüße, \ufffd") and parsed.text.endswith(" and more")
+    assert parsed.report.warnings == ("1 character was not valid UTF-8 and could not be read",)
+    assert parse("a.txt", b"plain \xed\xa0\xbd words").report.metadata["encoding"] == "utf-8"
