@@ -106,7 +106,7 @@ class Pipeline:
             yield from self._flush(generation)
         kind = sniff(origin.path, origin.filename)
         chunker = chunker_of(origin.collection, kind.mime)
-        version = self._ingestion_version(kind.mime, chunker)
+        version = self.ingestion_version(kind.mime, chunker)
         same = self._store.find_by_hash(self._user_id, origin.collection, file_hash)
         if same is not None and same.document.status == "ready" and self._is_up_to_date(same, chunker_of):
             yield self._deduplicated(origin, same)
@@ -195,14 +195,15 @@ class Pipeline:
         """Whether a document was made as it would be made now. Its type is the one it came with: the same bytes under
         another name are no reason to read them in another way, and back again the next time."""
         chunker = chunker_of(row.document.collection, row.document.mime)
-        return row.document.ingestion_version == self._ingestion_version(row.document.mime, chunker)
+        return row.document.ingestion_version == self.ingestion_version(row.document.mime, chunker)
 
     @staticmethod
     def _collides(draft: Draft, origin: NewSource, file_hash: str) -> bool:
         same_place = draft.collection == origin.collection
         return same_place and (draft.file_hash == file_hash or draft.source == origin.source)
 
-    def _ingestion_version(self, mime: str, chunker: Chunker) -> str:
+    def ingestion_version(self, mime: str, chunker: Chunker) -> str:
+        """What a document of a type would be made with now."""
         parser = parser_fingerprint(mime)
         return f"{PIPELINE_VERSION}/{parser}/{chunker_fingerprint(chunker)}/{self._embedder.fingerprint}"
 

@@ -70,20 +70,24 @@ class Member:
             yield stream
 
 
+def named_archive(name: str) -> bool:
+    """Whether a name is that of an archive of documents."""
+    return name.lower().endswith((*_ZIP, *_TAR))
+
+
 def is_archive(path: Path, filename: str) -> bool:
     """Whether a file is an archive of documents: its name says so, and its bytes do not say otherwise.
 
     An Office file is a zip too, but not by its name.
     """
-    name = filename.lower()
-    if not name.endswith((*_ZIP, *_TAR)):
+    if not named_archive(filename):
         return False
     try:
         with path.open("rb") as file:
             start = file.read(512)
     except OSError:
         return False
-    return start.startswith((b"PK\x03\x04", b"PK\x05\x06")) if name.endswith(_ZIP) else _is_tar(start)
+    return start.startswith((b"PK\x03\x04", b"PK\x05\x06")) if filename.lower().endswith(_ZIP) else _is_tar(start)
 
 
 def members(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[Member]:

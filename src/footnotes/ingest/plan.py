@@ -1,0 +1,162 @@
+"""What has to be done to make a library follow a folder: looks at names, sizes, times and hashes, changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from footnotes.errors import DocumentError, MissingExtra, all_errors
+from footnotes.ingest.archive.members import named_archive
+from footnotes.store.sqlite.origins import INSIDE, Known, Signature
+
+SETTLING_NS = 2_000_000_000
+"""A file written this shortly before it was read may be written again without a sign: clocks of disks are coarse."""
+_MAY_CHANGE = {kind.code for kind in all_errors() if kind.retryable} | {MissingExtra.code, "source_unreadable"}
+"""Failures that may go away although the file stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file that is there now."""
+
+    path: Path
+    signature: Signature
+
+
+@dataclass(slots=True)
+class Plan:
+    """What to do. Sources are named as the library names them."""
+
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    moved: dict[str, str] = field(default_factory=dict)
+    gone: list[Known] = field(default_factory=list)
+    unchanged: list[Known] = field(default_factory=list)
+    touched: list[str] = field(default_factory=list)
+    failed_before: list[Known] = field(default_factory=list)
+    left_alone: list[Known] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The questions a plan asks of the world."""
+
+    hash_of: Callable[[Path], str]
+    is_current: Callable[[Known], bool]
+    is_gone: Callable[[str], bool]
+
+
+def make_plan(seen: Mapping[str, Seen], known: Mapping[str, Known], looks: Looks, made_by: str) -> Plan:
+    """Compare the files that are there with those that are known."""
+    plan, hashes = Plan(), dict[str, str]()
+    for source, file in seen.items():
+        _place(source, file, known.get(source), plan, hashes, looks, made_by)
+    for source, before in known.items():
+        if source not in seen and archive_of(source) not in seen:
+            (plan.gone if looks.is_gone(archive_of(source) or source) else plan.left_alone).append(before)
+    _find_moves(plan, seen, known, hashes, looks)
+    return plan
+
+
+def archive_of(source: str) -> str | None:
+    """The archive a source is a member of, if it is one."""
+    archive, inside, _ = source.partition(INSIDE)
+    return archive if inside and named_archive(archive) else None
+
+
+def may_change(error_code: str) -> bool:
+    """Whether a failure may go away although the file stays as it is."""
+    return error_code in _MAY_CHANGE
+
+
+def _place(
+    source: str, file: Seen, before: Known | None, plan: Plan, hashes: dict[str, str], looks: Looks, made_by: str
+) -> None:
+    """Put one file that is there under what it is."""
+    if before is None:
+        plan.added.append(source)
+    elif _same(before.signature, file.signature):
+        _place_unchanged(source, before, plan, looks, made_by)
+    elif before.document_id is None:
+        plan.changed.append(source)
+    else:
+        try:
+            hashes[source] = looks.hash_of(file.path)
+        except DocumentError:
+            plan.changed.append(source)
+            return
+        if hashes[source] != before.file_hash or before.status != "ready" or not looks.is_current(before):
+            plan.changed.append(source)
+        else:
+            plan.unchanged.append(before)
+            plan.touched.append(source)
+
+
+def _place_unchanged(source: str, before: Known, plan: Plan, looks: Looks, made_by: str) -> None:
+    if before.error is not None:
+        hopeless = before.made_by == made_by and not may_change(before.error.code)
+        (plan.failed_before.append(before) if hopeless else plan.changed.append(source))
+    elif before.document_id is None or (before.status == "ready" and looks.is_current(before)):
+        plan.unchanged.append(before)
+    else:
+        plan.changed.append(source)
+
+
+def _same(before: Signature | None, now: Signature) -> bool:
+    """Whether a file is surely as it was. Times restored by hand do not fool it: the change of the inode shows."""
+    if before is None or (before.size, before.mtime_ns, before.ctime_ns) != (now.size, now.mtime_ns, now.ctime_ns):
+        return False
+    return max(before.mtime_ns, before.ctime_ns) < before.read_ns - SETTLING_NS
+
+
+def _find_moves(
+    plan: Plan, seen: Mapping[str, Seen], known: Mapping[str, Known], hashes: dict[str, str], looks: Looks
+) -> None:
+    """Content that left one name and came up under another has moved; two files may also have changed places."""
+    left = [before for before in plan.gone if archive_of(before.source) is None]
+    left += [known[source] for source in plan.changed if source in hashes]
+    vacated: dict[str, list[Known]] = {}
+    for before in left:
+        if before.document_id is not None and before.file_hash and hashes.get(before.source) != before.file_hash:
+            vacated.setdefault(before.file_hash, []).append(before)
+    sizes = {before.bytes for group in vacated.values() for before in group}
+    for source in [*plan.added, *plan.changed]:
+        if seen[source].signature.size in sizes and not named_archive(source):
+            content = hashes.get(source) or _hash_or_nothing(seen[source].path, looks)
+            if group := vacated.get(content):
+                before = _nearest(source, group)
+                group.remove(before)
+                plan.moved[before.source] = source
+    _settle_moves(plan)
+
+
+def _settle_moves(plan: Plan) -> None:
+    """A name that was taken by another file is only free when its own content has moved on too."""
+    added = set(plan.added)
+    while blocked := [old for old, new in plan.moved.items() if new not in added and new not in plan.moved]:
+        for old in blocked:
+            del plan.moved[old]
+    arrived = set(plan.moved.values())
+    plan.added = [source for source in plan.added if source not in arrived]
+    # A name that was vacated and taken by something new holds a new document.
+    plan.changed = [source for source in plan.changed if source not in arrived]
+    plan.gone = [before for before in plan.gone if before.source not in plan.moved]
+
+
+def _nearest(source: str, group: list[Known]) -> Known:
+    """Of files with the same content, the one whose name is most alike: the same file name, then the same folder."""
+    folder, _, name = source.rpartition("/")
+
+    def likeness(before: Known) -> tuple[bool, bool]:
+        before_folder, _, before_name = before.source.rpartition("/")
+        return before_name == name, before_folder == folder
+
+    return max(group, key=likeness)
+
+
+def _hash_or_nothing(path: Path, looks: Looks) -> str:
+    try:
+        return looks.hash_of(path)
+    except DocumentError:
+        return ""

@@ -1,0 +1,242 @@
+"""Makes a collection follow a folder: new, changed, renamed and deleted files, and nothing from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from footnotes.errors import SourceUnreadable, SyncRefused
+from footnotes.ingest.archive import is_archive
+from footnotes.ingest.names import as_text
+from footnotes.ingest.plan import Looks, Plan, Seen, archive_of, make_plan, may_change
+from footnotes.ingest.take import Place, Taking, made_by
+from footnotes.ingest.walk import Skipped, walk
+from footnotes.ingest.work import NewSource, hash_file
+from footnotes.store.sqlite import SqliteStore
+from footnotes.store.sqlite.origins import INSIDE, Known, Origin, Origins, Signature
+from footnotes.types import Added, Followed
+
+MANY = 10
+NOTED_AT_ONCE = 500
+
+
+class FolderSync:
+    """One pass over one folder. The caller holds the library for writing, unless it only wants the plan."""
+
+    def __init__(
+        self, store: SqliteStore, user_id: str, taking: Taking, place: Place, folder: Path, *, max_file_bytes: int
+    ) -> None:
+        self._taking = taking
+        self._place = place
+        self._avoid = store.folder
+        self._max_file_bytes = max_file_bytes
+        self._origins = Origins(store, user_id, place.collection)
+        self.root = checked_root(folder)
+        self._prefix = as_text(self.root).rstrip(os.sep) + os.sep
+        self._seen: dict[str, Seen] = {}
+        self._skipped: list[Skipped] = []
+        self._known: dict[str, Known] = {}
+
+    def plan(self, *, delete_all: bool = False) -> Plan:
+        """Look at the folder and at what is known of it. Refuses to delete everything, unless that is meant."""
+        self._look()
+        self._known = self._origins.below(self._prefix)
+        looks = Looks(self._hash_of, self._is_current, self._is_gone)
+        plan = make_plan(self._seen, self._known, looks, made_by())
+        if not delete_all:
+            self._refuse_to_empty(plan)
+        return plan
+
+    def said(self, plan: Plan) -> Iterator[Followed]:
+        """What a plan would do, for a dry run."""
+        for old, new in plan.moved.items():
+            yield self._moved(old, new)
+        for source in plan.added:
+            yield Followed(source, None, "added")
+        for source in plan.changed:
+            known = self._known.get(source)
+            yield Followed(source, known.document_id if known else None, "changed")
+        yield from self._settled(plan)
+        yield from (_deleted(known) for known in plan.gone if known.document_id)
+
+    def run(self, plan: Plan) -> Iterator[Followed]:
+        """Carry a plan out. Files that come are taken in before any that went is forgotten, so that no vector of a
+        text that is still there is made twice, and a crash leaves too much rather than too little."""
+        self._note(self._origin(source) for source in plan.touched)
+        if plan.moved:
+            self._origins.move({old: (new, as_text(self._seen[new].path.name)) for old, new in plan.moved.items()})
+            self._note(self._origin(new) for new in plan.moved.values())
+            yield from (self._moved(old, new) for old, new in plan.moved.items())
+        yield from self._take(plan)
+        yield from self._settled(plan)
+        yield from self._forget(
+            [known for known in plan.gone if self._is_gone(archive_of(known.source) or known.source)]
+        )
+
+    # ── looking
+
+    def _look(self) -> None:
+        for item in walk(self.root, avoid=self._avoid):
+            if isinstance(item, Skipped):
+                self._skipped.append(item)
+                continue
+            with suppress(OSError):  # it went while we looked: the next pass will see that
+                now, status = time.time_ns(), item.lstat()
+                path = item
+                if stat.S_ISLNK(status.st_mode):
+                    path, status = item.resolve(), item.stat()
+                signature = Signature(status.st_size, status.st_mtime_ns, status.st_ctime_ns, now)
+                self._seen.setdefault(as_text(path), Seen(path, signature))
+
+    def _hash_of(self, path: Path) -> str:
+        return hash_file(path, self._max_file_bytes)[0]
+
+    def _is_current(self, known: Known) -> bool:
+        return self._place.is_current(known.mime or "", known.ingestion_version or "")
+
+    def _is_gone(self, source: str) -> bool:
+        """Whether a file is surely gone. One that is left out now, or that nobody can tell of, is not."""
+        if not self.root.is_dir() or any(_is_within(source, as_text(item.path)) for item in self._skipped):
+            return False
+        try:
+            os.lstat(source)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (OSError, ValueError):
+            return False
+        return False
+
+    def _refuse_to_empty(self, plan: Plan) -> None:
+        """All files gone at once is a disk that is not mounted far more often than a wish."""
+        documents = [known for known in self._known.values() if known.document_id]
+        gone = [known for known in plan.gone if known.document_id]
+        if gone and len(gone) == len(documents) and (not self._seen or len(gone) >= MANY):
+            raise SyncRefused(
+                f"none of the {len(gone):,} documents the library has from {self.root} is there any more, "
+                "and all of them would be deleted"
+            )
+
+    # ── doing
+
+    def _take(self, plan: Plan) -> Iterator[Followed]:
+        """New and changed files through the pipeline; how each looked is noted once it is in."""
+        sources = [self._new_source(source) for source in (*plan.changed, *plan.added)]
+        archives = [source for source in sources if is_archive(source.path, source.filename)]
+        packed = {archive.source for archive in archives}
+        plain = [source for source in sources if source.source not in packed]
+        seen: list[Origin] = []
+        try:
+            for added in self._taking.taken(plain, self._place):
+                seen += self._origins_of(added)
+                if len(seen) >= NOTED_AT_ONCE:
+                    self._note(seen)
+                    seen = []
+                yield self._followed(added)
+        finally:
+            self._note(seen)
+        for archive in archives:
+            yield from self._unpack(archive)
+
+    def _unpack(self, archive: NewSource) -> Iterator[Followed]:
+        """The members of an archive that is new or has changed. Those it has no more go, if it could be read."""
+        there, broken = set[str](), None
+        for added in self._taking.unpacked(archive, self._place):
+            there.add(added.path)
+            broken = added.error if added.path == archive.source else broken
+            yield self._followed(added)
+        prefix = archive.source + INSIDE
+        before = [known for source, known in self._known.items() if source.startswith(prefix) and source not in there]
+        if broken is None:
+            yield from self._forget(before)
+        if broken is None or not may_change(broken.code):
+            seen = self._seen[archive.source].signature
+            self._note([Origin(archive.source, seen.read_ns, seen, error=broken)])
+
+    def _forget(self, gone: Sequence[Known]) -> Iterator[Followed]:
+        if gone:
+            self._origins.forget([known.source for known in gone])
+            yield from (_deleted(known) for known in gone if known.document_id)
+
+    def _new_source(self, source: str) -> NewSource:
+        path = self._seen[source].path
+        name = as_text(path.name)
+        return NewSource(path, source, name, self._place.collection, self._place.metadata_of(path))
+
+    def _origins_of(self, added: Added) -> list[Origin]:
+        """How a file looked that was taken in, or that will not be as long as it looks like this."""
+        if added.error is not None and may_change(added.error.code):
+            return []
+        return [self._origin(added.path, added)] if added.path in self._seen else []
+
+    def _origin(self, source: str, added: Added | None = None) -> Origin:
+        seen = self._seen[source].signature
+        return Origin(source, seen.read_ns, seen, error=added.error if added else None)
+
+    def _note(self, seen: Iterator[Origin] | list[Origin]) -> None:
+        self._origins.note(seen, made_by())
+
+    # ── saying
+
+    def _settled(self, plan: Plan) -> Iterator[Followed]:
+        """What stays as it is: unchanged, failed before, left out."""
+        for known in plan.unchanged:
+            if known.document_id:
+                yield Followed(known.source, known.document_id, "unchanged", known.chunks)
+            else:
+                yield from self._members(known.source)
+        for known in plan.failed_before:
+            reason = ("failed before, and has not changed since",)
+            yield Followed(known.source, known.document_id, "failed", 0, None, known.error, reason)
+        for item in self._skipped:
+            yield Followed(as_text(item.path), None, "skipped", warnings=(item.reason,))
+        for known in plan.left_alone:
+            if known.document_id:
+                reason = ("left out of the folder or not readable now; its document is kept",)
+                yield Followed(known.source, known.document_id, "skipped", known.chunks, warnings=reason)
+
+    def _members(self, archive: str) -> Iterator[Followed]:
+        prefix = archive + INSIDE
+        for source, known in self._known.items():
+            if source.startswith(prefix):
+                yield Followed(source, known.document_id, "unchanged", known.chunks)
+
+    def _moved(self, old: str, new: str) -> Followed:
+        known = self._known[old]
+        return Followed(new, known.document_id, "renamed", known.chunks, old)
+
+    def _followed(self, added: Added) -> Followed:
+        """What became of a file, in the words of a sync."""
+        known = self._known.get(added.path)
+        if added.status in ("failed", "skipped"):
+            status = added.status
+            return Followed(added.path, added.document_id, status, added.chunks, None, added.error, added.warnings)
+        same = known is not None and known.document_id == added.document_id and added.status == "deduplicated"
+        done = "unchanged" if same else "added" if known is None or known.document_id is None else "changed"
+        return Followed(added.path, added.document_id, done, added.chunks, None, None, added.warnings)  # type: ignore[arg-type]
+
+
+def checked_root(folder: Path) -> Path:
+    """The folder to follow, where it really is. One that is missing is an error, and no reason to delete anything."""
+    try:
+        root = folder.expanduser().resolve(strict=True)
+        if root.is_dir():
+            os.scandir(root).close()
+            return root
+    except OSError as error:
+        remedy = "Check that it is mounted and may be read; nothing was deleted."
+        raise SourceUnreadable(f"the folder {folder} cannot be read ({error.strerror})", remedy=remedy) from error
+    raise SourceUnreadable(
+        f"{folder} is no folder", remedy="Name a folder; a single file is added with `footnotes add`."
+    )
+
+
+def _is_within(source: str, folder: str) -> bool:
+    return source == folder or source.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _deleted(known: Known) -> Followed:
+    return Followed(known.source, known.document_id, "deleted", known.chunks)

@@ -1,0 +1,126 @@
+"""Files, archives of documents, pages and sitemaps through the pipeline, and their originals into the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from footnotes.config import Settings
+from footnotes.ingest.archive import ArchiveLimits, batches, is_archive
+from footnotes.ingest.derive import ChunkerOf
+from footnotes.ingest.names import checked_metadata
+from footnotes.ingest.pipeline import Pipeline
+from footnotes.ingest.work import NewSource
+from footnotes.store.records import DocumentRow
+from footnotes.store.sqlite import SqliteStore
+from footnotes.store.sqlite.origins import Origins
+from footnotes.types import Added, Metadata
+
+MetadataOf = Metadata | Callable[[Path], Metadata] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where documents go, what is said of them, and how they are made."""
+
+    collection: str
+    metadata: MetadataOf
+    chunker_of: ChunkerOf
+    pipeline: Pipeline
+
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def metadata_of(self, path: Path) -> Metadata:
+        return checked_metadata(self.metadata(path) if callable(self.metadata) else self.metadata or {})
+
+    def is_current(self, mime: str, ingestion_version: str) -> bool:
+        """Whether a document of a type was made as it would be made now."""
+        if mime not in self.versions:
+            self.versions[mime] = self.pipeline.ingestion_version(mime, self.chunker_of(self.collection, mime))
+        return self.versions[mime] == ingestion_version
+
+
+class Taking:
+    """Takes sources in for one tenant of a library."""
+
+    def __init__(self, store: SqliteStore, user_id: str, settings: Settings) -> None:
+        self._store = store
+        self._user = user_id
+        self._settings = settings
+
+    def taken(self, sources: Sequence[NewSource], place: Place, *, keep: bool | None = None) -> Iterator[Added]:
+        """Files through the pipeline, then archives, member by member. The caller holds the library for writing."""
+        archives = [source for source in sources if is_archive(source.path, source.filename)]
+        plain = [source for source in sources if source not in archives] if archives else sources
+        yield from self._kept(place.pipeline.add(plain, place.chunker_of), plain, keep)
+        for archive in archives:
+            yield from self.unpacked(archive, place)
+
+    def unpacked(self, archive: NewSource, place: Place) -> Iterator[Added]:
+        """The members of an archive, each a document of its own."""
+        for batch in batches(archive, self._archive_limits()):
+            yield from batch.results
+            yield from self._kept(place.pipeline.add(batch.sources, place.chunker_of), batch.sources, None)
+
+    def _kept(self, results: Iterator[Added], sources: Sequence[NewSource], keep: bool | None) -> Iterator[Added]:
+        """Results, each after the original of its document was kept, where originals are."""
+        if not (self._settings.keep_originals if keep is None else keep):
+            yield from results
+            return
+        paths = {source.source: source.path for source in sources}
+        for added in results:
+            if added.status in ("ready", "replaced", "deduplicated") and added.path in paths:
+                self._keep(str(added.document_id), paths[added.path])
+            yield added
+
+    def _keep(self, document_id: str, path: Path) -> None:
+        row = self._store.find(self._user, document_id)
+        if not self._store.originals.has(self._user, document_id):
+            self._store.originals.keep(self._user, row.pk, path, row.document.file_hash)
+
+    # ── the web
+
+    def pages(self, address: str, place: Place) -> Iterator[Added]:
+        """The page an address names, or every page of a sitemap. One that has not changed is not fetched again."""
+        from footnotes.ingest.web import Web
+
+        metadata = place.metadata_of(Path(address))
+        origins = Origins(self._store, self._user, place.collection)
+
+        def known(source: str) -> tuple[Added, str | None, str | None] | None:
+            row = self._store.find_by_source(self._user, place.collection, source)
+            if row is None or not self._is_as_wanted(row, metadata, place):
+                return None
+            said = Added(source, row.document.id, "deduplicated", row.document.chunks)
+            return said, *origins.version(source)
+
+        for batch in Web(self._settings, place.collection, metadata, known).batches(address):
+            yield from batch.results
+            if not batch.sources:
+                continue
+            done: list[Added] = []
+            with self._store.writing("adding pages"):
+                for added in self.taken(batch.sources, place):
+                    done.append(added)
+                    yield added
+                fine = [added.path for added in done if added.status != "failed" and added.path in batch.origins]
+                origins.note([batch.origins[source] for source in fine], made_by())
+
+    @staticmethod
+    def _is_as_wanted(row: DocumentRow, metadata: Mapping[str, object], place: Place) -> bool:
+        """Whether a document is complete, made as it would be made now, and knows all that is said of it."""
+        document = row.document
+        current = document.status == "ready" and place.is_current(document.mime, document.ingestion_version)
+        return current and all(document.metadata.get(key) == value for key, value in metadata.items())
+
+    def _archive_limits(self) -> ArchiveLimits:
+        chosen = self._settings
+        return ArchiveLimits(chosen.archive_max_members, chosen.archive_max_bytes, chosen.max_file_bytes)
+
+
+def made_by() -> str:
+    """The program that reads now: what it could not read, a later one may."""
+    import footnotes
+
+    return footnotes.__version__

@@ -1,0 +1,104 @@
+"""Follows a folder as it changes: every burst of changes is one pass of a sync, which looks for itself.
+
+What is reported only says when to look. So nothing is missed when the system drops a report, and a pass now and then
+makes up for file systems that report nothing at all.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from footnotes.errors import FootnotesError, Interrupted, SourceUnreadable
+from footnotes.ingest.sync import checked_root
+from footnotes.types import Synced
+
+DEBOUNCE_MS = 400
+TICK_MS = 500
+AGAIN_AFTER_ERROR, AGAIN_ANYWAY = 5.0, 300.0
+_CHANGES = ("added", "changed", "renamed", "deleted")
+
+Pass = Callable[[], Synced]
+
+
+def watching(once: Pass, folder: Path, *, avoid: Path, stop: threading.Event) -> Iterator[Synced | FootnotesError]:
+    """What each pass did, the first one always, later ones when there was anything; or why a pass could not be made.
+
+    A folder that is missing at the start is an error. One that goes away later is waited for.
+    """
+    root, first = checked_root(folder), True
+    while not stop.is_set():
+        try:
+            root = checked_root(folder)
+        except SourceUnreadable as error:
+            if not first:
+                yield error
+            stop.wait(AGAIN_AFTER_ERROR)
+            continue
+        for result in _passes(once, root, avoid.resolve(), stop):
+            if first or isinstance(result, FootnotesError) or _did_something(result):
+                yield result
+            first = False
+
+
+def _passes(once: Pass, root: Path, avoid: Path, stop: threading.Event) -> Iterator[Synced | FootnotesError]:
+    """Passes over a folder for as long as it is the same folder. Watching begins before the first look."""
+    identity, due, failing = _identity(root), 0.0, ""
+    for reported in _reports(root, avoid, stop):
+        if not reported and time.monotonic() < due:
+            continue
+        if _identity(root) != identity:
+            return
+        try:
+            result: Synced | FootnotesError = once()
+            due, failing = time.monotonic() + AGAIN_ANYWAY, ""
+            yield result
+        except Interrupted:
+            raise
+        except FootnotesError as error:
+            due = time.monotonic() + AGAIN_AFTER_ERROR
+            if error.message != failing:  # said once, however long it lasts
+                failing = error.message
+                yield error
+
+
+def _reports(root: Path, avoid: Path, stop: threading.Event) -> Iterator[bool]:
+    """Whether anything was reported, every half second; after a burst of changes has come to rest."""
+    from watchfiles import Change, watch
+
+    def matters(_: Change, path: str) -> bool:
+        changed = Path(path)
+        if changed.is_relative_to(avoid):
+            return False
+        below = changed.relative_to(root).parts if changed.is_relative_to(root) else ()
+        return not any(part.startswith(".") and part != ".gitignore" for part in below)
+
+    try:
+        for changes in watch(
+            root,
+            watch_filter=matters,
+            debounce=DEBOUNCE_MS,
+            rust_timeout=TICK_MS,
+            yield_on_timeout=True,
+            stop_event=stop,
+            ignore_permission_denied=True,
+        ):
+            yield bool(changes)
+    except OSError as error:
+        remedy = "Raise the limit of watched folders of your system, or run `footnotes sync` now and then."
+        raise SourceUnreadable(f"{root} cannot be watched ({error})", remedy=remedy) from error
+
+
+def _identity(root: Path) -> tuple[int, int] | None:
+    try:
+        found = root.stat()
+        return found.st_dev, found.st_ino
+    except OSError:
+        return None
+
+
+def _did_something(result: Synced) -> bool:
+    new_failures = any(file.status == "failed" and not file.warnings for file in result.files)
+    return new_failures or any(result.counts.get(name) for name in _CHANGES)  # type: ignore[call-overload]
