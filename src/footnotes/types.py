@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias
 
 JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
 Metadata: TypeAlias = Mapping[str, JsonValue]
-SyncStatus = Literal["added", "changed", "renamed", "deleted", "unchanged", "skipped", "failed"]
 
 BlockKind = Literal["heading", "paragraph", "list", "table", "code", "quote"]
 DocumentStatus = Literal["queued", "parsing", "chunking", "embedding", "indexing", "ready", "failed"]
@@ -384,30 +383,6 @@ class Added:
     error: ErrorInfo | None = None
     warnings: tuple[str, ...] = ()
     near_duplicate_of: NearDuplicate | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """What became of one file of a folder that is followed. `before` is the path a renamed one had."""
-
-    path: str
-    document_id: str | None
-    status: SyncStatus
-    chunks: int = 0
-    before: str | None = None
-    error: ErrorInfo | None = None
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Synced:
-    """What a sync did, or with `dry_run` would do. `files` are those that were not simply unchanged."""
-
-    folder: str
-    files: tuple[Followed, ...]
-    counts: Mapping[SyncStatus, int]
-    dry_run: bool
-    took_ms: float
 
 
 @dataclass(frozen=True, slots=True)
