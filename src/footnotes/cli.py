@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from footnotes import __version__, shapes
+from footnotes.commands.follow import sync_command, watch_command
+from footnotes.commands.options import pairs as _pairs
+from footnotes.commands.original import write_original
 from footnotes.errors import FootnotesError
 from footnotes.evaluate.commands import eval_command, tune_command
 from footnotes.render import answer_as_text, one_line, shortened
@@ -93,7 +96,7 @@ _mode = click.option("--mode", type=click.Choice(["hybrid", "lexical", "dense"])
 
 
 @main.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH_OR_URL...")
 @_common
 @click.option("--chunker", metavar="NAME", help="How to cut; see docs/reference/chunkers.md.")
 @click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="An option of the chunker.")
@@ -110,7 +113,7 @@ def add(
     metadata: Sequence[str],
     verbose: bool,
 ) -> None:
-    """Take in files and folders."""
+    """Take in files, folders, archives of documents, pages and sitemaps."""
     began = time.monotonic()
     results: list[Added] = []
     with _progress() as progress:
@@ -350,9 +353,15 @@ def list_(library: Library, collection: str | None, as_json: bool, where: Sequen
 @_common
 @click.option("--text", "what", flag_value="text", help="The canonical text.")
 @click.option("--chunks", "what", flag_value="chunks", help="The chunks with their spans.")
+@click.option("--original", metavar="FILE", help="Write the file it was made from, if kept, to FILE; - is the output.")
 @_opened
-def show(library: Library, document_id: str, collection: str | None, as_json: bool, what: str | None) -> None:
-    """Show a document, its text or its chunks."""
+def show(
+    library: Library, document_id: str, collection: str | None, as_json: bool, what: str | None, original: str | None
+) -> None:
+    """Show a document, its text or its chunks, or write the file it was made from."""
+    if original is not None:
+        write_original(library, library.document(document_id), original, as_json)
+        return
     by_name = {"text": _show_text, "chunks": _show_chunks}
     by_name.get(what or "", _show_document)(library, document_id, as_json)
 
@@ -583,28 +592,6 @@ def _write_text(text: str) -> None:
     sys.stdout.flush()
 
 
-def _pairs(written: Sequence[str]) -> dict[str, Any]:
-    """`key=value` options; numbers and true or false are read as such."""
-    pairs: dict[str, Any] = {}
-    for item in written:
-        key, separator, value = item.partition("=")
-        if not separator or not key:
-            raise click.UsageError(f"{item!r} is not of the form KEY=VALUE")
-        pairs[key] = _scalar(value)
-    return pairs
-
-
-def _scalar(value: str) -> str | int | float | bool:
-    if value in ("true", "false"):
-        return value == "true"
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    return value
-
-
 def _count(number: int | None, noun: str) -> str:
     return f"{number or 0:,} {noun}{'' if number == 1 else 's'}"
 
@@ -614,6 +601,8 @@ def _page_range(pages: tuple[int, int]) -> str:
     return str(first) if first == last else f"{first}–{last}"
 
 
+main.add_command(sync_command)
+main.add_command(watch_command)
 main.add_command(eval_command)
 main.add_command(tune_command)
 

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from footnotes.types import (
+    Followed,
+    Synced,
     Added,
     Answer,
     Chunk,
@@ -44,6 +46,28 @@ def _added(one: Added) -> dict[str, Any]:
 
 def near_shape(near: NearDuplicate | None) -> dict[str, Any] | None:
     return None if near is None else asdict(near)
+
+
+def synced_shape(done: Synced) -> dict[str, Any]:
+    return {
+        "folder": done.folder,
+        "documents": [followed_shape(file) for file in done.files],
+        "counts": dict(done.counts),
+        "dry_run": done.dry_run,
+        "took_ms": round(done.took_ms, 1),
+    }
+
+
+def followed_shape(file: Followed) -> dict[str, Any]:
+    return {
+        "path": file.path,
+        "document_id": file.document_id,
+        "status": file.status,
+        "chunks": file.chunks,
+        "renamed_from": file.before,
+        "error": error_shape(file.error),
+        "warnings": list(file.warnings),
+    }
 
 
 def search_shape(result: SearchResult) -> dict[str, Any]:

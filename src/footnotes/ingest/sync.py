@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import get_args
 
 from footnotes.errors import SourceUnreadable, SyncRefused
 from footnotes.ingest.archive import is_archive
@@ -18,7 +19,7 @@ from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.work import NewSource, hash_file
 from footnotes.store.sqlite import SqliteStore
 from footnotes.store.sqlite.origins import INSIDE, Known, Origin, Origins, Signature
-from footnotes.types import Added, Followed
+from footnotes.types import Added, Followed, Synced, SyncStatus
 
 MANY = 10
 NOTED_AT_ONCE = 500
@@ -130,7 +131,7 @@ class FolderSync:
         plain = [source for source in sources if source.source not in packed]
         seen: list[Origin] = []
         try:
-            for added in self._taking.taken(plain, self._place):
+            for added in self._taking.taken_as_they_are(plain, self._place):
                 seen += self._origins_of(added)
                 if len(seen) >= NOTED_AT_ONCE:
                     self._note(seen)
@@ -217,6 +218,21 @@ class FolderSync:
         same = known is not None and known.document_id == added.document_id and added.status == "deduplicated"
         done = "unchanged" if same else "added" if known is None or known.document_id is None else "changed"
         return Followed(added.path, added.document_id, done, added.chunks, None, None, added.warnings)  # type: ignore[arg-type]
+
+
+def synced(one: FolderSync, *, dry_run: bool, delete_all: bool, on_file: Callable[[Followed], None]) -> Synced:
+    """One pass from beginning to end, counted. With `dry_run` nothing is changed."""
+    began = time.monotonic()
+    counts: dict[SyncStatus, int] = dict.fromkeys(get_args(SyncStatus), 0)
+    files: list[Followed] = []
+    plan = one.plan(delete_all=delete_all)
+    for followed in one.said(plan) if dry_run else one.run(plan):
+        counts[followed.status] += 1
+        if followed.status != "unchanged":
+            files.append(followed)
+            on_file(followed)
+    took = (time.monotonic() - began) * 1000
+    return Synced(as_text(one.root), tuple(files), counts, dry_run, took)
 
 
 def checked_root(folder: Path) -> Path:

@@ -49,19 +49,27 @@ class Taking:
         self._user = user_id
         self._settings = settings
 
-    def taken(self, sources: Sequence[NewSource], place: Place, *, keep: bool | None = None) -> Iterator[Added]:
+    def taken(self, sources: Sequence[NewSource], place: Place) -> Iterator[Added]:
         """Files through the pipeline, then archives, member by member. The caller holds the library for writing."""
-        archives = [source for source in sources if is_archive(source.path, source.filename)]
-        plain = [source for source in sources if source not in archives] if archives else sources
-        yield from self._kept(place.pipeline.add(plain, place.chunker_of), plain, keep)
+        plain: list[NewSource] = []
+        archives: list[NewSource] = []
+        for source in sources:
+            (archives if is_archive(source.path, source.filename) else plain).append(source)
+        yield from self.taken_as_they_are(plain, place)
         for archive in archives:
             yield from self.unpacked(archive, place)
+
+    def taken_as_they_are(
+        self, sources: Sequence[NewSource], place: Place, *, keep: bool | None = None
+    ) -> Iterator[Added]:
+        """Files through the pipeline; an archive among them is a file of a kind that cannot be read."""
+        yield from self._kept(place.pipeline.add(sources, place.chunker_of), sources, keep)
 
     def unpacked(self, archive: NewSource, place: Place) -> Iterator[Added]:
         """The members of an archive, each a document of its own."""
         for batch in batches(archive, self._archive_limits()):
             yield from batch.results
-            yield from self._kept(place.pipeline.add(batch.sources, place.chunker_of), batch.sources, None)
+            yield from self.taken_as_they_are(batch.sources, place)
 
     def _kept(self, results: Iterator[Added], sources: Sequence[NewSource], keep: bool | None) -> Iterator[Added]:
         """Results, each after the original of its document was kept, where originals are."""

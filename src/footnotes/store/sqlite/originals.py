@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from footnotes.errors import NotFound, SourceUnreadable, StoreFull, StoreUnavailable
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.sql import queries
-from footnotes.store.sqlite.verify import Problem
+from footnotes.store.sqlite.verify import Problem, Verification
 
 FOLDER = "files"
 _BLOCK = 1 << 20
@@ -122,6 +122,15 @@ class Originals:
                     folder.rmdir()
         except OSError as error:
             raise StoreUnavailable(f"{path} cannot be removed ({error.strerror})") from error
+
+
+def add_originals(found: Verification, originals: Originals, user_id: str, *, repair: bool) -> None:
+    """Add to a verification what there is to say of kept originals."""
+    for item in originals.check(user_id, repair=repair):
+        if isinstance(item, Problem):
+            found.problems.append(item)
+        else:
+            found.checked["originals"] = found.checked.get("originals", 0) + item
 
 
 def tenant_folder(user_id: str) -> str:

@@ -1,0 +1,168 @@
+"""`footnotes sync` and `footnotes watch`: a folder that the library follows."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from footnotes import shapes
+from footnotes.commands.options import pairs
+from footnotes.errors import FootnotesError
+from footnotes.render import one_line
+
+if TYPE_CHECKING:
+    from footnotes.engine import Library
+    from footnotes.types import Followed, Synced
+
+EXIT_SOME_FAILED = 3
+_SHOWN = ("added", "changed", "renamed", "deleted", "unchanged", "skipped", "failed")
+
+
+def _following(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of both commands."""
+    options = (
+        click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]"),
+        click.option("--collection", "-c", metavar="NAME", help="The collection that follows the folder."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
+        click.option("--chunker", metavar="NAME", help="How to cut; see docs/reference/chunkers.md."),
+        click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="An option of the chunker."),
+        click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document."),
+        click.option("--delete-all", is_flag=True, help="Delete documents also when every file of the folder is gone."),
+        click.option("--verbose", "-v", is_flag=True, help="Name what was left out, and what failed before."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command("sync")
+@click.argument("folder", type=click.Path(path_type=Path))
+@_following
+@click.option("--dry-run", "-n", is_flag=True, help="Say what would be done; change nothing.")
+def sync_command(
+    folder: Path, library: str | None, as_json: bool, dry_run: bool, verbose: bool, **options: Any
+) -> None:
+    """Make the library follow a folder: new, changed, renamed and deleted files.
+
+    Documents from elsewhere are never touched. A folder that is missing is an error, not a deletion.
+    """
+    with _opened(library) as opened, _progress() as progress:
+        shown = _quiet if as_json else _shower(verbose)
+        done = opened.sync(folder, dry_run=dry_run, on_file=shown, on_progress=progress, **_arguments(**options))
+    _show(done, as_json)
+    if any(file.status == "failed" for file in done.files):
+        sys.exit(EXIT_SOME_FAILED)
+
+
+@click.command("watch")
+@click.argument("folder", type=click.Path(path_type=Path))
+@_following
+def watch_command(folder: Path, library: str | None, as_json: bool, verbose: bool, **options: Any) -> None:
+    """Follow a folder as it changes, until Ctrl-C.
+
+    With --json, every pass that did anything is one line.
+    """
+    stop = threading.Event()
+    _stop_on_signal(stop)
+    shown = _quiet if as_json else _shower(verbose)
+    with _opened(library) as opened:
+        for result in opened.watch(folder, stop=stop, on_file=shown, **_arguments(**options)):
+            if isinstance(result, FootnotesError):
+                _show_error(result, as_json)
+            else:
+                _show(result, as_json)
+    if not as_json:
+        click.echo("stopped")
+
+
+def _stop_on_signal(stop: threading.Event) -> None:
+    """End after the pass that is being made: the first Ctrl-C asks, a second one insists."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+
+
+def _opened(folder: str | None) -> Library:
+    from footnotes.engine import Library
+
+    return Library(folder)
+
+
+def _progress() -> Any:
+    from footnotes.progress import ProgressLine
+
+    return ProgressLine(sys.stderr, live=sys.stderr.isatty())
+
+
+def _arguments(
+    chunker_option: Sequence[str],
+    metadata: Sequence[str],
+    collection: str | None,
+    chunker: str | None,
+    delete_all: bool,
+) -> dict[str, Any]:
+    return {
+        "collection": collection,
+        "metadata": pairs(metadata),
+        "chunker": chunker,
+        "chunker_options": pairs(chunker_option) or None,
+        "delete_all": delete_all,
+    }
+
+
+def _quiet(_: object) -> None:
+    return None
+
+
+def _shower(verbose: bool) -> Callable[[Followed], None]:
+    """Prints a line for every file; what was left out or failed before only when asked."""
+
+    def show(file: Followed) -> None:
+        old_news = file.status == "skipped" or (file.status == "failed" and file.warnings)
+        if old_news and not verbose:
+            return
+        came = f"  from {_near(file.before)}" if file.before else ""
+        size = f"  {file.chunks:,} chunk{'' if file.chunks == 1 else 's'}" if file.chunks and not came else ""
+        click.secho(f"{file.status:13} {_near(file.path)}{came}{size}", fg="red" if file.error else None)
+        if file.error:
+            click.echo(f"              {one_line(file.error.message)}. {file.error.remedy} [{file.error.code}]")
+        for warning in file.warnings:
+            click.secho(f"              note: {one_line(warning)}", fg="yellow")
+
+    return show
+
+
+def _near(path: str) -> str:
+    """A path as the user would write it from here."""
+    return one_line(path.removeprefix(str(Path.cwd()) + "/"))
+
+
+def _show(done: Synced, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(shapes.synced_shape(done), ensure_ascii=False))
+        return
+    counts = [f"{done.counts[name]:,} {name}" for name in _SHOWN if done.counts[name]]  # type: ignore[index]
+    would = " (dry run: nothing was changed)" if done.dry_run else ""
+    click.echo(f"{', '.join(counts) or 'nothing there'} in {done.took_ms / 1000:.1f} s{would}")
+
+
+def _show_error(error: FootnotesError, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"error": shapes.error_shape(error.info())}, ensure_ascii=False))
+    else:
+        at = time.strftime("%H:%M:%S")
+        click.secho(f"{at} error: {one_line(error.message)}. {error.remedy} [{error.code}]", fg="red", err=True)
