@@ -18,6 +18,7 @@ from footnotes.commands.options import pairs as _pairs
 from footnotes.commands.original import write_original
 from footnotes.errors import FootnotesError
 from footnotes.evaluate.commands import eval_command, tune_command
+from footnotes.inspect.commands import inspect_command
 from footnotes.render import answer_as_text, one_line, shortened
 from footnotes.types import Turn
 
@@ -603,6 +604,7 @@ def _page_range(pages: tuple[int, int]) -> str:
 
 main.add_command(sync_command)
 main.add_command(watch_command)
+main.add_command(inspect_command)
 main.add_command(eval_command)
 main.add_command(tune_command)
 

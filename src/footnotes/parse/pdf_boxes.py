@@ -76,13 +76,18 @@ def boxes(path: Path, page: int, start: int, end: int) -> PageBoxes:
             textpage = shown.get_textpage()
             try:
                 layout = lay_out(page_words(textpage))
-                found = [_character_box(textpage, index) for index in _indexes(layout, start, end)]
+                found = span_boxes(textpage, layout, start, end)
             finally:
                 textpage.close()
             width, height = shown.get_size()
         finally:
             shown.close()
-    return PageBoxes(width, height, _joined(found))
+    return PageBoxes(width, height, found)
+
+
+def span_boxes(textpage: Any, layout: Layout, start: int, end: int) -> list[Box]:
+    """The boxes of a span on a page that is open."""
+    return _joined([_character_box(textpage, index) for index in _indexes(layout, start, end)])
 
 
 def find_quote(path: Path, page: int, quote: str) -> tuple[int, int] | None:

@@ -1,0 +1,95 @@
+"""`footnotes inspect`, for the command line to mount."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from footnotes.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from footnotes.config import Settings
+    from footnotes.inspect.examine import ChunkerFor, Inspection
+
+_PAGES_DRAWN = 20
+
+
+@click.command("inspect")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--chunker", metavar="NAME", help="Cut with this chunker; see docs/reference/chunkers.md.")
+@click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="An option of the chunker.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@click.option("--html", "page", type=click.Path(path_type=Path), help="Write a page to look at.")
+@click.option("--pages", type=int, default=_PAGES_DRAWN, show_default=True, help="Pages of a PDF drawn in it.")
+def inspect_command(
+    file: Path, chunker: str | None, chunker_option: Sequence[str], as_json: bool, page: Path | None, pages: int
+) -> None:
+    """Show what is read from a file, and how it is cut. Nothing is stored; no library is needed."""
+    found = _inspected(file, chunker, _options(chunker_option))
+    if page is not None:
+        _write_page(found, page, pages)
+    if as_json:
+        from footnotes.inspect.shape import inspection_shape
+
+        click.echo(json.dumps(inspection_shape(found), ensure_ascii=False))
+    elif page is None:
+        from footnotes.inspect.show import show
+
+        show(found)
+
+
+def _options(written: Sequence[str]) -> dict[str, Any]:
+    """`key=value`, whole numbers as such."""
+    pairs: dict[str, Any] = {}
+    for item in written:
+        key, separator, value = item.partition("=")
+        if not separator or not key:
+            raise click.UsageError(f"{item!r} is not of the form KEY=VALUE")
+        pairs[key] = int(value) if value.lstrip("-").isdigit() else value
+    return pairs
+
+
+def _inspected(file: Path, chunker: str | None, options: Mapping[str, Any]) -> Inspection:
+    from footnotes.config import load
+    from footnotes.inspect.examine import inspect_file
+    from footnotes.parse.limits import Limits
+
+    settings = load()
+    limits = Limits(settings.parse_memory_bytes, settings.parse_seconds, settings.parse_max_characters)
+    chunker_for = _chunkers(settings, chunker, options)
+    return inspect_file(file.expanduser(), chunker_for, limits=limits, max_bytes=settings.max_file_bytes)
+
+
+def _chunkers(settings: Settings, name: str | None, options: Mapping[str, Any]) -> ChunkerFor:
+    """The chunker that was named, else the one documents of a kind would be cut with."""
+    from footnotes.chunk import Chunker
+    from footnotes.chunk.make import make_chunker
+    from footnotes.parse.types_by_name import is_source_code
+
+    def embed(texts: Sequence[str]) -> Any:
+        from footnotes.embed.checked import embed_all
+        from footnotes.embed.make import make_embedder
+
+        return embed_all(make_embedder(settings), texts, role="passage", batch=settings.embed_batch)
+
+    def chunker_for(mime: str) -> Chunker:
+        if name is None and is_source_code(mime):
+            return make_chunker(settings.code_chunker, {})
+        given = options if name else {**settings.chunker_options, **options}
+        return make_chunker(name or settings.chunker, given, embed=embed)
+
+    return chunker_for
+
+
+def _write_page(found: Inspection, page: Path, pages: int) -> None:
+    from footnotes.inspect.page import html_page
+
+    try:
+        page.write_text(html_page(found, most_pages=max(pages, 0)), encoding="utf-8")
+    except OSError as error:
+        raise StoreUnavailable(f"{page} cannot be written ({error.strerror})") from error
+    click.echo(f"page: {page}", err=True)

@@ -1,0 +1,230 @@
+"""An inspection as one HTML page that needs nothing else: blocks and chunk boundaries on the text and on the pages.
+
+Nothing of the document is ever markup: all of it is escaped, and the page forbids scripts, frames and requests.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+from importlib import resources
+from statistics import median
+
+from footnotes.errors import FootnotesError
+from footnotes.inspect.examine import Inspection, is_drawn
+from footnotes.inspect.marks import Mark, marks, page_starts
+from footnotes.parse.pdf_pages import PagePicture, page_picture
+from footnotes.types import Block
+
+COLOURS = 6
+_MOST_CHARACTERS = 400_000
+_MOST_CHUNKS = 2_000
+_PICTURE_WIDTH = 900
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def html_page(found: Inspection, *, most_pages: int = 20) -> str:
+    """The page. Long documents are cut off with a note: it is for looking, not for reading."""
+    title = shown(found.path.name)
+    head = (
+        f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta name="referrer" content="no-referrer">'
+        f"<title>{title}</title><style>{_style()}</style>"
+    )
+    body = [
+        f"<header><h1>{title}</h1>{_facts(found)}{_notes(found)}</header>",
+        _controls(found),
+        f"<main>{''.join(_document(found, most_pages))}</main>",
+        _headings(found),
+        _chunks(found),
+    ]
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>'
+
+
+def shown(text: str) -> str:
+    """Text as text: escaped, and without characters that could draw or hide something."""
+    visible = "".join(char if char.isprintable() or char in "\n\t" else _stand_in(char) for char in text)
+    return escape(visible, quote=True)
+
+
+def _stand_in(char: str) -> str:
+    return char if char in "\u00a0\u3000\u200d" or (char.isspace() and ord(char) > 0x7F) else "\ufffd"
+
+
+def _style() -> str:
+    return (resources.files(__package__) / "page.css").read_text("utf-8")
+
+
+# ── what was found
+
+
+def _facts(found: Inspection) -> str:
+    metadata = found.report.metadata
+    agree = found.promised in (None, found.mime)
+    kind = shown(found.mime) + (
+        "" if agree else f'<small class="odd">the name says {shown(str(found.promised))}</small>'
+    )
+    facts = [
+        ("title", shown(found.title)),
+        *((name, shown(_plain(metadata[name]))) for name in ("author", "created", "modified") if metadata.get(name)),
+        ("type", kind),
+        ("text", f"{sum(len(part.text) for part in found.parts):,} characters"),
+        *([("pages", _pages(found))] if found.report.pages else []),
+        ("tables", f"{found.tables:,}"),
+        *([("images", f"{found.images:,}")] if found.images is not None else []),
+        ("chunks", _chunk_facts(found)),
+    ]
+    return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts) + "</dl>"
+
+
+def _plain(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _pages(found: Inspection) -> str:
+    without, ocr = len(found.report.pages_without_text), len(found.ocr_pages)
+    remarks = [f"{without} without text"] * bool(without) + [f"{ocr} read by OCR"] * bool(ocr)
+    note = f'<small class="odd">{", ".join(remarks)}</small>' if remarks else ""
+    return f"{found.report.pages:,}{note}"
+
+
+def _chunk_facts(found: Inspection) -> str:
+    if not found.chunks:
+        return "0"
+    tokens = [made.tokens for made in found.chunks]
+    sizes = f"{min(tokens)}–{max(tokens)} tokens, median {median(tokens):.0f}"
+    return f"{len(tokens):,} by {shown(found.chunker)}<small>{sizes}</small>"
+
+
+def _notes(found: Inspection) -> str:
+    return "".join(f'<p class="note">{shown(warning)}</p>' for warning in found.warnings)
+
+
+def _controls(found: Inspection) -> str:
+    kinds = Counter(block.kind for block in found.blocks)
+    legend = "".join(f'<span class="key {kind}">{kind} <b>{count:,}</b></span>' for kind, count in kinds.most_common())
+    return (
+        '<nav><fieldset class="switch"><label><input type="radio" name="view" id="both" checked>both</label>'
+        '<label><input type="radio" name="view" id="blocks">blocks</label>'
+        '<label><input type="radio" name="view" id="chunks">chunks</label></fieldset>'
+        f'<span class="legend">{legend}</span></nav>'
+    )
+
+
+# ── the document
+
+
+def _document(found: Inspection, most_pages: int) -> Iterator[str]:
+    """The text in its blocks, page by page where there are pages, beside their pictures where they can be made."""
+    text, starts, page, left = found.text, page_starts(found), None, _MOST_CHARACTERS
+    open_section = False
+    for block, pieces in marks(found):
+        if left <= 0:
+            break
+        if block.page != page or not open_section:
+            page = block.page
+            yield "</div></section>" * open_section + _page_opening(found, page, starts, most_pages)
+            open_section = True
+        yield _block(block, pieces, text)
+        left -= block.end - block.start
+    yield "</div></section>" * open_section
+    if left <= 0:
+        yield f'<p class="note">Only the first {_MOST_CHARACTERS:,} characters are shown.</p>'
+
+
+def _page_opening(found: Inspection, page: int | None, starts: dict[int, int], most_pages: int) -> str:
+    if page is None:
+        return '<section class="page"><div class="text">'
+    label = f'<h2 class="number">page {page}</h2>'
+    if not is_drawn(found):
+        return f'<section class="page">{label}<div class="text">'
+    if page > most_pages:
+        note = f'<p class="note">Pages after {most_pages} are not drawn.</p>' if page == most_pages + 1 else ""
+        return f'<section class="page">{label}{note}<div class="text">'
+    return f'<section class="page drawn">{label}{_picture(found, page, starts[page])}<div class="text">'
+
+
+def _picture(found: Inspection, page: int, offset: int) -> str:
+    """The page with a box around each block and a field under each chunk; a note where it cannot be drawn."""
+    recognised = page in found.ocr_pages
+    blocks = [] if recognised else [block for block in found.blocks if block.page == page]
+    last = max((block.end for block in blocks), default=offset)
+    chunks = [(n, c) for n, c in enumerate(found.chunks) if c.start < last and c.end > offset] if blocks else []
+    spans = [(block.start - offset, block.end - offset) for block in blocks]
+    spans += [(max(chunk.start - offset, 0), min(chunk.end, last) - offset) for _, chunk in chunks]
+    try:
+        drawn = page_picture(found.path, page, spans, width=_PICTURE_WIDTH)
+    except FootnotesError as error:
+        return f'<p class="note">{shown(error.message)}</p>'
+    classes = [*(f"box {block.kind}" for block in blocks), *(f"field c{number % COLOURS}" for number, _ in chunks)]
+    return _figure(drawn, page, classes)
+
+
+def _figure(drawn: PagePicture, page: int, classes: list[str]) -> str:
+    marked = "".join(
+        f'<i class="{name}" style="left:{b.left:.2%};top:{b.bottom:.2%};width:{b.right - b.left:.2%};'
+        f'height:{b.top - b.bottom:.2%}"></i>'
+        for name, boxes in zip(classes, drawn.boxes, strict=True)
+        for b in boxes
+    )
+    data = base64.b64encode(drawn.png).decode("ascii")
+    size = f'width="{drawn.width}" height="{drawn.height}"'
+    return f'<figure><img alt="page {page}" {size} src="data:image/png;base64,{data}">{marked}</figure>'
+
+
+def _block(block: Block, pieces: list[Mark], text: str) -> str:
+    inner = "".join(_piece(piece, text) for piece in pieces)
+    level = f" {block.level}" if block.level else ""
+    label = f'<span class="kind">{block.kind}{level}{" · OCR" if block.attributes.get("ocr") is True else ""}</span>'
+    return f'<div class="block {block.kind}">{label}<div class="said">{inner}</div></div>'
+
+
+def _piece(piece: Mark, text: str) -> str:
+    """A run of text in the colour of its chunk, with the chunk's number where it begins; striped where two overlap."""
+    said = shown(text[piece.start : piece.end])
+    if not piece.chunks:
+        return said
+    names = " ".join([f"c{piece.chunks[-1] % COLOURS}", *(["shared"] if len(piece.chunks) > 1 else [])])
+    number = "".join(f'<a class="begins" id="t{n + 1}" href="#k{n + 1}">{n + 1}</a>' for n in piece.begins)
+    where = ", ".join(str(n + 1) for n in piece.chunks)
+    return f'{number}<mark class="{names}" title="chunk {where}">{said}</mark>'
+
+
+# ── below the document
+
+
+def _headings(found: Inspection) -> str:
+    if not found.headings:
+        return ""
+    rows = "".join(
+        f'<li style="margin-left:{1.2 * (min(block.level, 8) - 1):.1f}rem">{shown(block.headings[-1])}'
+        + (f" <small>page {block.page}</small>" if block.page is not None else "")
+        + "</li>"
+        for block in found.headings[:_MOST_CHUNKS]
+        if block.headings
+    )
+    return f"<details><summary>Headings <small>{len(found.headings):,}</small></summary><ul>{rows}</ul></details>"
+
+
+def _chunks(found: Inspection) -> str:
+    options = ", ".join(f"{key}={value}" for key, value in found.chunker_options.items())
+    rows = []
+    for number, made in enumerate(found.chunks[:_MOST_CHUNKS]):
+        pages = "" if made.pages is None else "–".join(map(str, dict.fromkeys(made.pages)))
+        link = f'<a class="begins c{number % COLOURS}" href="#t{number + 1}">{number + 1}</a>'
+        rows.append(
+            f'<tr id="k{number + 1}"><td>{link}</td>'
+            f"<td>{made.start}–{made.end}</td><td>{made.tokens}</td><td>{pages}</td>"
+            f"<td>{shown(' › '.join(made.headings))}<pre>{shown(made.prefix)}</pre></td></tr>"
+        )
+    more = len(found.chunks) - _MOST_CHUNKS
+    note = f'<p class="note">{more:,} more chunks are not listed.</p>' if more > 0 else ""
+    head = "<tr><th>chunk</th><th>characters</th><th>tokens</th><th>pages</th><th>headings and prefix</th></tr>"
+    about = f"{len(found.chunks):,} by {found.chunker}: {options}"
+    return (
+        f"<details open><summary>Chunks <small>{shown(about)}</small></summary>"
+        f'<div class="wide"><table><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table></div>{note}</details>'
+    )
