@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -10,9 +11,10 @@ from typing import Any, ParamSpec, TypeVar
 
 from footnotes.config import Settings
 from footnotes.engine import Library
+from footnotes.errors import FootnotesError
 from footnotes.ingest.transfer import Imported
 from footnotes.store.sqlite.verify import Verification
-from footnotes.types import Added, Answer, Chunk, Document, Event, NearDuplicate, SearchResult
+from footnotes.types import Added, Answer, Chunk, Document, Event, Job, NearDuplicate, SearchResult, Synced
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,6 +55,25 @@ class AsyncLibrary:
     async def add_text(self, text: str | bytes, **options: Any) -> Added:
         return await self._run(self.library.add_text, text, **options)
 
+    async def resume(self, **options: Any) -> list[Added]:
+        return await self._run(self.library.resume, **options)
+
+    async def jobs(self) -> list[Job]:
+        return await self._run(self.library.jobs)
+
+    async def sync(self, folder: str | Path, **options: Any) -> Synced:
+        return await self._run(self.library.sync, folder, **options)
+
+    async def watch(self, folder: str | Path, **options: Any) -> AsyncIterator[Synced | FootnotesError]:
+        """The passes of `Library.watch`, each waited for in a thread. Leaving the loop ends it."""
+        stop = threading.Event()
+        passes = self.library.watch(folder, stop=stop, **options)
+        try:
+            while (result := await asyncio.to_thread(next, passes, None)) is not None:
+                yield result
+        finally:
+            stop.set()
+
     async def search(self, query: str, **options: Any) -> SearchResult:
         return await self._run(self.library.search, query, **options)
 
@@ -77,6 +98,9 @@ class AsyncLibrary:
 
     async def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
         return await self._run(self.library.text, document_id, start, end)
+
+    async def original(self, document_id: str) -> Path:
+        return await self._run(self.library.original, document_id)
 
     async def chunks(self, document_id: str) -> list[Chunk]:
         return await self._run(self.library.chunks, document_id)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -28,19 +28,27 @@ from footnotes.embed.checked import QUERY_ATTEMPTS, embed_all, embed_one
 from footnotes.embed.make import make_embedder
 from footnotes.errors import (
     DimensionMismatch,
+    FootnotesError,
     NotALibrary,
     NotFound,
     OptionError,
     SearchUnavailable,
     SourceUnreadable,
+    StoreUnavailable,
 )
+from footnotes.fetch.url import is_url
 from footnotes.index import Vector
+from footnotes.ingest.archive import is_archive
 from footnotes.ingest.derive import ChunkerOf
+from footnotes.ingest.journal import Journal, unfinished_runs
 from footnotes.ingest.names import as_text, checked_metadata, is_name
 from footnotes.ingest.pipeline import Pipeline
 from footnotes.ingest.reindex import Reindex
+from footnotes.ingest.sync import FolderSync, synced
+from footnotes.ingest.take import Place, Taking
 from footnotes.ingest.transfer import Imported, export_library, import_library
 from footnotes.ingest.walk import Skipped, walk
+from footnotes.ingest.watch import watching
 from footnotes.ingest.work import NewSource, OnProgress, Progress, embedding_input, input_hash
 from footnotes.parse.open import Limits
 from footnotes.parse.types_by_name import is_source_code
@@ -49,6 +57,7 @@ from footnotes.retrieve.rerankers.make import Parts
 from footnotes.retrieve.retriever import Retriever, SearchOptions
 from footnotes.retrieve.where import Where, as_filter
 from footnotes.store.sqlite import SqliteStore, is_library
+from footnotes.store.sqlite.originals import add_originals
 from footnotes.store.sqlite.verify import Verification
 from footnotes.types import (
     Added,
@@ -59,10 +68,14 @@ from footnotes.types import (
     Document,
     Event,
     Filter,
+    Followed,
+    Job,
+    JobKind,
     Metadata,
     NearDuplicate,
     Role,
     SearchResult,
+    Synced,
     Turn,
 )
 
@@ -95,6 +108,7 @@ class Library:
         ground = LibraryGround(self, lambda: self._store.view(self._user), self._user)
         self._asking = Asking(ground, self.settings, self._answerer)
         self._reranking = Reranking(self.settings, self._reranker_parts)
+        self._taking = Taking(self._store, self._user, self.settings)
         self._guard = threading.Lock()
         self._store.recover_if_idle()
 
@@ -148,17 +162,76 @@ class Library:
         on_progress: OnProgress | None = None,
     ) -> Iterator[Added]:
         """As `add`, giving each result as soon as it is final."""
+        request = {
+            "paths": [as_text(_lasting(path)) for path in paths],
+            "collection": collection,
+            "metadata": None if callable(metadata) else metadata,
+            "chunker": chunker,
+            "chunker_options": dict(chunker_options) if chunker_options else None,
+        }
+        yield from self._adding(paths, collection, metadata, chunker, chunker_options, on_progress, request)
+
+    def _adding(
+        self,
+        paths: Sequence[str | Path],
+        collection: str | None,
+        metadata: Metadata | Callable[[Path], Metadata] | None,
+        chunker: str | None,
+        chunker_options: Mapping[str, Any] | None,
+        on_progress: OnProgress | None,
+        request: Mapping[str, Any],
+        run: int = 0,
+    ) -> Iterator[Added]:
         name = _checked_name(collection or self.settings.collection)
         chunker_of = self._chunkers(chunker, chunker_options)
         chunker_of(name, "text/plain")  # a wrong name or option is an error before anything is read
-        with self._store.writing("adding documents"):
+        for path in paths:
+            if not str(path):
+                raise OptionError("a path to add is empty", remedy="Name a file or folder; `.` is this folder.")
+        with self._store.writing("adding documents"), self._journal("add", request, run) as journal:
             found: list[NewSource] = []
+            place = Place(name, metadata, chunker_of, self._pipeline(_both(journal.progress, on_progress)))
             for path in paths:
-                if not str(path):
-                    raise OptionError("a path to add is empty", remedy="Name a file or folder; `.` is this folder.")
-                yield from self._gather(Path(path).expanduser(), name, metadata, found)
-            yield from self._pipeline(on_progress).add(found, chunker_of)
+                if is_url(str(path)):
+                    continue
+                for added in self._gather(Path(path).expanduser(), name, metadata, found):
+                    journal.settle(added)
+                    yield added
+            journal.expect(origin.source for origin in found if not is_archive(origin.path, origin.filename))
+            for added in self._taking.taken(found, place):
+                journal.settle(added)
+                yield added
+            for address in filter(is_url, map(str, paths)):
+                for added in self._taking.pages(address, place):
+                    journal.settle(added)
+                    yield added
         self._finish_graph(on_progress)
+
+    def resume(self, *, on_progress: OnProgress | None = None) -> list[Added]:
+        """Go on with what was cut off, and try again what failed in a way that may pass."""
+        return list(self.resuming(on_progress=on_progress))
+
+    def resuming(self, *, on_progress: OnProgress | None = None) -> Iterator[Added]:
+        """As `resume`, giving each result as soon as it is final."""
+        with self._store.writing("resuming"):
+            for job in unfinished_runs(self.jobs()):
+                request: dict[str, Any] = dict(job.request)
+                if job.kind == "reindex":
+                    with self._journal("reindex", request, job.number) as journal:
+                        self.reindex(**request, on_progress=_both(journal.progress, on_progress), journaled=False)
+                    continue
+                options = (request["collection"], request["metadata"], request["chunker"], request["chunker_options"])
+                yield from self._adding(request["paths"], *options, on_progress, request, job.number)
+            yield from self._pipeline(on_progress).add([], self._chunkers(None, None))
+        self._finish_graph(on_progress)
+
+    def jobs(self) -> list[Job]:
+        """The journal: runs and their files, oldest first."""
+        return self._store.jobs(self._user)
+
+    def _journal(self, kind: JobKind, request: Mapping[str, Any], run: int = 0) -> Journal:
+        what = ", ".join(map(str, request.get("paths") or [])) or str(request.get("collection") or "everything")
+        return Journal(self._store, self._user, kind=kind, source=what, request=request, run=run)
 
     def add_text(
         self,
@@ -168,21 +241,83 @@ class Library:
         collection: str | None = None,
         metadata: Metadata | None = None,
         source: str | None = None,
+        keep_original: bool | None = None,
     ) -> Added:
-        """Take in a text or the bytes of a file under a name. The same `source` again replaces it."""
+        """Take in a text or the bytes of a file under a name. The same `source` again replaces it.
+
+        `keep_original` keeps the bytes too; nothing means as the settings say.
+        """
         name = _checked_name(collection or self.settings.collection)
         safe = _safe_filename(filename)
-        folder = Path(tempfile.mkdtemp(prefix="footnotes-"))
-        try:
+        named, said = as_text(source or f"text:{safe}"), checked_metadata(metadata or {})
+        with self._store.writing("adding a text"), self._incoming() as folder:
             path = folder / "content"
             path.write_bytes(text.encode("utf-8", "replace") if isinstance(text, str) else text)
-            origin = NewSource(path, as_text(source or f"text:{safe}"), safe, name, checked_metadata(metadata or {}))
-            with self._store.writing("adding a text"):
-                (added,) = self._pipeline(None).add([origin], self._chunkers(None, None))
-            self._finish_graph(None)
-            return added
+            origin = NewSource(path, named, safe, name, said)
+            place = Place(name, said, self._chunkers(None, None), self._pipeline(None))
+            (added,) = self._taking.taken_as_they_are([origin], place, keep=keep_original)
+        self._finish_graph(None)
+        return added
+
+    @contextmanager
+    def _incoming(self) -> Iterator[Path]:
+        """A folder within the library for bytes on their way in; what a dead process left there goes first."""
+        folder = self.folder / "incoming"
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise StoreUnavailable(f"{folder} cannot be made ({error.strerror})") from error
+        try:
+            yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    # ── follow
+
+    def sync(
+        self,
+        folder: str | Path,
+        *,
+        collection: str | None = None,
+        metadata: Metadata | Callable[[Path], Metadata] | None = None,
+        chunker: str | None = None,
+        chunker_options: Mapping[str, Any] | None = None,
+        dry_run: bool = False,
+        delete_all: bool = False,
+        on_file: Callable[[Followed], None] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Synced:
+        """Make a collection follow a folder: new, changed, renamed and deleted files; nothing from elsewhere.
+
+        A folder that is missing is an error, and one whose files are all gone is only emptied with `delete_all`.
+        """
+        name = _checked_name(collection or self.settings.collection)
+        place = Place(name, metadata, self._chunkers(chunker, chunker_options), self._pipeline(on_progress))
+        one = FolderSync(
+            self._store,
+            self._user,
+            self._taking,
+            place,
+            Path(folder),
+            max_file_bytes=self.settings.max_file_bytes,
+        )
+        with nullcontext() if dry_run else self._store.writing("following a folder"):
+            done = synced(one, dry_run=dry_run, delete_all=delete_all, on_file=on_file or _quiet)
+        if not dry_run and any(done.counts[kind] for kind in ("added", "changed")):
+            self._finish_graph(on_progress)
+        return done
+
+    def watch(
+        self, folder: str | Path, *, stop: threading.Event | None = None, **options: Any
+    ) -> Iterator[Synced | FootnotesError]:
+        """Follow a folder as it changes, with the options of `sync`, until `stop` is set.
+
+        Gives what each pass did, or why one could not be made; the next is tried all the same.
+        """
+        root = Path(folder).expanduser()
+        ended = stop or threading.Event()
+        return watching(lambda: self.sync(root, **options), root, avoid=self.folder, stop=ended)
 
     def _gather(
         self,
@@ -386,6 +521,10 @@ class Library:
         """Documents that say nearly the same as another of their collection: their ids, each with that other one."""
         return self._store.near_duplicates(self._user)
 
+    def original(self, document_id: str) -> Path:
+        """The file a document was made from, where originals are kept. It is the library's: copy it, leave it alone."""
+        return self._store.originals.find(self._user, self.document(document_id).id)
+
     def collections(self) -> list[dict[str, Any]]:
         return self._store.collections(self._user)
 
@@ -466,8 +605,16 @@ class Library:
         embedder: str | None = None,
         keep: bool = False,
         on_progress: OnProgress | None = None,
+        journaled: bool = True,
     ) -> dict[str, Any]:
         """Build the next generation from stored text beside the one that serves, then switch in one step."""
+        if journaled:
+            options = dict(chunker_options) if chunker_options else None
+            choice = {"collection": collection, "chunker": chunker, "chunker_options": options}
+            request = {**choice, "embedder": embedder, "keep": keep}
+            with self._store.writing("reindexing"), self._journal("reindex", request) as journal:
+                report = _both(journal.progress, on_progress)
+                return self.reindex(**request, on_progress=report, journaled=False)  # type: ignore[arg-type]
         with self._store.writing("reindexing"):
             if chunker is not None:
                 self._store.remember_choices(self._user)
@@ -499,10 +646,10 @@ class Library:
         def hash_of(prefix: str, text: str) -> bytes:
             return input_hash(embedding_input(prefix, text))
 
-        if not repair:
-            return self._store.verify(self._user, hash_of)
-        with self._store.writing("verifying"):
-            return self._store.verify(self._user, hash_of, repair=True)
+        with self._store.writing("verifying") if repair else nullcontext():
+            found = self._store.verify(self._user, hash_of, repair=repair)
+            add_originals(found, self._store.originals, self._user, repair=repair)
+            return found
 
     def compact(self) -> None:
         """Leave no byte of what was deleted in the folder."""
@@ -589,6 +736,20 @@ def _safe_filename(name: str) -> str:
     """The last part of a name, without anything a path could be made of."""
     last = as_text(name).replace("\\", "/").rpartition("/")[2].replace("\x00", "")
     return last[:_MAX_NAME] or "unnamed"
+
+
+def _lasting(path: str | Path) -> str | Path:
+    """A path that means the same from any folder, so that the work can be gone on with."""
+    return path if "://" in str(path) else Path(path).expanduser().absolute()
+
+
+def _both(first: OnProgress, second: OnProgress | None) -> OnProgress:
+    def report(progress: Progress) -> None:
+        first(progress)
+        if second is not None:
+            second(progress)
+
+    return report
 
 
 def _quiet(_: object) -> None:

@@ -338,3 +338,8 @@ def all_errors(root: type[FootnotesError] = FootnotesError) -> list[type[Footnot
     for child in root.__subclasses__():
         found.extend(all_errors(child))
     return found
+
+
+def is_retryable(code: str) -> bool:
+    """Whether the same call may succeed later without a change."""
+    return any(error.retryable for error in all_errors() if error.code == code)

@@ -142,7 +142,7 @@ def test_v1_v2_v3_faults_have_a_code_and_are_waited_for_as_told(
     embedder.close()  # type: ignore[attr-defined]
 
 
-def test_v1_a_document_whose_embedder_fails_is_failed_and_leaves_nothing(
+def test_v1_a_document_whose_embedder_fails_waits_and_is_found_by_its_words(
     provider: ScriptedProvider, tmp_path: Path
 ) -> None:
     settings = settings_for(provider, "openai:text-embedding-3-small")
@@ -150,7 +150,14 @@ def test_v1_a_document_whose_embedder_fails_is_failed_and_leaves_nothing(
     with Library(tmp_path / "library", settings=settings) as library:
         added = library.add_text("Alpha beta gamma.", filename="a.txt")
         assert added.status == "failed" and added.error is not None and added.error.code == "provider_refused"
-        assert library.search("alpha", mode="lexical").hits == ()
+        (document,) = library.documents()
+        assert document.status == "queued" and document.error is not None and document.error.code == "provider_refused"
+        assert len(library.search("alpha", mode="lexical").hits) == 1
+        provider.default = fake.embeds(1536)
+        found = library.search("alpha")
+        assert found.degraded and found.legs["dense"].status == "pending" and len(found.hits) == 1
+        library.resume()
+        assert library.documents()[0].status == "ready" and not library.search("alpha").degraded
 
 
 def test_v8_an_embedder_down_at_query_time_leaves_a_flagged_lexical_answer(

@@ -50,7 +50,8 @@ class Oracle:
     def check(self, library: Library) -> None:
         assert library.verify().ok
         found = {d.source: d for d in library.documents()}
-        assert {d.status for d in found.values()} <= {"ready"}, "nothing is in a running state"
+        assert {d.status for d in found.values()} <= {"ready", "queued"}, "nothing is in a running state"
+        assert all(d.error and d.error.code == "interrupted" for d in found.values() if d.status == "queued")
         for name, possible in self.sure.items():
             state = "gone"
             if name in found:
@@ -62,6 +63,12 @@ class Oracle:
             self.sure[name] = {state}
         assert set(found) <= set(self.sure)
 
+    def check_resumed(self, library: Library) -> None:
+        library.resume()
+        assert {d.status for d in library.documents()} <= {"ready"}
+        assert not any(job.holder or job.stage not in ("ready", "failed") for job in library.jobs())
+        self.check(library)
+
 
 def test_killed_at_every_step_of_writing(tmp_path: Path) -> None:
     folder, oracle = tmp_path / "library", Oracle()
@@ -70,6 +77,8 @@ def test_killed_at_every_step_of_writing(tmp_path: Path) -> None:
         oracle.read(run(folder, rounds=30, seed=life, kill_at=rng.randint(2, 120)))
         with quick_library(folder) as library:
             oracle.check(library)
+            if life % 2:
+                oracle.check_resumed(library)
 
 
 def test_killed_at_any_time(tmp_path: Path) -> None:
@@ -79,6 +88,7 @@ def test_killed_at_any_time(tmp_path: Path) -> None:
         oracle.read(run(folder, rounds=500, seed=100 + life, kill_after=0.9 + rng.random()))
         with quick_library(folder) as library:
             oracle.check(library)
+            oracle.check_resumed(library)
 
 
 def test_the_oracle_notices_a_lost_document(tmp_path: Path) -> None:
@@ -95,10 +105,9 @@ def test_nothing_embedded_is_embedded_again_after_a_kill(tmp_path: Path) -> None
     code = """
 import os, signal, sys, footnotes
 from footnotes.store.sqlite.store import SqliteStore
-original = SqliteStore.save
 def die(self, *args):
     os.kill(os.getpid(), signal.SIGKILL)
-SqliteStore.save = die
+SqliteStore.finish_waiting = die
 with footnotes.open(sys.argv[1], embedder="hashing") as library:
     library.add(sys.argv[2])
 """
@@ -108,11 +117,16 @@ with footnotes.open(sys.argv[1], embedder="hashing") as library:
     died = subprocess.run([sys.executable, "-c", code, str(folder), str(document)], check=False)
     assert died.returncode == -9
     with quick_library(folder) as library:
-        assert library.search("paragraph").hits == ()
+        found = library.search("paragraph")
+        assert found.hits and found.degraded and found.legs["dense"].status == "pending"
+        assert [job.stage for job in library.jobs()] == ["queued", "queued"]
         embedder = type(library.embedder())
         original = embedder.embed
         embedder.embed = lambda *_, **__: pytest.fail("embedded again")  # type: ignore[method-assign, assignment]
         try:
-            assert library.add(document)[0].status == "ready"
+            assert [added.status for added in library.resume()] == ["deduplicated"]
         finally:
             embedder.embed = original  # type: ignore[method-assign]
+        assert library.documents()[0].status == "ready"
+        found = library.search("paragraph")
+        assert found.hits and not found.degraded and found.hits[0].scores.dense is not None

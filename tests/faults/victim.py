@@ -25,6 +25,7 @@ from footnotes.store.sqlite.store import SqliteStore
 WRITERS: list[tuple[Any, str]] = [
     (SqliteStore, "save"),
     (SqliteStore, "save_vectors"),
+    (SqliteStore, "finish_waiting"),
     (SqliteStore, "publish_changes"),
     (SqliteStore, "delete"),
     (SqliteStore, "checkpoint"),

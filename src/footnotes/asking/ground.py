@@ -57,7 +57,7 @@ class LibraryGround:
 
     def evidence(self, found: SearchResult) -> dict[str, Any]:
         """What the answer stage weighs sentences by, as far as the legs that ran can give it."""
-        ran = {name for name, leg in found.legs.items() if leg.status == "ok"}
+        ran = {name for name, leg in found.legs.items() if leg.status in ("ok", "pending")}
         embed = self._library.embedder().embed if "dense" in ran and found.hits else None
         return {"embed": embed, "document_frequency": self._share() if "lexical" in ran else None}
 

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,13 @@ class LexicalIndex:
     def apply(self, changes: Iterable[Change], *, seq: int) -> None:
         """Take changes in and commit them; a crash in between leaves the last commit, to be applied over."""
         self._prepare()
+        changes = iter(changes)
+        first = next(changes, None)
+        if first is None and self._searcher is not None:
+            self._write_manifest(clean=True, seq=seq)
+            self._seq = seq
+            return
+        changes = chain([] if first is None else [first], changes)
         self._write_manifest(clean=False, seq=self._seq)
         writer = self._index.writer(_WRITER_BYTES, num_threads=1)
         for change in changes:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 from footnotes.chunk import Chunker
 from footnotes.chunk.assemble import assemble
-from footnotes.ingest.pieces import embedding_pieces
 from footnotes.ingest.work import chunk_id, embedding_input, input_hash
 from footnotes.store.records import NewChunk
 from footnotes.types import Part
@@ -26,22 +25,20 @@ def chunker_fingerprint(chunker: Chunker) -> str:
 class Deriver:
     """Cuts one document's parts, in order, into chunks that know who they are."""
 
-    def __init__(self, chunker: Chunker, file_hash: str, title: str, *, max_tokens: int = 0) -> None:
+    def __init__(self, chunker: Chunker, file_hash: str, title: str) -> None:
         self._chunker = chunker
         self._fingerprint = chunker_fingerprint(chunker)
         self._file_hash = file_hash
-        self._max_tokens = max_tokens
         self.title = title
         self.count = 0
 
-    def chunks(self, part: Part) -> Iterator[tuple[NewChunk, tuple[str, ...]]]:
-        """Each new chunk with the pieces its vector is made from.
+    def chunks(self, part: Part) -> Iterator[tuple[NewChunk, str]]:
+        """Each new chunk with its text.
 
         The hash names prefix and text, not how they were cut: other pieces of the same text give as good a vector.
         """
         for made in assemble(self._chunker.split(part), part, title=self.title):
             text = part.text[made.start - part.start : made.end - part.start]
-            pieces = embedding_pieces(made, text, max_tokens=self._max_tokens)
             identity = chunk_id(self._file_hash, self._fingerprint, self.count, made.start, made.end)
             yield (
                 NewChunk(
@@ -55,7 +52,8 @@ class Deriver:
                     prefix=made.prefix,
                     metadata=made.metadata,
                     input_hash=input_hash(embedding_input(made.prefix, text)),
+                    parts=made.parts,
                 ),
-                pieces,
+                text,
             )
             self.count += 1

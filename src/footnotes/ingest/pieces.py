@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
-from footnotes.chunk.assemble import Assembled
 from footnotes.embed import Matrix
 from footnotes.ingest.work import embedding_input
 from footnotes.text.sentences import sentence_spans
@@ -20,7 +20,22 @@ _BEGINNING = 400
 Span = tuple[int, int]
 
 
-def embedding_pieces(made: Assembled, text: str, *, max_tokens: int) -> tuple[str, ...]:
+class Embeddable(Protocol):
+    """What a chunk has to say of itself to be embedded: on its way into the store, or in it."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def prefix(self) -> str: ...
+    @property
+    def headings(self) -> tuple[str, ...]: ...
+    @property
+    def parts(self) -> tuple[Span, ...]: ...
+
+
+def embedding_pieces(made: Embeddable, text: str, *, max_tokens: int) -> tuple[str, ...]:
     """The texts to embed for a chunk, each with its prefix.
 
     The chunker's own parts, if it named some; else the whole text, or equal pieces of it between sentences where a
@@ -33,7 +48,7 @@ def embedding_pieces(made: Assembled, text: str, *, max_tokens: int) -> tuple[st
     return tuple(_with_prefix(made, text[start:end]) for start, end in spans)
 
 
-def _with_prefix(made: Assembled, text: str) -> str:
+def _with_prefix(made: Embeddable, text: str) -> str:
     """The text after its title and sections, unless it begins with them or they are no more than a file's name.
 
     A name such as `scan-0231` said before every text makes all of them alike: with it, vectors found less.

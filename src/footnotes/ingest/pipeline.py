@@ -1,22 +1,31 @@
-"""Files through the stages: parse, chunk, embed, store, index.
+"""Files through the stages: parse, chunk, store, index the words, embed, index the vectors.
 
-Small documents travel together: their texts are embedded in common batches and written in one transaction. A
-large one is written piece by piece and becomes visible in one step at its end. A document is reported only after
-it is durable and both indexes have it.
+First all texts: small documents are written together in one transaction, a large one piece by piece, visible in one
+step at its end. From then on they are found by their words. Then all vectors. A document is reported only after it is
+durable and both indexes have it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from footnotes.chunk import Chunker
 from footnotes.embed import Embedder
 from footnotes.embed.metric import stored_dimensions
-from footnotes.errors import DimensionMismatch, DocumentError, EmptyDocument, FootnotesError, MissingExtra, StoreError
+from footnotes.errors import (
+    DimensionMismatch,
+    DocumentError,
+    EmptyDocument,
+    FootnotesError,
+    Interrupted,
+    MissingExtra,
+    StoreError,
+)
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
-from footnotes.ingest.embedding import embed_missing
+from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
 from footnotes.parse import Source
 from footnotes.parse.open import Limits, parse_document, parser_fingerprint
@@ -28,11 +37,16 @@ from footnotes.text.sketch import Sketcher
 from footnotes.types import Added, AddStatus, ErrorInfo, Part, Report
 
 PIPELINE_VERSION = 1
+_STOPPED = Interrupted(
+    "the work was stopped before its vectors were made", remedy="Run `footnotes resume` to go on where it stopped."
+)
 SMALLEST_BATCH, FIRST_BATCH, LARGEST_BATCH = 32, 64, 4_096
 BATCH_SECONDS = 4.0
 """A batch is sized so that the next one is done in about this time: visible soon, yet few commits."""
 _ONE_FILE = (DocumentError, MissingExtra)
 """What is the matter with one file, and no reason to stop the others."""
+_SERVED = ("ready", "queued", "embedding")
+"""Documents whose text is found; those that are not ready get their vectors before the work is done."""
 BATCH_CHARACTERS = 3_000_000
 
 
@@ -44,7 +58,6 @@ class _Work:
     draft: Draft
     status: AddStatus
     warnings: list[str]
-    inputs: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
     sketcher: Sketcher = field(default_factory=Sketcher)
 
 
@@ -70,6 +83,7 @@ class Pipeline:
         self._embed_batch = embed_batch
         self._on_progress = on_progress
         self._pending: list[_Work] = []
+        self._waiting: list[tuple[int, Added]] = []
         self._batch_chunks = FIRST_BATCH
 
     def add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
@@ -82,6 +96,7 @@ class Pipeline:
             except _ONE_FILE as error:
                 yield Added(origin.source, None, "failed", 0, error.info())
         yield from self._flush(generation)
+        yield from self._complete(generation)
 
     def _generation(self) -> Generation:
         generation = self._store.ensure_generation(
@@ -108,8 +123,12 @@ class Pipeline:
         chunker = chunker_of(origin.collection, kind.mime)
         version = self.ingestion_version(kind.mime, chunker)
         same = self._store.find_by_hash(self._user_id, origin.collection, file_hash)
-        if same is not None and same.document.status == "ready" and self._is_up_to_date(same, chunker_of):
-            yield self._deduplicated(origin, same)
+        if same is not None and same.document.status in _SERVED and self._is_up_to_date(same, chunker_of):
+            added = self._deduplicated(origin, same)
+            if same.document.status == "ready":
+                yield added
+            else:
+                self._waiting.append((same.pk, added))
             return
         replaces, status = self._place(origin, same)
         draft = Draft(
@@ -144,12 +163,12 @@ class Pipeline:
                 report = item
                 break
             if derive is None:
-                derive = Deriver(chunker, draft.file_hash, document_title(source.filename, item), max_tokens=self._embedder.max_tokens)
+                derive = Deriver(chunker, draft.file_hash, document_title(source.filename, item))
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
                 yield from self._flush(generation)
-                self._write([work], generation)
+                self._store.save(self._user_id, generation, [work.draft])
         if report is None or derive is None or derive.count == 0:
             raise EmptyDocument(f"{source.filename} holds no text")
         work.warnings.extend(report.warnings)
@@ -168,9 +187,7 @@ class Pipeline:
     def _derive(work: _Work, derive: Deriver, part: Part) -> None:
         work.draft.parts.append(part)
         work.sketcher.add(part.text)
-        for chunk, pieces in derive.chunks(part):
-            work.draft.chunks.append(chunk)
-            work.inputs[chunk.input_hash] = pieces
+        work.draft.chunks.extend(chunk for chunk, _ in derive.chunks(part))
 
     def _place(self, origin: NewSource, same: DocumentRow | None) -> tuple[DocumentRow | None, AddStatus]:
         """Which document this is the next version of, if any."""
@@ -215,43 +232,62 @@ class Pipeline:
         return sum(work.draft.characters() for work in self._pending) >= BATCH_CHARACTERS
 
     def _flush(self, generation: Generation) -> Iterator[Added]:
-        """Embed, write and index all that is pending, then report it."""
+        """Write all that is pending and index its words. What needs no vectors is reported; the rest waits for them."""
         works, self._pending = self._pending, []
         if not works:
             return
         began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
-        try:
-            self._write(works, generation)
-        except (StoreError, DocumentError):
-            raise
-        except FootnotesError as error:
-            yield from self._all_failed(works, error.info())
-            return
+        self._store.save(self._user_id, generation, [work.draft for work in works])
         self._on_progress(Progress("indexing", 0, len(works)))
         self._store.publish_changes(self._user_id, generation)
         fitting = int(count * BATCH_SECONDS / max(time.monotonic() - began, 0.001))
         self._batch_chunks = min(max(fitting, SMALLEST_BATCH), LARGEST_BATCH)
         for work in works:
-            assert work.draft.publication is not None
-            chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)
-            near = work.draft.near_duplicate_of
-            yield Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings, near)
+            if work.draft.waits:
+                self._waiting.append((work.draft.handle.pk, _added(work)))
+            else:
+                yield _added(work)
 
-    def _write(self, works: list[_Work], generation: Generation) -> None:
-        embed_missing(
+    # ── vectors
+
+    def _complete(self, generation: Generation) -> Iterator[Added]:
+        """Make the vectors of everything that waits for them, also of what earlier work left."""
+        waiting = WaitingDocuments(
             self._store,
             generation,
-            {key: pieces for work in works for key, pieces in work.inputs.items()},
             embedder=self._embedder,
             batch=self._embed_batch,
             on_progress=self._on_progress,
         )
-        self._store.save(self._user_id, generation, [work.draft for work in works])
-        for work in works:
-            work.inputs = {}
+        try:
+            for pks in waiting.embed():
+                yield from self._ready(set(pks))
+        except (StoreError, DocumentError):
+            raise
+        except FootnotesError as error:
+            yield from self._paused(error.info())
+        except BaseException:
+            with suppress(StoreError):
+                self._store.set_waiting(self._user_id, "queued", _STOPPED.info())
+            raise
+        yield from self._ready({pk for pk, _ in self._waiting})
 
-    def _all_failed(self, works: list[_Work], error: ErrorInfo) -> Iterator[Added]:
-        for work in works:
-            self._store.discard(self._user_id, work.draft, error)
-            yield Added(work.origin.source, work.draft.document_id or None, "failed", 0, error)
+    def _ready(self, pks: set[int]) -> Iterator[Added]:
+        done = [added for pk, added in self._waiting if pk in pks]
+        self._waiting = [(pk, added) for pk, added in self._waiting if pk not in pks]
+        yield from done
 
+    def _paused(self, error: ErrorInfo) -> Iterator[Added]:
+        """The embedder does not work. Nothing is lost: texts are found by their words, and their vectors wait."""
+        self._store.set_waiting(self._user_id, "queued", error)
+        later = replace(error, remedy=f"{error.remedy} Then run `footnotes resume`: until then words find it.")
+        paused, self._waiting = self._waiting, []
+        for _, added in paused:
+            yield replace(added, status="failed", error=later)
+
+
+def _added(work: _Work) -> Added:
+    assert work.draft.publication is not None
+    chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)
+    near = work.draft.near_duplicate_of
+    return Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings, near)

@@ -10,6 +10,7 @@ from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import DimensionMismatch, NotFound
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
+from footnotes.ingest.pieces import embedding_pieces
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store.records import DocumentRow, Generation, NewChunk
 from footnotes.store.sqlite import SqliteStore
@@ -92,18 +93,21 @@ class Reindex:
 
     def _fill_one(self, generation: Generation, row: DocumentRow) -> int:
         chunker = self._chunker_of(row.document.collection, row.document.mime)
-        derive = Deriver(chunker, row.document.file_hash, row.document.title, max_tokens=self._embedder.max_tokens)
+        derive = Deriver(chunker, row.document.file_hash, row.document.title)
         made: list[NewChunk] = []
         embedded = 0
         for part in self._store.parts(self._user_id, row.document.id):
             fresh = list(derive.chunks(part))
-            embedded += self._embed(generation, {chunk.input_hash: pieces for chunk, pieces in fresh})
+            embedded += self._embed(generation, {chunk.input_hash: self._pieces(chunk, text) for chunk, text in fresh})
             made.extend(chunk for chunk, _ in fresh)
         # The parser's part of the ingestion version stays; it is the text that was parsed then.
         pipeline, parser, parser_version, *_ = row.document.ingestion_version.split("/")
         version = "/".join((pipeline, parser, parser_version, chunker_fingerprint(chunker), generation.fingerprint))
         self._store.save_reindexed(self._user_id, generation, row, made, version)
         return embedded
+
+    def _pieces(self, chunk: NewChunk, text: str) -> tuple[str, ...]:
+        return embedding_pieces(chunk, text, max_tokens=self._embedder.max_tokens)
 
     def _embed(self, generation: Generation, inputs: dict[bytes, tuple[str, ...]]) -> int:
         return embed_missing(

@@ -18,8 +18,8 @@ from footnotes.embed import Embedder
 from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import ImportFormatError, SourceUnreadable, StoreUnavailable
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
-from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.names import checked_metadata, is_name
+from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store.records import Draft, Generation, Publication
 from footnotes.store.sqlite import SqliteStore
@@ -102,12 +102,13 @@ def import_library(
         if store.find_by_hash(user_id, line["collection"], line["file_hash"]) is not None:
             skipped += 1
             continue
-        draft, inputs = _draft(line, chunker_of(line["collection"], line["mime"]), generation, embedder.max_tokens)
-        embed_missing(store, generation, inputs, embedder=embedder, batch=embed_batch, on_progress=on_progress)
-        store.save(user_id, generation, [draft])
+        store.save(user_id, generation, [_draft(line, chunker_of(line["collection"], line["mime"]), generation)])
         added += 1
     if added:
         store.publish_changes(user_id, generation)
+    waiting = WaitingDocuments(store, generation, embedder=embedder, batch=embed_batch, on_progress=on_progress)
+    for _ in waiting.embed():
+        pass
     return Imported(added, skipped)
 
 
@@ -200,16 +201,14 @@ def _parts(line: dict[str, Any]) -> list[Part]:
     return parts
 
 
-def _draft(
-    line: dict[str, Any], chunker: Chunker, generation: Generation, max_tokens: int
-) -> tuple[Draft, dict[bytes, tuple[str, ...]]]:
+def _draft(line: dict[str, Any], chunker: Chunker, generation: Generation) -> Draft:
     parts = _parts(line)
-    derive = Deriver(chunker, line["file_hash"], line["title"], max_tokens=max_tokens)
-    pairs = [pair for part in parts for pair in derive.chunks(part)]
+    derive = Deriver(chunker, line["file_hash"], line["title"])
+    chunks = [chunk for part in parts for chunk, _ in derive.chunks(part)]
     sketcher = Sketcher()
     for part in parts:
         sketcher.add(part.text)
-    draft = Draft(
+    return Draft(
         collection=line["collection"],
         source=line["source"],
         filename=line["filename"],
@@ -220,7 +219,7 @@ def _draft(
         metadata=line["metadata"],
         parts=parts,
         sketch=sketcher.sketch(),
-        chunks=[chunk for chunk, _ in pairs],
+        chunks=chunks,
         publication=Publication(
             mime=line["mime"],
             title=line["title"],
@@ -231,4 +230,3 @@ def _draft(
             warnings=tuple(line.get("warnings") or ()),
         ),
     )
-    return draft, {chunk.input_hash: pieces for chunk, pieces in pairs}

@@ -32,6 +32,11 @@ class LegResult:
     complete: bool = False
 
 
+def ran(leg: Leg) -> bool:
+    """Whether a leg gave results, even if some documents were not in it yet."""
+    return leg.status in ("ok", "pending")
+
+
 def skipped(reason: str) -> LegResult:
     return LegResult(Leg("skipped", reason))
 
@@ -59,9 +64,17 @@ def dense_leg(
     def run() -> LegResult:
         vector = embed(query)
         found = view.search_dense(vector, limit, allowed)
-        return LegResult(Leg("ok"), found, lambda keys: view.score_dense(vector, keys))
+        return LegResult(_dense_state(view.waiting), found, lambda keys: view.score_dense(vector, keys))
 
     return _guarded(run)
+
+
+def _dense_state(waiting: int) -> Leg:
+    """A dense leg that ran, and whether it knew everything."""
+    if not waiting:
+        return Leg("ok")
+    documents = "1 document has" if waiting == 1 else f"{waiting:,} documents have"
+    return Leg("pending", f"{documents} no vectors yet and can only be found by words")
 
 
 def question_terms(view: SearchView, query: str) -> dict[str, float]:

@@ -17,7 +17,7 @@ from footnotes.errors import OptionError, QueryEmpty, QueryTooLong, SearchUnavai
 from footnotes.index import Vector
 from footnotes.retrieve import fuse
 from footnotes.retrieve.diversify import Diversity
-from footnotes.retrieve.legs import LegResult, dense_leg, lexical_leg, skipped
+from footnotes.retrieve.legs import LegResult, dense_leg, lexical_leg, ran, skipped
 from footnotes.store import SearchView
 from footnotes.store.records import HitRow
 from footnotes.types import Filter, Hit, Leg, LegScore, Mode, Scores, SearchResult
@@ -64,7 +64,7 @@ class Retriever:
         _check(options)
         lexical, dense = self._run_legs(view, query, options, embed)
         legs = {"lexical": lexical.leg, "dense": dense.leg}
-        if not any(leg.status == "ok" for leg in legs.values()):
+        if not any(ran(leg) for leg in legs.values()):
             _raise_unavailable(legs)
         hits = tuple(_hits(view, *_fused(view, lexical, dense, options), options))
         degraded = any(leg.status in ("failed", "pending") for leg in legs.values())
@@ -122,12 +122,12 @@ def _fused(
     lexical_ranks, dense_ranks = _ranks(lexical, keys), _ranks(dense, keys)
     candidates = fuse.Candidates(
         lexical=lexical_scores,
-        dense=dense_scores,
+        dense=_filled(dense_scores),
         lexical_ranks=lexical_ranks,
         dense_ranks=dense_ranks,
         lexical_bound=lexical.bound,
         chunks=view.chunk_count(),
-        vectors=view.vectors(keys) if options.fusion == "adaptive" and dense.leg.status == "ok" else None,
+        vectors=view.vectors(keys) if options.fusion == "adaptive" and ran(dense.leg) else None,
     )
     fused = _fuse(candidates, options)
     order = np.lexsort((np.asarray(keys, dtype=np.int64), -fused)).tolist()
@@ -151,24 +151,32 @@ def _fuse(candidates: fuse.Candidates, options: SearchOptions) -> fuse.Floats:
 
 def _completed(result: LegResult, keys: Sequence[int]) -> fuse.Floats | None:
     """The leg's exact score of every candidate, also of those only the other leg listed."""
-    if result.leg.status != "ok" or result.score is None:
+    if not ran(result.leg) or result.score is None:
         return None
     known = dict(zip(result.found.keys, result.found.scores, strict=True))
     missing = [] if result.complete else [key for key in keys if key not in known]
     if missing:
         known |= result.score(missing)
-    return np.array(list(map(known.get, keys, repeat(0.0))), dtype=np.float64)
+    nothing = math.nan if result.leg.status == "pending" else 0.0
+    return np.array(list(map(known.get, keys, repeat(nothing))), dtype=np.float64)
+
+
+def _filled(scores: fuse.Floats | None) -> fuse.Floats | None:
+    """Chunks that have no vector yet stand where the others stand on average, and their words decide."""
+    if scores is None or not np.isnan(scores).any():
+        return scores
+    return np.nan_to_num(scores, nan=float(np.nanmean(scores)) if not np.isnan(scores).all() else 0.0)
 
 
 def _ranks(result: LegResult, keys: Sequence[int]) -> fuse.Ranks | None:
-    if result.leg.status != "ok":
+    if not ran(result.leg):
         return None
     ranks = dict(zip(result.found.keys, count(1), strict=False))
     return np.array(list(map(ranks.get, keys, repeat(0))), dtype=np.int64)
 
 
 def _leg_score(scores: fuse.Floats | None, ranks: fuse.Ranks | None, i: int) -> LegScore | None:
-    if scores is None or ranks is None:
+    if scores is None or ranks is None or math.isnan(scores[i]):
         return None
     return LegScore(int(ranks[i]) or None, float(scores[i]))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from footnotes.types import Document, DocumentStatus, Metadata, NearDuplicate, Part
+from footnotes.types import Document, DocumentStatus, ErrorInfo, JobKind, Metadata, NearDuplicate, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,10 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class NewChunk:
-    """A chunk on its way into the store. `input_hash` names what is embedded: prefix and text."""
+    """A chunk on its way into the store. `input_hash` names what is embedded: prefix and text.
+
+    `parts` are the spans whose vectors make the chunk's; none where its whole text does.
+    """
 
     index: int
     id: str
@@ -45,6 +49,43 @@ class NewChunk:
     prefix: str
     metadata: Metadata
     input_hash: bytes
+    parts: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredInput:
+    """A stored chunk that has no vector yet, with what is needed to make one."""
+
+    key: int
+    input_hash: bytes
+    start: int
+    tokens: int
+    prefix: str
+    headings: tuple[str, ...]
+    parts: tuple[tuple[int, int], ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A piece of long work to be written down: a run, or a file of one."""
+
+    kind: JobKind
+    source: str
+    request: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class JobUpdate:
+    """How far a job is."""
+
+    number: int
+    stage: DocumentStatus
+    done: int = 0
+    total: int = 0
+    error: ErrorInfo | None = None
+    retryable: bool = False
+    document_id: str | None = None
 
 
 Place: TypeAlias = tuple[int, int, int]
@@ -89,8 +130,8 @@ class Draft:
     """A document being written. Its buffers are emptied whenever the store has saved them.
 
     With `publication` set the draft is complete: saving it makes this version the one that is served. `replaces`
-    is the document whose next version this is; `handle` belongs to the store, which also says which document it found
-    to be nearly the same, by the sketch.
+    is the document whose next version this is; `handle` belongs to the store, which also says whether the
+    document `waits` for vectors, and which other one it found to be nearly the same, by the sketch.
     """
 
     collection: str
@@ -107,6 +148,7 @@ class Draft:
     publication: Publication | None = None
     document_id: str = ""
     handle: Any = None
+    waits: bool = False
     sketch: bytes | None = None
     near_duplicate_of: NearDuplicate | None = None
 

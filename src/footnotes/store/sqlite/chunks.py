@@ -30,7 +30,8 @@ def put(
             headings = json.dumps(c.headings, ensure_ascii=False) if c.headings else "[]"
             metadata = json.dumps(dict(c.metadata), ensure_ascii=False) if c.metadata else "{}"
             identity = (user_id, generation, document, version, c.index, c.id, c.start, c.end)
-            yield (*identity, first, last, headings, c.tokens, c.prefix, metadata, c.input_hash)
+            parts = json.dumps(c.parts) if c.parts else ""
+            yield (*identity, first, last, headings, c.tokens, c.prefix, metadata, c.input_hash, parts)
 
     connection.executemany(queries()["put_chunk"], rows())
 

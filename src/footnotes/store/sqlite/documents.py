@@ -65,10 +65,11 @@ def make(connection: apsw.Connection, user_id: str, draft: Draft) -> int:
 
 
 def publish(connection: apsw.Connection, user_id: str, pk: int, version: int, draft: Draft, made: Generation) -> None:
-    """Serve `version` from now on. The status is `indexing` until both indexes have it."""
+    """Serve `version` from now on: `embedding` while it lacks vectors, `indexing` until both indexes have it."""
     what = draft.publication
     assert what is not None
-    identity = (draft.source, draft.filename, draft.file_hash, what.mime, what.title, "indexing", draft.size)
+    status = "embedding" if draft.waits else "indexing"
+    identity = (draft.source, draft.filename, draft.file_hash, what.mime, what.title, status, draft.size)
     extent = (what.characters, what.pages, what.chunks, _json(dict(what.metadata)), _json(what.warnings))
     origin = (made.embedder, made.dimensions, draft.ingestion_version, version, now(), user_id, pk)
     connection.execute(queries()["publish_document"], (*identity, *extent, *origin))
@@ -120,12 +121,17 @@ def drop(connection: apsw.Connection, user_id: str, row: DocumentRow) -> None:
     """Remove a document and everything derived from it."""
     if row.current is not None:
         drop_version(connection, user_id, row.current)
+    for source in {row.document.source, *sources(connection, row.pk)}:
+        connection.execute(queries()["drop_jobs_of"], (user_id, row.document.id, source))
     near.drop(connection, (user_id, row.document.collection), row.pk)
     connection.execute(queries()["drop_document"], (user_id, row.pk))
 
 
-def log_change(connection: apsw.Connection, user_id: str, generation: int, pk: int, removed: Sequence[Any]) -> None:
-    connection.execute(queries()["log_change"], (user_id, generation, pk, json.dumps(list(removed))))
+def log_change(
+    connection: apsw.Connection, user_id: str, generation: int, pk: int, removed: Sequence[Any], *, leg: str = ""
+) -> None:
+    """Tell the indexes, or one of them, to look at a document again."""
+    connection.execute(queries()["log_change"], (user_id, generation, pk, json.dumps(list(removed)), leg))
 
 
 def _one(connection: apsw.Connection, name: str, bindings: tuple[Any, ...]) -> DocumentRow | None:

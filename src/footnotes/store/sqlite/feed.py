@@ -11,6 +11,7 @@ import apsw
 from footnotes.index import Change, Entry
 from footnotes.store.facets import MAX_TEXT, facet_term
 from footnotes.store.records import Generation
+from footnotes.store.sqlite import waiting
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import SpanReader, unpack_headings
 from footnotes.text.analysis import analyze
@@ -41,7 +42,9 @@ def _heading_terms(heading: str) -> str:
 
 
 def dense_entries(connection: apsw.Connection, generation: Generation, document: int) -> Iterator[Entry]:
-    """The document's chunks as vectors."""
+    """The document's chunks as vectors, once it has all of them."""
+    if waiting.is_incomplete(connection, generation, document):
+        return
     bindings = (generation.model, generation.pk, document)
     for key, _, vector in connection.execute(queries()["dense_entries"], bindings):
         yield Entry(key, document, vector=vector)
@@ -50,13 +53,19 @@ def dense_entries(connection: apsw.Connection, generation: Generation, document:
 def changes_after(
     connection: apsw.Connection, generation: Generation, seq: int, entries_of: EntriesOf
 ) -> tuple[int, Iterator[Change]]:
-    """The last change there is, and what to apply to get from `seq` to it: each document once, as it is now."""
+    """The last change there is, and what to apply to get from `seq` to it: each document once, as it is now.
+
+    Vectors that came to a text are no news for the words of it.
+    """
+    words = entries_of is lexical_entries
     removed: dict[int, list[tuple[int, int]]] = {}
     last = seq
     bindings = (generation.user_id, generation.pk, seq)
-    for number, document, ranges in connection.execute(queries()["changes_after"], bindings):
-        removed.setdefault(document, []).extend((first, count) for first, count in json.loads(ranges))
+    for number, document, ranges, leg in connection.execute(queries()["changes_after"], bindings):
         last = number
+        if words and leg == "dense":
+            continue
+        removed.setdefault(document, []).extend((first, count) for first, count in json.loads(ranges))
     return last, _changes(connection, generation, removed, last, entries_of)
 
 

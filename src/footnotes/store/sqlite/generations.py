@@ -15,8 +15,13 @@ from footnotes.store.sqlite.sql import queries
 
 def serving(connection: apsw.Connection, user_id: str) -> tuple[Generation | None, int]:
     """The generation searches use, and the last change they must have seen."""
+    return serving_with_waiting(connection, user_id)[:2]
+
+
+def serving_with_waiting(connection: apsw.Connection, user_id: str) -> tuple[Generation | None, int, int]:
+    """As `serving`, and how many documents wait for vectors."""
     row = connection.execute(queries()["serving"], (user_id,)).fetchone()
-    return (None, 0) if row is None else (generation_row(row[:-1]), int(row[-1]))
+    return (None, 0, 0) if row is None else (generation_row(row[:-2]), int(row[-2]), int(row[-1]))
 
 
 def find(connection: apsw.Connection, user_id: str, pk: int) -> Generation | None:
@@ -65,6 +70,7 @@ def switch(connection: apsw.Connection, user_id: str, to: Generation, seq: int) 
 def apply_planned(connection: apsw.Connection, user_id: str, to: Generation) -> None:
     """Let the documents say what they are in the generation that serves now."""
     connection.execute(queries()["apply_planned"], (to.pk, to.embedder, to.dimensions, user_id))
+    connection.execute(queries()["finish_waiting"], (user_id, to.pk))
 
 
 def drop(connection: apsw.Connection, user_id: str, generation: Generation) -> None:

@@ -5,7 +5,9 @@ SELECT id FROM library;
 INSERT INTO library (id, created_at) VALUES (?, ?);
 
 -- name: serving
-SELECT g.pk, g.user_id, g.state, g.plan, m.pk, m.fingerprint, m.name, m.dimensions, u.visible_seq
+SELECT g.pk, g.user_id, g.state, g.plan, m.pk, m.fingerprint, m.name, m.dimensions, u.visible_seq,
+       (SELECT COUNT(*) FROM documents w
+        WHERE w.user_id = u.user_id AND w.status IN ('embedding', 'queued') AND w.current IS NOT NULL)
 FROM users u JOIN generations g ON g.pk = u.serving JOIN models m ON m.pk = g.model WHERE u.user_id = ?;
 
 -- name: serving_generation
@@ -155,7 +157,8 @@ INSERT INTO versions (user_id, collection, file_hash, created_at) VALUES (?, ?, 
 SELECT v.user_id, v.pk FROM versions v WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.current = v.pk);
 
 -- name: unfinished_documents
-SELECT user_id, pk, status, current FROM documents WHERE status NOT IN ('ready', 'failed');
+SELECT user_id, pk, status, current FROM documents
+WHERE status NOT IN ('ready', 'failed') AND status <> 'queued';
 
 -- name: users_behind
 SELECT u.user_id FROM users u WHERE u.visible_seq < (
@@ -178,8 +181,8 @@ SELECT start, length, blocks FROM parts WHERE version = ? ORDER BY number;
 
 -- name: put_chunk
 INSERT INTO chunks (user_id, generation, document, version, chunk_index, id, start, end, page_first, page_last,
-                    headings, tokens, prefix, metadata, input_hash)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+                    headings, tokens, prefix, metadata, input_hash, parts)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: keys_of_version
 SELECT generation, key FROM chunks WHERE version = ? ORDER BY generation, key;
@@ -225,7 +228,7 @@ INSERT INTO embeddings (user_id, model, input_hash, vector) VALUES (?, ?, ?, ?) 
 SELECT input_hash FROM embeddings WHERE user_id = ? AND model = ? AND input_hash IN (?3);
 
 -- name: log_change
-INSERT INTO changes (user_id, generation, document, removed) VALUES (?, ?, ?, ?) RETURNING seq;
+INSERT INTO changes (user_id, generation, document, removed, leg) VALUES (?, ?, ?, ?, ?) RETURNING seq;
 
 -- name: last_change
 SELECT COALESCE(MAX(seq), 0) FROM changes WHERE user_id = ? AND generation = ?;
@@ -234,7 +237,7 @@ SELECT COALESCE(MAX(seq), 0) FROM changes WHERE user_id = ? AND generation = ?;
 SELECT COALESCE(MIN(seq), 0) FROM changes WHERE user_id = ? AND generation = ?;
 
 -- name: changes_after
-SELECT seq, document, removed FROM changes WHERE user_id = ? AND generation = ? AND seq > ? ORDER BY seq;
+SELECT seq, document, removed, leg FROM changes WHERE user_id = ? AND generation = ? AND seq > ? ORDER BY seq;
 
 -- name: lexical_entries
 SELECT c.key, c.document, c.version, c.start, c.end, c.headings, d.title, c.prefix
@@ -252,12 +255,13 @@ SELECT c.document, MIN(c.key) FROM chunks c JOIN documents d ON d.pk = c.documen
 WHERE c.user_id = ? AND c.generation = ? GROUP BY c.document ORDER BY 2;
 
 -- name: live_keys
-SELECT c.key FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
+SELECT c.key, d.status IN ('embedding', 'queued') FROM chunks c
+JOIN documents d ON d.pk = c.document AND d.current = c.version
 WHERE c.user_id = ? AND c.generation = ? ORDER BY c.key;
 
 -- name: chunks_without_vector
 SELECT COUNT(*) FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
-WHERE c.user_id = ? AND c.generation = ? AND NOT EXISTS (
+WHERE c.user_id = ? AND c.generation = ? AND d.status NOT IN ('embedding', 'queued') AND NOT EXISTS (
     SELECT 1 FROM embeddings e WHERE e.user_id = c.user_id AND e.model = ? AND e.input_hash = c.input_hash);
 
 -- name: counts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from footnotes.errors import Interrupted
-from footnotes.store.sqlite import documents
+from footnotes.store.sqlite import documents, jobs
 from footnotes.store.sqlite.connection import Database, translated
 from footnotes.store.sqlite.sql import queries
 
@@ -12,7 +12,7 @@ def unfinished(database: Database) -> bool:
     """Whether there is anything to put right."""
     with translated():
         reader = database.reader
-        names = ("unfinished_documents", "unfinished_versions", "users_behind", "loose_originals")
+        names = ("unfinished_documents", "unfinished_versions", "users_behind", "loose_originals", "running_jobs")
         return any(reader.execute(queries()[name]).fetchone() is not None for name in names)
 
 
@@ -26,8 +26,13 @@ def recover(database: Database) -> set[str]:
         for user_id, pk, status, current in connection.execute(queries()["unfinished_documents"]).fetchall():
             if status == "indexing" and current is not None:
                 continue  # its changes are in the log: it becomes ready when the indexes have caught up
+            if status == "embedding" and current is not None:
+                # Its text is found already; whoever writes next goes on with its vectors.
+                documents.set_status(connection, str(user_id), int(pk), "queued", stopped)  # type: ignore[arg-type]
+                continue
             if current is not None:
                 documents.set_status(connection, str(user_id), int(pk), "ready")  # type: ignore[arg-type]
             else:
                 documents.set_failed(connection, str(user_id), int(pk), stopped)  # type: ignore[arg-type]
+        jobs.let_go(connection)
         return {str(row[0]) for row in connection.execute(queries()["users_behind"])}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import apsw
 
 from footnotes.store.records import DocumentRow, Draft, Generation
-from footnotes.store.sqlite import chunks, documents, near
+from footnotes.store.sqlite import chunks, documents, near, waiting
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import TextWriter
 
@@ -35,6 +35,7 @@ def save(connection: apsw.Connection, user_id: str, generation: Generation, draf
     handle.writer.finish(connection)
     before = documents.find(connection, user_id, draft.document_id)
     assert before is not None
+    draft.waits = waiting.lacks_vectors(connection, generation, handle.version)
     documents.publish(connection, user_id, handle.pk, handle.version, draft, generation)
     after = documents.find(connection, user_id, draft.document_id)
     assert after is not None

@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 
 from footnotes.errors import NotFound, StoreError, StoreUnavailable
 from footnotes.store.lock import FileLock
-from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk
-from footnotes.store.sqlite import chunks, documents, generations, near, recovery, saving, texts, verify
+from footnotes.store.records import DocumentRow, Draft, Generation, JobUpdate, NewChunk, NewJob, StoredInput
+from footnotes.store.sqlite import chunks, documents, generations, jobs, near, recovery, saving, texts, verify, waiting
 from footnotes.store.sqlite.connection import Database, migrate, translated
 from footnotes.store.sqlite.indexes import Indexes
 from footnotes.store.sqlite.originals import Originals
 from footnotes.store.sqlite.sql import migrations, queries
 from footnotes.store.sqlite.verify import Verification
 from footnotes.store.sqlite.view import SqliteSearchView
-from footnotes.types import Chunk, Document, ErrorInfo, Filter, Metadata, NearDuplicate, Part
+from footnotes.types import Chunk, Document, DocumentStatus, ErrorInfo, Filter, Job, Metadata, NearDuplicate, Part
 
 DATABASE = "footnotes.db"
 
@@ -102,8 +102,8 @@ class SqliteStore:
 
     def view(self, user_id: str) -> SqliteSearchView:
         with translated():
-            generation, seq = generations.serving(self.database.reader, user_id)
-        return SqliteSearchView(self.database, self._indexes, generation, seq, user_id)
+            generation, seq, waiting_now = generations.serving_with_waiting(self.database.reader, user_id)
+        return SqliteSearchView(self.database, self._indexes, generation, seq, user_id, waiting_now)
 
     def serving(self, user_id: str) -> Generation | None:
         with translated():
@@ -230,6 +230,56 @@ class SqliteStore:
                     documents.log_change(connection, user_id, generation.pk, draft.handle.pk, [])
         for draft in drafts:
             draft.parts, draft.chunks = [], []
+
+    # ── vectors that follow
+
+    def waiting(self, user_id: str) -> list[int]:
+        """Documents that are found by their words and wait for their vectors, oldest first."""
+        with self.database.snapshot() as connection:
+            return waiting.listed(connection, user_id)
+
+    def waiting_chunks(self, user_id: str) -> int:
+        with self.database.snapshot() as connection:
+            return waiting.chunk_count(connection, user_id)
+
+    def inputs_without_vector(self, generation: Generation, pk: int, *, after: int, limit: int) -> list[StoredInput]:
+        """What is still to be embedded of a document, in order, beginning after a key."""
+        with self.database.snapshot() as connection:
+            return list(waiting.inputs(connection, generation, pk, after, limit))
+
+    def set_waiting(self, user_id: str, status: DocumentStatus, error: ErrorInfo | None = None) -> None:
+        """Say of the documents that wait whether somebody is at it, and if not, why."""
+        with self.database.transaction() as connection:
+            waiting.set_all(connection, user_id, status, error)
+
+    def finish_waiting(self, generation: Generation, pks: Sequence[int]) -> None:
+        """All vectors of these documents are saved: they become ready with the dense index."""
+        with self.database.transaction() as connection:
+            waiting.finish(connection, generation, pks)
+        self.publish_changes(generation.user_id, generation)
+
+    # ── the journal
+
+    def jobs(self, user_id: str) -> list[Job]:
+        """What was begun and has not been forgotten, oldest first."""
+        with self.database.snapshot() as connection:
+            return jobs.listed(connection, user_id)
+
+    def make_jobs(self, user_id: str, run: int | None, new: Sequence[NewJob], holder: str) -> list[int]:
+        with self.database.transaction() as connection:
+            return jobs.make(connection, user_id, run, new, holder)
+
+    def take_jobs(self, user_id: str, numbers: Sequence[int], holder: str) -> None:
+        with self.database.transaction() as connection:
+            jobs.take(connection, user_id, numbers, holder)
+
+    def update_jobs(self, user_id: str, updates: Sequence[JobUpdate]) -> None:
+        with self.database.transaction() as connection:
+            jobs.update(connection, user_id, updates)
+
+    def let_go_jobs(self) -> None:
+        with self.database.transaction() as connection:
+            jobs.let_go(connection)
 
     def _replace(self, connection: apsw.Connection, user_id: str, before: DocumentRow) -> None:
         if before.current is not None:

@@ -73,14 +73,15 @@ def check_vectors(database: Database, generation: Generation) -> Iterator[Proble
 
 
 def check_indexes(database: Database, indexes: Indexes, generation: Generation) -> Iterator[Problem]:
-    """Both indexes hold exactly the keys the database serves."""
+    """The lexical index holds exactly the keys the database serves, the dense one those that have their vectors."""
     with database.snapshot() as connection:
         _, seq = generations.serving(connection, generation.user_id)
         rows = connection.execute(queries()["live_keys"], (generation.user_id, generation.pk)).fetchall()
-    truth = np.array([row[0] for row in rows], dtype=np.int64)
-    for name, keys in (
-        ("lexical", indexes.lexical(generation, seq).keys()),
-        ("dense", indexes.dense(generation, seq).keys()),
+    served = np.array([row[0] for row in rows], dtype=np.int64)
+    embedded = np.array([row[0] for row in rows if not row[1]], dtype=np.int64)
+    for name, truth, keys in (
+        ("lexical", served, indexes.lexical(generation, seq).keys()),
+        ("dense", embedded, indexes.dense(generation, seq).keys()),
     ):
         missing, extra = len(np.setdiff1d(truth, keys)), len(np.setdiff1d(keys, truth))
         if missing or extra:

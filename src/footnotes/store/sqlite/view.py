@@ -26,12 +26,15 @@ WHERE d.user_id = ? AND {condition} ORDER BY c.key
 class SqliteSearchView:
     """Bound to the generation that served when the search began."""
 
-    def __init__(self, database: Database, indexes: Indexes, generation: Generation | None, seq: int, user_id: str):
+    def __init__(
+        self, database: Database, indexes: Indexes, generation: Generation | None, seq: int, user_id: str, waiting: int
+    ):
         self._database = database
         self._indexes = indexes
         self._generation = generation
         self._seq = seq
         self._user_id = user_id
+        self.waiting = waiting
         self._lexical_index: LexicalIndex | None = None
         self._dense_index: DenseIndex | None = None
 

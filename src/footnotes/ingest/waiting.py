@@ -1,0 +1,94 @@
+"""Vectors for documents whose text is in the library already, batch after batch, until none waits.
+
+Whoever holds the library for writing does it, also for documents that an earlier writer left behind. Where it stopped
+is written nowhere: what has no vector yet is what is left to do.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from footnotes.embed import Embedder
+from footnotes.ingest.embedding import embed_missing
+from footnotes.ingest.pieces import embedding_pieces
+from footnotes.ingest.work import OnProgress, Progress
+from footnotes.store.records import Generation
+from footnotes.store.sqlite import SqliteStore
+
+SMALLEST_BATCH, FIRST_BATCH, LARGEST_BATCH = 32, 64, 4_096
+BATCH_SECONDS = 4.0
+"""A batch is sized so that the next one is done in about this time: complete soon, yet few commits."""
+
+
+class WaitingDocuments:
+    """Embeds what waits in one tenant's library. The caller holds the library for writing."""
+
+    def __init__(
+        self, store: SqliteStore, generation: Generation, *, embedder: Embedder, batch: int, on_progress: OnProgress
+    ) -> None:
+        self._store = store
+        self._generation = generation
+        self._embedder = embedder
+        self._batch = batch
+        self._on_progress = on_progress
+        self._inputs: dict[bytes, tuple[str, ...]] = {}
+        self._size = FIRST_BATCH
+        self._done = 0
+        self._total = 0
+
+    def embed(self) -> Iterator[list[int]]:
+        """Embed everything. Gives the documents that became ready, by their keys, as soon as they are."""
+        user_id = self._generation.user_id
+        waiting = self._store.waiting(user_id)
+        if not waiting:
+            return
+        self._total = self._store.waiting_chunks(user_id)
+        self._store.set_waiting(user_id, "embedding")
+        complete: list[int] = []
+        for pk in waiting:
+            self._gather(pk)
+            complete.append(pk)
+            if len(self._inputs) >= self._size:
+                yield self._finished(complete)
+                complete = []
+        if complete:
+            yield self._finished(complete)
+
+    def _gather(self, pk: int) -> None:
+        """Collect a document's inputs; a large one is embedded on the way."""
+        after, room = 0, self._embedder.max_tokens
+        while found := self._store.inputs_without_vector(self._generation, pk, after=after, limit=self._size):
+            after = found[-1].key
+            for item in found:
+                self._inputs[item.input_hash] = embedding_pieces(item, item.text, max_tokens=room)
+            if len(found) < self._size:
+                return
+            self._embed()
+
+    def _finished(self, pks: list[int]) -> list[int]:
+        self._embed()
+        self._on_progress(Progress("indexing", 0, len(pks)))
+        self._store.finish_waiting(self._generation, pks)
+        return pks
+
+    def _embed(self) -> None:
+        inputs, self._inputs = self._inputs, {}
+        if not inputs:
+            return
+        began, before = time.monotonic(), self._done
+
+        def report(progress: Progress) -> None:
+            self._on_progress(Progress("embedding", before + progress.done, self._total))
+
+        embed_missing(
+            self._store,
+            self._generation,
+            inputs,
+            embedder=self._embedder,
+            batch=self._batch,
+            on_progress=report,
+        )
+        self._done += len(inputs)
+        fitting = int(len(inputs) * BATCH_SECONDS / max(time.monotonic() - began, 0.001))
+        self._size = min(max(fitting, SMALLEST_BATCH), LARGEST_BATCH)
