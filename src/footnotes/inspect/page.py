@@ -6,15 +6,18 @@ Nothing of the document is ever markup: all of it is escaped, and the page forbi
 from __future__ import annotations
 
 import base64
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import resources
 from statistics import median
 
+from footnotes.chunk.assemble import Assembled
 from footnotes.errors import FootnotesError
 from footnotes.inspect.examine import Inspection, is_drawn
 from footnotes.inspect.marks import Mark, marks, page_starts
+from footnotes.parse.pdf_boxes import Box
 from footnotes.parse.pdf_pages import PagePicture, page_picture
 from footnotes.types import Block
 
@@ -22,6 +25,8 @@ COLOURS = 6
 _MOST_CHARACTERS = 400_000
 _MOST_CHUNKS = 2_000
 _PICTURE_WIDTH = 900
+_DATES = ("created", "modified")
+_TIME = re.compile(r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d)?")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
@@ -69,7 +74,7 @@ def _facts(found: Inspection) -> str:
     )
     facts = [
         ("title", shown(found.title)),
-        *((name, shown(_plain(metadata[name]))) for name in ("author", "created", "modified") if metadata.get(name)),
+        *((name, shown(_plain(metadata[name]))) for name in ("author", *_DATES) if metadata.get(name)),
         ("type", kind),
         ("text", f"{sum(len(part.text) for part in found.parts):,} characters"),
         *([("pages", _pages(found))] if found.report.pages else []),
@@ -81,7 +86,8 @@ def _facts(found: Inspection) -> str:
 
 
 def _plain(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    """A value of the metadata for people: lists with commas, times without the T."""
+    return _TIME.sub(r"\1 \2", ", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 def _pages(found: Inspection) -> str:
@@ -159,20 +165,34 @@ def _picture(found: Inspection, page: int, offset: int) -> str:
         drawn = page_picture(found.path, page, spans, width=_PICTURE_WIDTH)
     except FootnotesError as error:
         return f'<p class="note">{shown(error.message)}</p>'
-    classes = [*(f"box {block.kind}" for block in blocks), *(f"field c{number % COLOURS}" for number, _ in chunks)]
-    return _figure(drawn, page, classes)
+    return _figure(drawn, page, blocks, chunks)
 
 
-def _figure(drawn: PagePicture, page: int, classes: list[str]) -> str:
-    marked = "".join(
-        f'<i class="{name}" style="left:{b.left:.2%};top:{b.bottom:.2%};width:{b.right - b.left:.2%};'
-        f'height:{b.top - b.bottom:.2%}"></i>'
-        for name, boxes in zip(classes, drawn.boxes, strict=True)
-        for b in boxes
-    )
+def _figure(drawn: PagePicture, page: int, blocks: Sequence[Block], chunks: Sequence[tuple[int, Assembled]]) -> str:
+    """A box around each block; a field on each line of a chunk, its number where it begins on the page."""
+    marked = [
+        _place("box " + block.kind, _around(each)) for block, each in zip(blocks, drawn.boxes, strict=False) if each
+    ]
+    for (number, _), boxes in zip(chunks, drawn.boxes[len(blocks) :], strict=True):
+        marked += [_place(f"field c{number % COLOURS}", box) for box in boxes]
+        if boxes:
+            first = Box(boxes[0].left, boxes[0].bottom, boxes[0].left, boxes[0].bottom)
+            marked.append(_place(f"number c{number % COLOURS}", first, str(number + 1)))
     data = base64.b64encode(drawn.png).decode("ascii")
     size = f'width="{drawn.width}" height="{drawn.height}"'
-    return f'<figure><img alt="page {page}" {size} src="data:image/png;base64,{data}">{marked}</figure>'
+    return f'<figure><img alt="page {page}" {size} src="data:image/png;base64,{data}">{"".join(marked)}</figure>'
+
+
+def _around(boxes: Sequence[Box]) -> Box:
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return Box(min(lefts), min(tops), max(rights), max(bottoms))
+
+
+def _place(name: str, box: Box, said: str = "") -> str:
+    """A mark on a picture, whose boxes count from its upper edge."""
+    left, top, right, bottom = box
+    size = f"width:{right - left:.2%};height:{bottom - top:.2%}" if not said else ""
+    return f'<i class="{name}" style="left:{left:.2%};top:{top:.2%};{size}">{said}</i>'
 
 
 def _block(block: Block, pieces: list[Mark], text: str) -> str:

@@ -12,6 +12,7 @@ from footnotes.parse.limits import Limits
 from footnotes.parse.pdf_pages import count_images
 
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".svg", ".emf", ".wmf", ".webp")
+_OF_THE_FILE_ITSELF = ("docprops/", "thumbnails/")
 _ARCHIVES = (types.DOCX, types.PPTX, types.XLSX, types.XLSB, types.ODT, types.ODP, types.ODS, types.EPUB)
 _MARKED = {
     types.HTML: re.compile(rb"<img\b", re.IGNORECASE),
@@ -37,7 +38,8 @@ def images_of(path: Path, mime: str, limits: Limits) -> tuple[int | None, tuple[
 def _in_archive(path: Path) -> int | None:
     try:
         with zipfile.ZipFile(path) as archive:
-            return sum(name.lower().endswith(_SUFFIXES) for name in archive.namelist())
+            names = [name.lower() for name in archive.namelist()]
+            return sum(name.endswith(_SUFFIXES) and not name.startswith(_OF_THE_FILE_ITSELF) for name in names)
     except (OSError, zipfile.BadZipFile, ValueError):
         return None
 
