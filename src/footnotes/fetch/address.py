@@ -3,43 +3,47 @@
 from __future__ import annotations
 
 import socket
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from footnotes.errors import FetchFailed, UrlBlocked
 
-Address = IPv4Address | IPv6Address
-
-_NOT_THE_INTERNET = frozenset({ip_address("168.63.129.16")})
-"""Addresses that look public but are the machine's own host: the wire server of a cloud."""
-_TRANSLATED = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
+_INSIDE_4 = tuple(
+    map(
+        IPv4Network,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+            *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15"),
+            *("198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3"),
+            "168.63.129.16/32",  # looks public, but is the host of a virtual machine in a cloud
+        ),
+    )
+)
+_OUTSIDE_6 = IPv6Network("2000::/3")
+_INSIDE_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
+_TRANSLATED = IPv6Network("64:ff9b::/96")
 """IPv6 addresses whose last four bytes are the IPv4 address that is really reached."""
 
 
 def is_public(text: str) -> bool:
-    """Whether an address belongs to the public internet, in whichever way it is written or wrapped."""
+    """Whether an address belongs to the public internet, in whichever way it is written or wrapped.
+
+    The ranges are those of the registries of special addresses; what the standard library knows of them depends on
+    its version.
+    """
     address = ip_address(text.partition("%")[0])
-    return all(_is_public(each) for each in (address, *_inside(address)))
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _INSIDE_4)
+    wrapped = _wrapped(address)
+    if wrapped is not None:
+        return is_public(str(wrapped))
+    return address in _OUTSIDE_6 and not any(address in network for network in _INSIDE_6)
 
 
-def _is_public(address: Address) -> bool:
-    special = address.is_multicast or address.is_reserved or address.is_unspecified or address.is_loopback
-    local = address.is_link_local or address.is_private or (address.version == 6 and address.is_site_local)
-    wraps = address.version == 6 and (address.ipv4_mapped is not None or _is_translated(address))
-    return address not in _NOT_THE_INTERNET and not special and not local and (address.is_global or wraps)
-
-
-def _inside(address: Address) -> list[IPv4Address]:
-    """The IPv4 addresses an IPv6 address stands for: mapped, translated, 6to4 or Teredo."""
-    if address.version == 4:
-        return []
-    found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-    if _is_translated(address):
-        found.append(IPv4Address(int(address) & 0xFFFFFFFF))
-    return [each for each in found if each is not None]
-
-
-def _is_translated(address: IPv6Address) -> bool:
-    return any(address in network for network in _TRANSLATED)
+def _wrapped(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address an IPv6 address stands for: mapped, translated or 6to4."""
+    if address in _TRANSLATED:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour
 
 
 def connect(host: str, port: int, *, timeout: float, private: bool) -> socket.socket:

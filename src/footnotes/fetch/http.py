@@ -92,7 +92,8 @@ class Response:
 @contextmanager
 def request(url: Url, headers: Mapping[str, str], *, deadline: Deadline, private: bool) -> Iterator[Response]:
     """Ask for a page once; redirects are the caller's to follow."""
-    connection = _Connection(url, deadline.left(), private)
+    with _translated(url):
+        connection = _Connection(url, deadline.left(), private)
     try:
         with _translated(url):
             connection.request("GET", url.target, headers={"Connection": "close", **headers})
