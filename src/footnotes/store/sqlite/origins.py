@@ -132,6 +132,19 @@ class Origins:
         else:
             self._publish()
 
+    def mend_names(self) -> None:
+        """Name documents by a source they have. Of two files with the same bytes one may have got other ones since,
+        and with them a document of its own."""
+        with self._store.database.transaction() as connection:
+            key = (self._user, self._collection)
+            misnamed: list[Any] = connection.execute(queries()["misnamed_documents"], key).fetchall()
+            for document_id, source in misnamed:
+                row = documents.find(connection, self._user, document_id)
+                if row is not None and source is not None:
+                    self._rename(connection, row, source, name_of(source))
+        if misnamed:
+            self._publish()
+
     def _rename(self, connection: apsw.Connection, row: DocumentRow, source: str, filename: str) -> None:
         """Another source and file name. A title that was the file's name follows; what was embedded stays."""
         title = row.document.title

@@ -28,6 +28,11 @@ DELETE FROM origins WHERE user_id = ? AND collection = ? AND source = ?;
 -- name: rename_document
 UPDATE documents SET source = ?, filename = ?, title = ?, updated_at = ? WHERE user_id = ? AND pk = ?;
 
+-- name: misnamed_documents
+SELECT d.id, (SELECT MIN(o.source) FROM sources o WHERE o.document = d.pk) FROM documents d
+WHERE d.user_id = ?1 AND d.collection = ?2 AND NOT EXISTS (
+    SELECT 1 FROM sources s WHERE s.user_id = ?1 AND s.collection = ?2 AND s.source = d.source AND s.document = d.pk);
+
 -- name: make_original
 INSERT INTO originals (user_id, document, path, file_hash, bytes) VALUES (?, NULL, ?, '', 0) RETURNING pk;
 
