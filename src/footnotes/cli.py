@@ -14,6 +14,7 @@ import click
 
 from footnotes import __version__, shapes
 from footnotes.commands.follow import sync_command, watch_command
+from footnotes.commands.jobs import jobs_command
 from footnotes.commands.options import pairs as _pairs
 from footnotes.commands.original import write_original
 from footnotes.errors import FootnotesError
@@ -115,8 +116,6 @@ def add(
     verbose: bool,
 ) -> None:
     """Take in files, folders, archives of documents, pages and sitemaps."""
-    began = time.monotonic()
-    results: list[Added] = []
     with _progress() as progress:
         stream = library.adding(
             *paths,
@@ -126,10 +125,29 @@ def add(
             chunker_options=_pairs(chunker_option) or None,
             on_progress=progress,
         )
-        for added in stream:
-            results.append(added)
-            if not as_json:
-                _show_added(added, verbose)
+        _show_all_added(stream, as_json, verbose)
+
+
+@main.command()
+@_common
+@_opened
+def resume(library: Library, collection: str | None, as_json: bool) -> None:
+    """Go on with work that was cut off, and try again what failed in a way that may pass.
+
+    See `footnotes jobs` for what there is to do. It concerns all collections.
+    """
+    with _progress() as progress:
+        _show_all_added(library.resuming(on_progress=progress), as_json, False)
+
+
+def _show_all_added(stream: Iterator[Added], as_json: bool, verbose: bool) -> None:
+    """Print results as they come, then the summary. Failures end the program with a code of their own."""
+    began = time.monotonic()
+    results: list[Added] = []
+    for added in stream:
+        results.append(added)
+        if not as_json:
+            _show_added(added, verbose)
     took = (time.monotonic() - began) * 1000
     if as_json:
         _print_json(shapes.added_shape(results, took))
@@ -389,12 +407,15 @@ def _show_text(library: Library, document_id: str, as_json: bool) -> None:
 def _show_chunks(library: Library, document_id: str, as_json: bool) -> None:
     chunks = library.chunks(document_id)
     if as_json:
-        _print_json({"document_id": document_id, "chunks": [shapes.chunk_shape(chunk) for chunk in chunks]})
+        language = library.document(document_id).metadata.get("language")
+        shown = [shapes.chunk_shape(chunk, language) for chunk in chunks]
+        _print_json({"document_id": document_id, "chunks": shown})
         return
     for chunk in chunks:
         place = " > ".join(one_line(heading) for heading in chunk.headings)
         pages = f", p. {_page_range(chunk.pages)}" if chunk.pages else ""
-        span = f"{chunk.start}-{chunk.end}  {chunk.tokens} tokens{pages}"
+        lines = f", lines {chunk.lines[0]}–{chunk.lines[1]}" if chunk.lines else ""
+        span = f"{chunk.start}-{chunk.end}{lines}  {chunk.tokens} tokens{pages}"
         click.secho(f"── {chunk.index + 1} of {chunk.total}  {span}  {place}", bold=True)
         _write_text(chunk.text + "\n")
 
@@ -414,6 +435,9 @@ def status(library: Library, collection: str | None, as_json: bool) -> None:
     click.echo(f"library      {found['library']}  ({found['disk_bytes'] / 2**20:.1f} MB)")
     alike = f"; {found['near_duplicates']} nearly the same as another" if found["near_duplicates"] else ""
     click.echo(f"documents    {states}{alike}")
+    if found["waiting"]:
+        wait = f"{_count(found['waiting'], 'document')} found by words alone until vectors are made: `footnotes resume`"
+        click.echo(f"waiting      {wait}")
     click.echo(f"chunks       {found['chunks']:,}")
     click.echo(f"embedder     {found['embedder']}")
     click.echo(f"generation   {found['generation'] or 'none yet'}")
@@ -498,6 +522,8 @@ def compact(library: Library, collection: str | None, as_json: bool) -> None:
 @click.option("--embedder", metavar="PROVIDER:MODEL", help="Embed with this model from now on.")
 @click.option("--keep", is_flag=True, help="Keep the generation that served, so that --rollback can restore it.")
 @click.option("--rollback", is_flag=True, help="Serve the kept generation again.")
+@click.option("--golden", type=click.Path(path_type=Path), metavar="FILE", help="Switch only if these get no worse.")
+@click.option("--min-recall", type=float, metavar="X", help="With --golden: switch only if so much of it is found.")
 @_opened
 def reindex(
     library: Library,
@@ -508,8 +534,11 @@ def reindex(
     embedder: str | None,
     keep: bool,
     rollback: bool,
+    golden: Path | None,
+    min_recall: float | None,
 ) -> None:
     """Build the next generation beside the one that serves, then switch."""
+    gate = _gate(library, golden, min_recall)
     with _progress() as progress:
         if rollback:
             result = library.rollback(on_progress=progress)
@@ -520,6 +549,7 @@ def reindex(
                 chunker_options=_pairs(chunker_option),
                 embedder=embedder,
                 keep=keep,
+                gate=gate,
                 on_progress=progress,
             )
     if as_json:
@@ -570,6 +600,16 @@ def _whole_library(collection: str | None) -> None:
         raise click.UsageError("this command works on the whole library; leave --collection out")
 
 
+def _gate(library: Library, golden: Path | None, min_recall: float | None) -> Callable[[int], dict[str, Any]] | None:
+    if golden is None:
+        if min_recall is not None:
+            raise click.UsageError("--min-recall needs --golden")
+        return None
+    from footnotes.evaluate.gate import golden_gate
+
+    return golden_gate(library, golden, min_recall, say=lambda text: click.echo(text, err=True))
+
+
 def _progress() -> ProgressLine:
     from footnotes.progress import ProgressLine
 
@@ -602,6 +642,7 @@ def _page_range(pages: tuple[int, int]) -> str:
     return str(first) if first == last else f"{first}–{last}"
 
 
+main.add_command(jobs_command)
 main.add_command(sync_command)
 main.add_command(watch_command)
 main.add_command(inspect_command)

@@ -32,6 +32,7 @@ from footnotes.errors import (
     NotALibrary,
     NotFound,
     OptionError,
+    ReindexRefused,
     SearchUnavailable,
     SourceUnreadable,
     StoreUnavailable,
@@ -56,6 +57,7 @@ from footnotes.remote import Deadline
 from footnotes.retrieve.rerankers.make import Parts
 from footnotes.retrieve.retriever import Retriever, SearchOptions
 from footnotes.retrieve.where import Where, as_filter
+from footnotes.store import SearchView
 from footnotes.store.sqlite import SqliteStore, is_library
 from footnotes.store.sqlite.originals import add_originals
 from footnotes.store.sqlite.verify import Verification
@@ -105,11 +107,12 @@ class Library:
             self.settings = replace(self.settings, embedder=embedder.name)
             self._embedders[embedder.name] = embedder
         self._answerer = Answerer(self.settings)
-        ground = LibraryGround(self, lambda: self._store.view(self._user), self._user)
+        ground = LibraryGround(self, self._view, self._user)
         self._asking = Asking(ground, self.settings, self._answerer)
         self._reranking = Reranking(self.settings, self._reranker_parts)
         self._taking = Taking(self._store, self._user, self.settings)
         self._guard = threading.Lock()
+        self._local = threading.local()
         self._store.recover_if_idle()
 
     def __enter__(self) -> Library:
@@ -217,8 +220,7 @@ class Library:
             for job in unfinished_runs(self.jobs()):
                 request: dict[str, Any] = dict(job.request)
                 if job.kind == "reindex":
-                    with self._journal("reindex", request, job.number) as journal:
-                        self.reindex(**request, on_progress=_both(journal.progress, on_progress), journaled=False)
+                    self._rebuild(request, None, on_progress, job.number)
                     continue
                 options = (request["collection"], request["metadata"], request["chunker"], request["chunker_options"])
                 yield from self._adding(request["paths"], *options, on_progress, request, job.number)
@@ -402,7 +404,7 @@ class Library:
 
     def _search(self, query: str, options: SearchOptions) -> SearchResult:
         while True:
-            view = self._store.view(self._user)
+            view = self._view()
             embed = self._query_embedding(view.embedder, view.fingerprint)
             try:
                 result = self._retriever.search(view, query, options, embed)
@@ -554,6 +556,7 @@ class Library:
             "library": str(self.folder),
             "user": self._user,
             **self._store.counts(self._user),
+            "waiting": len(self._store.waiting(self._user)),
             "collections": self.collections(),
             "embedder": generation.embedder if generation else self.settings.embedder,
             "dimensions": generation.dimensions if generation else None,
@@ -604,25 +607,54 @@ class Library:
         chunker_options: Mapping[str, Any] | None = None,
         embedder: str | None = None,
         keep: bool = False,
+        gate: Callable[[int], dict[str, Any]] | None = None,
         on_progress: OnProgress | None = None,
-        journaled: bool = True,
     ) -> dict[str, Any]:
-        """Build the next generation from stored text beside the one that serves, then switch in one step."""
-        if journaled:
-            options = dict(chunker_options) if chunker_options else None
-            choice = {"collection": collection, "chunker": chunker, "chunker_options": options}
-            request = {**choice, "embedder": embedder, "keep": keep}
-            with self._store.writing("reindexing"), self._journal("reindex", request) as journal:
-                report = _both(journal.progress, on_progress)
-                return self.reindex(**request, on_progress=report, journaled=False)  # type: ignore[arg-type]
+        """Build the next generation from stored text beside the one that serves, then switch in one step.
+
+        A `gate` is given the number of the new generation before the switch, may look at it with `trying`, and raises
+        to refuse it.
+        """
+        options = dict(chunker_options) if chunker_options else None
+        choice = {"collection": collection, "chunker": chunker, "chunker_options": options}
+        return self._rebuild({**choice, "embedder": embedder, "keep": keep}, gate, on_progress)
+
+    def _rebuild(
+        self,
+        request: Mapping[str, Any],
+        gate: Callable[[int], dict[str, Any]] | None,
+        on_progress: OnProgress | None,
+        run: int = 0,
+    ) -> dict[str, Any]:
+        collection, chunker, options = request["collection"], request["chunker"], request["chunker_options"]
         with self._store.writing("reindexing"):
-            if chunker is not None:
-                self._store.remember_choices(self._user)
-                for name in [collection] if collection else [c["name"] for c in self.collections()]:
-                    self.set_collection(name, chunker=chunker, chunker_options=chunker_options or {})
-            result = self._reindex(embedder, on_progress).run(keep=keep)
+            choices = self._store.choices(self._user)
+            try:
+                with self._journal("reindex", request, run) as journal:
+                    if chunker is not None:
+                        self._store.remember_choices(self._user)
+                        for name in [collection] if collection else [c["name"] for c in self.collections()]:
+                            self.set_collection(name, chunker=chunker, chunker_options=options or {})
+                    rebuild = self._reindex(request["embedder"], _both(journal.progress, on_progress))
+                    result = rebuild.run(keep=request["keep"], gate=gate)
+            except ReindexRefused:
+                self._store.choose(self._user, choices)
+                raise
         self._finish_graph(on_progress)
         return result
+
+    @contextmanager
+    def trying(self, generation: int) -> Iterator[None]:
+        """Searches of this thread look at a generation that does not serve."""
+        self._local.generation = generation
+        try:
+            yield
+        finally:
+            self._local.generation = None
+
+    def _view(self) -> SearchView:
+        tried = getattr(self._local, "generation", None)
+        return self._store.view(self._user) if tried is None else self._store.view_of(self._user, tried)
 
     def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, Any]:
         """Serve the generation that was kept, after filling in what came since."""

@@ -21,7 +21,8 @@ FootnotesError
 │   ├── NotFound              not_found
 │   ├── SyncRefused           sync_refused
 │   ├── ImportFormatError     import_invalid
-│   └── GoldenError           golden_invalid
+│   ├── GoldenError           golden_invalid
+│   └── ReindexRefused        reindex_refused
 ├── ConfigError           settings_invalid
 │   ├── UnknownPlugin         unknown_plugin
 │   └── MissingExtra          missing_extra
@@ -202,6 +203,13 @@ class ImportFormatError(InputError):
 class GoldenError(InputError):
     code = "golden_invalid"
     default_remedy = "See docs/evaluation.md for the formats of a golden set."
+
+
+class ReindexRefused(InputError):
+    code = "reindex_refused"
+    default_remedy = (
+        "Everything serves as before. What was built is kept: the same reindex without the gate switches to it at once."
+    )
 
 
 class ConfigError(FootnotesError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from types import TracebackType
 from typing import IO, Any
@@ -10,6 +11,7 @@ from footnotes.ingest.work import Progress
 
 SHOWN_AFTER = 1.0
 PLAIN_EVERY = 5.0
+STALLED_AFTER = 30.0
 _UNITS = {
     "reading": "files",
     "parsing": "characters",
@@ -28,22 +30,39 @@ class ProgressLine:
         self._began = time.monotonic()
         self._printed = self._began
         self._stage = ""
+        self._moved, self._stalls, self._ended = self._began, 0, threading.Event()
         self._stage_began = self._began
         self._files = (0, 0)
         self._bar: Any = None
         self._task: Any = None
 
     def __enter__(self) -> ProgressLine:
+        threading.Thread(target=self._watch, name="footnotes-stall", daemon=True).start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
         if self._bar is not None:
             self._bar.stop()
 
+    def _watch(self) -> None:
+        """Say so when nothing moves for long, and in which stage."""
+        while not self._ended.wait(1.0):
+            waited = time.monotonic() - self._moved
+            if self._stage and waited >= STALLED_AFTER * (self._stalls + 1):
+                self._stalls += 1
+                said = f"nothing has moved in {self._stage} for {_duration(waited)}"
+                (self._bar.console.print if self._bar is not None else self._print)(said)
+
+    def _print(self, text: str) -> None:
+        self._stream.write(text + "\n")
+        self._stream.flush()
+
     def __call__(self, progress: Progress) -> None:
-        now = time.monotonic()
+        now = self._moved = time.monotonic()
+        self._stalls = 0
         if progress.stage != self._stage:
             self._stage, self._stage_began = progress.stage, now
         if progress.stage == "reading":
@@ -54,8 +73,7 @@ class ProgressLine:
             self._draw(progress, now)
         elif now - self._printed >= PLAIN_EVERY:
             self._printed = now
-            self._stream.write(self.line(progress, now) + "\n")
-            self._stream.flush()
+            self._print(self.line(progress, now))
 
     def line(self, progress: Progress, now: float) -> str:
         """`embedding 128 of 640 chunks, 43/s, 12 s left (file 3 of 155)`."""

@@ -7,8 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from footnotes.types import (
-    Followed,
-    Synced,
     Added,
     Answer,
     Chunk,
@@ -16,11 +14,15 @@ from footnotes.types import (
     Document,
     ErrorInfo,
     Event,
+    Followed,
     Hit,
+    Job,
+    JsonValue,
     Leg,
     LegScore,
     NearDuplicate,
     SearchResult,
+    Synced,
 )
 
 
@@ -41,6 +43,26 @@ def _added(one: Added) -> dict[str, Any]:
         "error": error_shape(one.error),
         "warnings": list(one.warnings),
         "near_duplicate_of": near_shape(one.near_duplicate_of),
+    }
+
+
+def job_shape(job: Job, stalled_seconds: int | None) -> dict[str, Any]:
+    return {
+        "job": job.number,
+        "run": job.run,
+        "kind": job.kind,
+        "source": job.source,
+        "stage": job.stage,
+        "done": job.done,
+        "total": job.total,
+        "attempts": job.attempts,
+        "error": error_shape(job.error),
+        "retryable": job.retryable,
+        "document_id": job.document_id,
+        "holder": job.holder or None,
+        "stalled_seconds": stalled_seconds,
+        "created_at": job.created_at,
+        "updated_at": job.updated_at,
     }
 
 
@@ -93,6 +115,10 @@ def hit_shape(hit: Hit) -> dict[str, Any]:
         "pages": list(hit.pages) if hit.pages else None,
         "heading": hit.headings[-1] if hit.headings else None,
         "headings": list(hit.headings),
+        "lines": list(hit.lines) if hit.lines else None,
+        "index": hit.index,
+        "total": hit.total,
+        "language": hit.metadata.get("language"),
         "metadata": dict(hit.metadata),
         "score": hit.score,
         "scores": {
@@ -163,8 +189,11 @@ def document_shape(document: Document, near: NearDuplicate | None = None) -> dic
     return shape
 
 
-def chunk_shape(chunk: Chunk) -> dict[str, Any]:
+def chunk_shape(chunk: Chunk, language: JsonValue = None) -> dict[str, Any]:
+    """A chunk; `language` is that of its document, where it has none of its own."""
     shape = asdict(chunk)
     shape["pages"] = list(chunk.pages) if chunk.pages else None
     shape["headings"] = list(chunk.headings)
+    shape["lines"] = list(chunk.lines) if chunk.lines else None
+    shape["language"] = chunk.metadata.get("language", language)
     return shape

@@ -36,8 +36,11 @@ class Reindex:
         self._embed_batch = embed_batch
         self._on_progress = on_progress
 
-    def run(self, *, keep: bool) -> dict[str, Any]:
-        """Build, switch, and drop what served before unless it is to be kept. Resumes a build that was cut off."""
+    def run(self, *, keep: bool, gate: Callable[[int], dict[str, Any]] | None = None) -> dict[str, Any]:
+        """Build, switch, and drop what served before unless it is to be kept. Resumes a build that was cut off.
+
+        A `gate` sees the generation before the switch, and raises to refuse it.
+        """
         before = self._store.serving(self._user_id)
         if before is None:
             raise NotFound("the library has no documents to index anew")
@@ -49,8 +52,10 @@ class Reindex:
             plan=self._plan(),
         )
         documents, embedded = self._fill(building)
+        judged = gate(building.pk) if gate is not None else None
         self._store.switch_generation(self._user_id, building, keep=keep)
         return {
+            **({"golden": judged} if judged else {}),
             "generation": building.pk,
             "replaced": before.pk,
             "kept": keep,

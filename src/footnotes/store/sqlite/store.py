@@ -105,6 +105,15 @@ class SqliteStore:
             generation, seq, waiting_now = generations.serving_with_waiting(self.database.reader, user_id)
         return SqliteSearchView(self.database, self._indexes, generation, seq, user_id, waiting_now)
 
+    def view_of(self, user_id: str, generation: int) -> SqliteSearchView:
+        """A generation that does not serve, as searches would see it."""
+        with translated():
+            found = generations.find(self.database.reader, user_id, generation)
+        if found is None:
+            raise NotFound(f"there is no generation {generation}")
+        seq = self._indexes.catch_up(found)
+        return SqliteSearchView(self.database, self._indexes, found, seq, user_id, 0, trial=True)
+
     def serving(self, user_id: str) -> Generation | None:
         with translated():
             return generations.serving(self.database.reader, user_id)[0]
@@ -401,16 +410,21 @@ class SqliteStore:
         with self.database.transaction() as connection:
             found, _ = generations.serving(connection, user_id)
             if found is not None and "choices" not in found.plan:
-                rows = connection.execute(queries()["collections"], (user_id,)).fetchall()
-                plan = {**found.plan, "choices": {row[0]: [row[1], row[2]] for row in rows}}
+                plan = {**found.plan, "choices": self.choices(user_id)}
                 connection.execute(queries()["set_plan"], (json.dumps(plan, sort_keys=True), user_id, found.pk))
 
     def restore_choices(self, user_id: str) -> None:
         """Choose the chunkers again that the newest kept generation was made with."""
         kept = [generation for generation in self.generations(user_id) if generation.state == "kept"]
-        choices = kept[-1].plan.get("choices") if kept else None
+        self.choose(user_id, (kept[-1].plan.get("choices") if kept else None) or {})
+
+    def choices(self, user_id: str) -> dict[str, list[str | None]]:
+        """The chunker and its options chosen for every collection."""
+        return {row["name"]: [row["chunker"], row["chunker_options"]] for row in self.collections(user_id)}
+
+    def choose(self, user_id: str, choices: Mapping[str, Sequence[str | None]]) -> None:
         with self.database.transaction() as connection:
-            for name, (chunker, options) in (choices or {}).items():
+            for name, (chunker, options) in choices.items():
                 connection.execute(queries()["set_chunker"], (chunker, options, user_id, name))
 
     # ── indexes

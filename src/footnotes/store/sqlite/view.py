@@ -27,14 +27,23 @@ class SqliteSearchView:
     """Bound to the generation that served when the search began."""
 
     def __init__(
-        self, database: Database, indexes: Indexes, generation: Generation | None, seq: int, user_id: str, waiting: int
-    ):
+        self,
+        database: Database,
+        indexes: Indexes,
+        generation: Generation | None,
+        seq: int,
+        user_id: str,
+        waiting: int,
+        *,
+        trial: bool = False,
+    ) -> None:
         self._database = database
         self._indexes = indexes
         self._generation = generation
         self._seq = seq
         self._user_id = user_id
         self.waiting = waiting
+        self._trial = trial
         self._lexical_index: LexicalIndex | None = None
         self._dense_index: DenseIndex | None = None
 
@@ -52,6 +61,8 @@ class SqliteSearchView:
 
     def is_current(self) -> bool:
         """Whether the generation still serves: one that was switched off may have been dropped under a search."""
+        if self._trial:
+            return True
         with translated():
             row = self._database.reader.execute(queries()["serving_generation"], (self._user_id,)).fetchone()
         return (row[0] if row else None) == (self._generation.pk if self._generation else None)

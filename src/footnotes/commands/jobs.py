@@ -1,0 +1,76 @@
+"""`footnotes jobs`: what is being done, what was cut off, what failed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from footnotes import shapes
+from footnotes.render import one_line
+
+if TYPE_CHECKING:
+    from footnotes.types import Job
+
+STALLED_SECONDS = 60
+"""A running job that reports nothing for so long is said to stall."""
+
+
+@click.command("jobs")
+@click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@click.option("--all", "everything", is_flag=True, help="Also what is done.")
+def jobs_command(library: str | None, as_json: bool, everything: bool) -> None:
+    """The journal: work that runs, was cut off, or failed, with its stage, attempts and reason."""
+    from footnotes.engine import Library
+
+    with Library(library, create=False) as opened:
+        jobs = opened.jobs()
+    failing = {job.run for job in jobs if job.run and job.stage != "ready"}
+    shown = [job for job in jobs if everything or job.stage != "ready" or job.number in failing]
+    moment = datetime.now(UTC)
+    if as_json:
+        click.echo(json.dumps({"jobs": [shapes.job_shape(job, stalled(job, moment)) for job in shown]}))
+        return
+    for run in (job for job in shown if job.run is None):
+        _show(run, [job for job in jobs if job.run == run.number], moment, everything)
+    if not shown:
+        click.echo("nothing is running, waiting or failed")
+
+
+def stalled(job: Job, moment: datetime) -> int | None:
+    """For how many seconds a running job has not moved, when that is long."""
+    if not job.holder or job.stage in ("ready", "failed"):
+        return None
+    seconds = int((moment - datetime.fromisoformat(job.updated_at)).total_seconds())
+    return seconds if seconds >= STALLED_SECONDS else None
+
+
+def _show(run: Job, files: Sequence[Job], moment: datetime, everything: bool) -> None:
+    click.echo(f"{run.number:<5} {run.kind:8} {run.stage:10} {one_line(run.source)}{_state(run, moment)}")
+    counts = Counter(job.stage for job in files)
+    if counts:
+        click.echo("      " + ", ".join(f"{count} {stage}" for stage, count in sorted(counts.items())))
+    for job in files:
+        if job.error is not None:
+            again = "may work the next time" if job.retryable else "needs a change first"
+            click.echo(
+                f"      failed   {one_line(job.source)}  {one_line(job.error.message)} [{job.error.code}; {again}]"
+            )
+        elif everything:
+            click.echo(f"      {job.stage:8} {one_line(job.source)}")
+
+
+def _state(run: Job, moment: datetime) -> str:
+    if not run.holder:
+        return "" if run.stage in ("ready", "failed") else "  (cut off: run `footnotes resume`)"
+    waited = stalled(run, moment)
+    if waited is not None:
+        return f"  ({run.holder}: nothing has moved in {run.stage} for {waited} s)"
+    done = f", {run.done:,} of {run.total:,}" if run.total else ""
+    tries = f", attempt {run.attempts}" if run.attempts > 1 else ""
+    return f"  ({run.holder}{done}{tries})"

@@ -1,0 +1,47 @@
+"""A golden set as a gate: a generation begins to serve only if the questions are answered as well as before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from footnotes.engine import Library
+from footnotes.errors import OptionError, ReindexRefused
+from footnotes.evaluate.compare import Comparison, compare
+from footnotes.evaluate.golden import read_golden
+from footnotes.evaluate.report import main_measure, verdict
+from footnotes.evaluate.run import Run, evaluate
+
+RECALL = "recall@10"
+
+
+def golden_gate(
+    library: Library, file: Path, min_recall: float | None, *, say: Callable[[str], None]
+) -> Callable[[int], dict[str, Any]]:
+    """A gate for `Library.reindex`: asks everything of what serves and of what was built, says how they compare."""
+    if min_recall is not None and not 0 <= min_recall <= 1:
+        raise OptionError(f"the least recall must be between 0 and 1, not {min_recall}")
+    questions = read_golden(file)
+
+    def check(generation: int) -> dict[str, Any]:
+        before = evaluate(library, questions, name="serving")
+        with library.trying(generation):
+            after = evaluate(library, questions, name="next")
+        measure = main_measure(after)
+        found = compare(before.values(measure), after.values(measure))
+        say(verdict(before, after, measure, found))
+        _refuse_if_worse(after, measure, found, min_recall)
+        return {"measure": measure, "before": found.before, "after": found.after, "verdict": found.verdict}
+
+    return check
+
+
+def _refuse_if_worse(after: Run, measure: str, found: Comparison, min_recall: float | None) -> None:
+    recall = after.means.get(RECALL, after.means.get("span_recall@5", 0.0))
+    if min_recall is not None and recall < min_recall:
+        raise ReindexRefused(f"the new generation finds {recall:.3f} of what is expected, less than {min_recall}")
+    if found.verdict == "worse":
+        raise ReindexRefused(
+            f"the new generation answers worse: {measure} falls from {found.before:.3f} to {found.after:.3f}"
+        )

@@ -1,0 +1,178 @@
+"""The journal, lexical-first visibility, and the gate of a reindex."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import footnotes.progress as progress_module
+from footnotes.cli import main
+from footnotes.config import Settings
+from footnotes.embed import Matrix
+from footnotes.engine import Library
+from footnotes.errors import ProviderUnavailable, ReindexRefused
+from footnotes.evaluate.gate import golden_gate
+from footnotes.ingest.work import Progress
+from footnotes.progress import ProgressLine
+from footnotes.testing.embedder import HashingEmbedder
+from footnotes.types import Role
+
+
+class Slow(HashingEmbedder):
+    """An embedder that waits until it is let go, and can be out of order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free, self.began, self.broken, self.embedded = threading.Event(), threading.Event(), False, 0
+
+    def embed(self, texts: Any, *, role: Role) -> Matrix:
+        if role == "passage":
+            self.began.set()
+            assert self.free.wait(20)
+            if self.broken:
+                raise ProviderUnavailable("the provider is away")
+            self.embedded += len(texts)
+        return super().embed(texts, role=role)
+
+
+@pytest.fixture
+def slow() -> Slow:
+    return Slow()
+
+
+@pytest.fixture
+def library(tmp_path: Path, slow: Slow) -> Any:
+    with Library(tmp_path / "library", settings=Settings(), embedder=slow) as opened:
+        yield opened
+        slow.free.set()
+
+
+def write(folder: Path, **texts: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text)
+    return folder
+
+
+def test_words_find_a_document_while_its_vectors_are_made(tmp_path: Path, library: Library, slow: Slow) -> None:
+    folder = write(tmp_path / "in", zebra="The zebra has stripes.", quokka="The quokka smiles.")
+    adding = threading.Thread(target=library.add, args=(folder,))
+    adding.start()
+    assert slow.began.wait(10)
+    found = library.search("quokka")
+    assert [hit.filename for hit in found.hits][:1] == ["quokka.txt"]
+    assert (
+        found.degraded and found.legs["dense"].status == "pending" and "2 documents" in str(found.legs["dense"].reason)
+    )
+    assert found.hits[0].scores.dense is None
+    assert {d.status for d in library.documents()} == {"embedding"}
+    assert {job.holder for job in library.jobs()} != {""}
+    slow.free.set()
+    adding.join()
+    found = library.search("quokka")
+    assert not found.degraded and found.hits[0].scores.dense is not None
+    assert [(job.kind, job.stage) for job in library.jobs()] == [("add", "ready"), ("file", "ready"), ("file", "ready")]
+    assert library.verify().ok
+
+
+def test_a_provider_that_fails_pauses_and_resume_goes_on(tmp_path: Path, library: Library, slow: Slow) -> None:
+    slow.broken = True
+    slow.free.set()
+    (added,) = library.add(write(tmp_path / "in", zebra="The zebra has stripes."))
+    assert added.status == "failed" and added.error is not None and added.error.code == "provider_unavailable"
+    (document,) = library.documents()
+    assert document.status == "queued" and document.error is not None and document.error.code == "provider_unavailable"
+    run, file = library.jobs()
+    assert (file.stage, file.retryable, file.attempts) == ("failed", True, 1) and not run.holder
+    assert library.status()["waiting"] == 1 and library.verify().ok
+    slow.broken = False
+    library.resume()
+    assert library.documents()[0].status == "ready"
+    run, file = library.jobs()
+    assert (file.stage, file.attempts, file.error) == ("ready", 2, None)
+    assert slow.embedded == 1
+
+
+def test_deleting_a_document_takes_it_out_of_the_journal(tmp_path: Path, library: Library, slow: Slow) -> None:
+    slow.free.set()
+    (added,) = library.add(write(tmp_path / "in", secretname="The zebra has stripes."))
+    library.delete(str(added.document_id))
+    assert not [job for job in library.jobs() if job.kind == "file"]
+
+
+def test_one_changed_paragraph_embeds_what_it_touches(tmp_path: Path, library: Library, slow: Slow) -> None:
+    slow.free.set()
+    paragraphs = [f"# Part {n}\n\nIn part {n} " + f"word{n} " * 60 for n in range(12)]
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.md").write_text("\n\n".join(paragraphs))
+    library.add(folder)
+    before = slow.embedded
+    paragraphs[5] += " and one thing more."
+    (folder / "a.md").write_text("\n\n".join(paragraphs))
+    library.add(folder)
+    assert 0 < slow.embedded - before <= 2
+    assert library.verify().ok
+
+
+def test_the_gate_refuses_a_worse_generation(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "in", zebra="The zebra has stripes and lives in Africa.", quokka="The quokka smiles a lot."
+    )
+    golden = tmp_path / "golden.jsonl"
+    questions = [
+        {"question": "zebra stripes", "documents": ["zebra.txt"]},
+        {"question": "quokka", "documents": ["quokka.txt"]},
+    ]
+    golden.write_text("\n".join(map(json.dumps, questions)))
+    with Library(tmp_path / "library", settings=Settings(embedder="hashing")) as library:
+        library.add(folder)
+        said: list[str] = []
+        kept = library.collections()
+        impossible = golden_gate(library, golden, 1.0, say=said.append)
+        original = library.search
+        serving = library.status()["generation"]
+
+        def blind(*args: Any, **options: Any) -> Any:
+            found = original(*args, **options)
+            tried = getattr(library._local, "generation", None)
+            return found if tried is None else type(found)(found.query, (), found.legs, False, 0.0)
+
+        library.search = blind  # type: ignore[method-assign]
+        with pytest.raises(ReindexRefused, match="less than 1"):
+            library.reindex(chunker="window", gate=impossible)
+        assert said and library.status()["generation"] == serving and library.collections() == kept
+        library.search = original  # type: ignore[method-assign]
+        result = library.reindex(chunker="window", gate=impossible)
+        assert result["golden"]["after"] == 1.0 and library.status()["generation"] != serving
+
+
+def test_jobs_and_resume_on_the_command_line(tmp_path: Path) -> None:
+    folder, home = write(tmp_path / "in", zebra="The zebra has stripes."), str(tmp_path / "l")
+    (folder / "empty.txt").write_text("")
+    run = CliRunner(env={"FOOTNOTES_EMBEDDER": "hashing"})
+    assert run.invoke(main, ["add", str(folder), "-l", home]).exit_code == 3
+    shown = run.invoke(main, ["jobs", "-l", home])
+    assert "empty_document" in shown.output and "needs a change first" in shown.output
+    jobs = json.loads(run.invoke(main, ["jobs", "-l", home, "--json", "--all"]).output)["jobs"]
+    assert sorted(job["stage"] for job in jobs) == ["failed", "ready", "ready"]
+    resumed = run.invoke(main, ["resume", "-l", home, "--json"])
+    assert resumed.exit_code == 0 and json.loads(resumed.output)["documents"] == []
+
+
+def test_a_stall_is_said_with_its_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_module, "STALLED_AFTER", 0.1)
+    stream = io.StringIO()
+    with ProgressLine(stream, live=False) as line:
+        line(Progress("embedding", 1, 10))
+        deadline = time.monotonic() + 10
+        while "nothing has moved in embedding" not in stream.getvalue():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
