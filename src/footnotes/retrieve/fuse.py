@@ -18,8 +18,8 @@ Ranks: TypeAlias = NDArray[np.int64]
 
 RRF_K = 60
 K1 = 1.2
-WEIGHT_A_WORD = 0.23
-LEAST_WORD_WEIGHT, MOST_WORD_WEIGHT = 0.4, 1.0
+WEIGHT_A_WORD, WEIGHT_OF_RARITY = 0.23, 0.8
+LEAST_WORD_WEIGHT, MOST_WORD_WEIGHT = 0.3, 1.0
 NEIGHBOURS, SHARPNESS, OWN_WEIGHT = 10, 4, 0.1
 
 
@@ -30,8 +30,9 @@ class Candidates:
     `lexical` is the exact BM25 score of every candidate (0 where it shares no term with the question) and `dense`
     its exact cosine, also for those the leg did not list itself. Ranks count from 1; 0 means not listed.
     `lexical_bound` is the highest BM25 score any text could reach for this question: Σ idf · (k1 + 1) over its
-    terms, repeated terms counted each time and terms that no document has left out; `chunks` is how many chunks
-    were counted for it. `vectors` are the candidates' unit vectors, a row each, where they are at hand.
+    terms, repeated terms counted each time and terms that no document has left out; `words` is how many these are,
+    and `chunks` how many chunks were counted for it. `vectors` are the candidates' unit vectors, a row each, where
+    they are at hand.
     """
 
     lexical: Floats | None
@@ -41,6 +42,7 @@ class Candidates:
     lexical_bound: float = 0.0
     chunks: int = 0
     vectors: NDArray[np.float32] | None = None
+    words: float = 0.0
 
 
 def rrf(candidates: Candidates, *, k: int = RRF_K, lexical_weight: float = 1.0, dense_weight: float = 1.0) -> Floats:
@@ -71,15 +73,15 @@ def alpha_blend(candidates: Candidates, *, alpha: float = 0.7) -> Floats:
 def adaptive(candidates: Candidates) -> Floats:
     """The default: words count the more, the more the question says; then neighbours are heard.
 
-    cosine + weight · BM25 / its upper bound, smoothed. One setting for every collection it was tried on: see
-    docs/evaluation.md.
+    cosine + weight · BM25 / its upper bound, smoothed; a dense leg that stands alone is smoothed as well. One setting
+    for every collection it was tried on: see docs/evaluation.md.
     """
     lexical, dense = share_of_bound(candidates), candidates.dense
     if lexical is None or dense is None:
-        # A leg that stands alone keeps its own order: whoever asks for one leg wants to see that leg.
-        return _sum([scores for scores in (lexical, dense) if scores is not None])
-    weight = word_weight(candidates)
-    blended = (dense + weight * lexical) / (1 + weight)
+        blended = _sum([scores for scores in (lexical, dense) if scores is not None])
+    else:
+        weight = word_weight(candidates)
+        blended = (dense + weight * lexical) / (1 + weight)
     return blended if candidates.vectors is None else smoothed(blended, candidates.vectors)
 
 
@@ -87,12 +89,13 @@ def word_weight(candidates: Candidates) -> float:
     """The weight of the lexical leg, from how much the question says.
 
     The idf of all its words together, counted in words that only one chunk has: by chance alone, a text shares one
-    or two common words with a question, but hardly four rare ones. So a question of few or common words leans on
-    its meaning, a long or rare one on its words.
+    or two common words with a question, but hardly four rare ones. So a question of few common words leans on its
+    meaning, a long one on its words; and so does one whose words are rare on average: a name or a part number.
     """
     rarest = math.log(1 + (candidates.chunks - 0.5) / 1.5) if candidates.chunks > 1 else 1.0
     said = candidates.lexical_bound / ((K1 + 1) * rarest)
-    return min(max(WEIGHT_A_WORD * said, LEAST_WORD_WEIGHT), MOST_WORD_WEIGHT)
+    rarity = said / candidates.words if candidates.words else 0.0
+    return min(max(WEIGHT_A_WORD * said, WEIGHT_OF_RARITY * rarity, LEAST_WORD_WEIGHT), MOST_WORD_WEIGHT)
 
 
 def smoothed(scores: Floats, vectors: NDArray[np.float32]) -> Floats:

@@ -22,7 +22,8 @@ _K1 = 1.2
 class LegResult:
     """What a leg found, and how it went. `score` gives the leg's exact score of any other candidates.
 
-    `complete` says that every chunk with a score above zero is listed, so that the others have none.
+    `complete` says that every chunk with a score above zero is listed, so that the others have none; `words` is how
+    many of the question's terms some chunk has.
     """
 
     leg: Leg
@@ -30,6 +31,7 @@ class LegResult:
     score: Callable[[list[int]], dict[int, float]] | None = None
     bound: float = 0.0
     complete: bool = False
+    words: float = 0.0
 
 
 def ran(leg: Leg) -> bool:
@@ -50,8 +52,9 @@ def lexical_leg(view: SearchView, query: str, limit: int, allowed: Allowed | Non
             return skipped("the question has no words to look up")
         found = view.search_lexical(terms, limit, allowed)
         bound = upper_bound(view, terms)
+        words = sum(weight for term, weight in terms.items() if view.document_frequency(term))
         all_listed = len(found.keys) < limit
-        return LegResult(Leg("ok"), found, lambda keys: view.score_lexical(terms, keys), bound, all_listed)
+        return LegResult(Leg("ok"), found, lambda keys: view.score_lexical(terms, keys), bound, all_listed, words)
 
     return _guarded(run)
 
@@ -108,7 +111,7 @@ def _guarded(run: Callable[[], LegResult]) -> LegResult:
     except BaseException as error:  # whatever breaks a leg, a panic of native code too, is that leg's failure
         return LegResult(Leg("failed", f"{type(error).__name__}: {error}", _ms(began)))
     leg = Leg(result.leg.status, result.leg.reason, _ms(began))
-    return LegResult(leg, result.found, result.score, result.bound, result.complete)
+    return LegResult(leg, result.found, result.score, result.bound, result.complete, result.words)
 
 
 def _ms(began: float) -> float:

@@ -126,6 +126,7 @@ def _fused(
         lexical_ranks=lexical_ranks,
         dense_ranks=dense_ranks,
         lexical_bound=lexical.bound,
+        words=lexical.words,
         chunks=view.chunk_count(),
         vectors=view.vectors(keys) if options.fusion == "adaptive" and ran(dense.leg) else None,
     )
@@ -254,6 +255,8 @@ def _hit(row: HitRow, scores: Scores) -> Hit:
         metadata=row.metadata,
         score=scores.fused,
         scores=scores,
+        total=row.total,
+        lines=row.lines,
     )
 
 

@@ -18,7 +18,7 @@ from itertools import chain
 from footnotes.text.languages import DEFAULT, STEMMERS, detect, function_words
 from footnotes.text.words import fold, forms
 
-VERSION = 1
+VERSION = 2
 """Raise when terms change: every lexical index is then built anew."""
 
 MEMO_WORDS = 200_000

@@ -69,15 +69,20 @@ def test_a_question_whose_words_nobody_has_gives_its_words_no_share() -> None:
     assert np.argmax(adaptive(nothing)) == 1
 
 
-def weight(rare_words: float, chunks: int) -> float:
+def weight(rare_words: float, chunks: int, *, words: float = 0.0) -> float:
     bound = rare_words * 2.2 * math.log(1 + (chunks - 0.5) / 1.5)
-    return word_weight(Candidates(floats(1.0), floats(1.0), lexical_bound=bound, chunks=chunks))
+    return word_weight(Candidates(floats(1.0), floats(1.0), lexical_bound=bound, chunks=chunks, words=words))
 
 
 def test_words_count_more_the_more_the_question_says_within_bounds() -> None:
     assert weight(0.5, 5000) == LEAST_WORD_WEIGHT
     assert weight(3, 5000) == pytest.approx(0.69)
     assert weight(30, 5000) == MOST_WORD_WEIGHT
+
+
+def test_one_rare_word_counts_more_than_as_much_said_in_common_ones() -> None:
+    assert weight(1, 5000, words=1) == pytest.approx(0.8)
+    assert weight(1, 5000, words=4) == LEAST_WORD_WEIGHT
 
 
 def test_the_weight_does_not_depend_on_the_size_of_the_library() -> None:
@@ -88,6 +93,12 @@ def test_the_weight_does_not_depend_on_the_size_of_the_library() -> None:
 def unit(*rows: tuple[float, ...]) -> np.ndarray:
     matrix = np.array(rows, dtype=np.float32)
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+def test_a_dense_leg_alone_is_smoothed_too() -> None:
+    vectors = unit((1, 0, 0), (0, 1, 0.1), (0, 1, 0), (0, 1, -0.1))
+    alone = Candidates(lexical=None, dense=floats(0.52, 0.5, 0.51, 0.5), vectors=vectors)
+    assert adaptive(alone) == pytest.approx(smoothed(alone.dense, vectors))
 
 
 def test_a_text_near_to_good_ones_rises_above_one_that_stands_alone() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 import apsw
@@ -16,11 +16,16 @@ from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import SpanReader, unpack_headings
 from footnotes.text.analysis import analyze
 
+_BEGINNING = 400
+
 EntriesOf = Callable[[apsw.Connection, Generation, int], Iterator[Entry]]
 
 
 def lexical_entries(connection: apsw.Connection, generation: Generation, document: int) -> Iterator[Entry]:
-    """The document's chunks as terms."""
+    """The document's chunks as terms: its text, and apart from it titles, sections and what the chunker says of it.
+
+    Code is found by the name of its language too.
+    """
     facets = tuple(
         facet_term(key, text)
         for key, text in connection.execute(queries()["facets_of"], (document,))
@@ -28,11 +33,15 @@ def lexical_entries(connection: apsw.Connection, generation: Generation, documen
     )
     reader: SpanReader | None = None
     for row in connection.execute(queries()["lexical_entries"], (generation.pk, document)):
-        key, _, version, start, end, headings, title, _prefix = row
+        key, _, version, start, end, headings, title, prefix, language = row
         reader = reader or SpanReader(connection, version)
         text = reader.read(start, end)
-        heading = " ".join([title, *unpack_headings(headings)])
-        yield Entry(key, document, " ".join(analyze(text)), _heading_terms(heading), facets)
+        names: Sequence[str] = unpack_headings(headings)
+        if language:
+            # A definition's first line names it already; "python" said of every file in Python tells nothing apart.
+            names, text = [name for name in names if name not in text[:_BEGINNING]], f"{text}\n{language}"
+        _, _, added = prefix.partition("\n")
+        yield Entry(key, document, " ".join(analyze(text)), _heading_terms(" ".join([title, *names, added])), facets)
 
 
 @lru_cache(maxsize=1_024)

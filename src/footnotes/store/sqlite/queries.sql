@@ -181,8 +181,8 @@ SELECT start, length, blocks FROM parts WHERE version = ? ORDER BY number;
 
 -- name: put_chunk
 INSERT INTO chunks (user_id, generation, document, version, chunk_index, id, start, end, page_first, page_last,
-                    headings, tokens, prefix, metadata, input_hash, parts)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+                    headings, tokens, prefix, metadata, input_hash, parts, line_first, line_last)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: keys_of_version
 SELECT generation, key FROM chunks WHERE version = ? ORDER BY generation, key;
@@ -202,19 +202,20 @@ AND NOT EXISTS (SELECT 1 FROM chunks WHERE user_id = ?1 AND input_hash = ?2);
 
 -- name: chunks_of_document
 SELECT c.id, d.id, c.chunk_index, d.chunks, c.start, c.end, c.page_first, c.page_last, c.headings, c.tokens, c.prefix,
-       c.metadata, c.version
+       c.metadata, c.version, c.line_first, c.line_last
 FROM documents d JOIN chunks c ON c.version = d.current AND c.generation = ?
 WHERE d.user_id = ? AND d.pk = ? ORDER BY c.chunk_index;
 
 -- name: neighbours
 SELECT c.id, d.id, c.chunk_index, d.chunks, c.start, c.end, c.page_first, c.page_last, c.headings, c.tokens, c.prefix,
-       c.metadata, c.version
+       c.metadata, c.version, c.line_first, c.line_last
 FROM documents d JOIN chunks c ON c.version = d.current AND c.generation = ?
 WHERE d.user_id = ? AND d.id = ? AND c.chunk_index BETWEEN ? AND ? ORDER BY c.chunk_index;
 
 -- name: hits
 SELECT c.key, c.id, d.id, d.filename, d.title, d.collection, c.version, c.start, c.end, c.page_first, c.page_last,
-       c.headings, c.chunk_index, c.metadata, d.metadata, d.mime, t.content, u.content
+       c.headings, c.chunk_index, c.metadata, d.metadata, d.mime, t.content, u.content, d.chunks,
+       c.line_first, c.line_last
 FROM carray(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
 JOIN documents d ON d.pk = c.document AND +d.current = c.version
 LEFT JOIN texts t ON t.version = c.version AND t.number = c.start / 4000
@@ -240,7 +241,7 @@ SELECT COALESCE(MIN(seq), 0) FROM changes WHERE user_id = ? AND generation = ?;
 SELECT seq, document, removed, leg FROM changes WHERE user_id = ? AND generation = ? AND seq > ? ORDER BY seq;
 
 -- name: lexical_entries
-SELECT c.key, c.document, c.version, c.start, c.end, c.headings, d.title, c.prefix
+SELECT c.key, c.document, c.version, c.start, c.end, c.headings, d.title, c.prefix, c.metadata ->> 'language'
 FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
 WHERE c.generation = ? AND c.document = ? ORDER BY c.key;
 
