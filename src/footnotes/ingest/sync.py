@@ -74,7 +74,7 @@ class FolderSync:
             yield from (self._moved(old, new) for old, new in plan.moved.items())
         yield from self._take(plan)
         if plan.changed:
-            self._origins.mend_names()
+            self._origins.mend_names(set(plan.changed))
         yield from self._settled(plan)
         yield from self._forget(
             [known for known in plan.gone if self._is_gone(archive_of(known.source) or known.source)]

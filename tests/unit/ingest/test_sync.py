@@ -165,6 +165,17 @@ def test_two_files_with_the_same_bytes(library: Library, folder: Path) -> None:
     assert left.filename == {"file0.txt": "copy.txt", "copy.txt": "file0.txt"}[primary.filename]
 
 
+def test_two_files_with_the_same_bytes_that_both_change(library: Library, folder: Path) -> None:
+    shutil.copy(folder / "file0.txt", folder / "copy.txt")
+    library.sync(folder)
+    write(folder / "file0.txt", 0, changed=1)
+    write(folder / "copy.txt", 0, changed=2)
+    library.sync(folder)
+    texts = {library.text(document.id) for document in library.documents()}
+    assert texts == {file.read_text() for file in folder.rglob("*.txt")} and len(library.documents()) == 6
+    assert library.verify().ok
+
+
 # ── what is not a deletion
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -132,18 +132,24 @@ class Origins:
         else:
             self._publish()
 
-    def mend_names(self) -> None:
-        """Name documents by a source they have. Of two files with the same bytes one may have got other ones since,
-        and with them a document of its own."""
+    def mend_names(self, changed: Collection[str]) -> None:
+        """Name documents by a source they still have; one whose last source has other content now goes.
+
+        Of two files with the same bytes one may have got other ones, and with them a document of its own.
+        """
         with self._store.database.transaction() as connection:
             key = (self._user, self._collection)
             misnamed: list[Any] = connection.execute(queries()["misnamed_documents"], key).fetchall()
             for document_id, source in misnamed:
                 row = documents.find(connection, self._user, document_id)
-                if row is not None and source is not None:
+                assert row is not None
+                if source is not None:
                     self._rename(connection, row, source, name_of(source))
+                elif row.document.source in changed:
+                    self._store.log_removal(connection, self._user, row)
+                    documents.drop(connection, self._user, row)
         if misnamed:
-            self._publish()
+            self._store.after_removal(self._user)
 
     def _rename(self, connection: apsw.Connection, row: DocumentRow, source: str, filename: str) -> None:
         """Another source and file name. A title that was the file's name follows; what was embedded stays."""
