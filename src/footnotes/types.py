@@ -107,6 +107,7 @@ class Chunk:
     tokens: int
     prefix: str
     metadata: Metadata
+    lines: tuple[int, int] | None = None
 
 
 # ── store ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -217,6 +218,8 @@ class Hit:
     metadata: Metadata
     score: float
     scores: Scores
+    total: int = 0
+    lines: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from libraries import HANDBOOK, TRAVEL, quick_library, write
 
 HIT = {
     "chunk_id", "document_id", "filename", "title", "collection", "text", "start", "end", "pages", "heading",
-    "headings", "metadata", "score", "scores",
+    "headings", "lines", "index", "total", "language", "metadata", "score", "scores",
 }  # fmt: skip
 
 

@@ -141,6 +141,8 @@ def _as_hit(document: Document, chunk: Chunk) -> Hit:
         metadata=chunk.metadata,
         score=0.0,
         scores=Scores(None, None, 0.0),
+        total=chunk.total,
+        lines=chunk.lines,
     )
 
 

@@ -10,6 +10,7 @@ from footnotes.chunk import Chunker
 from footnotes.chunk.assemble import assemble
 from footnotes.ingest.work import chunk_id, embedding_input, input_hash
 from footnotes.store.records import NewChunk
+from footnotes.text.lines import LineCounter
 from footnotes.types import Part
 
 ChunkerOf = Callable[[str, str], Chunker]
@@ -31,12 +32,15 @@ class Deriver:
         self._file_hash = file_hash
         self.title = title
         self.count = 0
+        self._line = 1
 
     def chunks(self, part: Part) -> Iterator[tuple[NewChunk, str]]:
         """Each new chunk with its text.
 
         The hash names prefix and text, not how they were cut: other pieces of the same text give as good a vector.
         """
+        lines = LineCounter(part.text, first_line=self._line)
+        self._line += part.text.count("\n")
         for made in assemble(self._chunker.split(part), part, title=self.title):
             text = part.text[made.start - part.start : made.end - part.start]
             identity = chunk_id(self._file_hash, self._fingerprint, self.count, made.start, made.end)
@@ -53,6 +57,7 @@ class Deriver:
                     metadata=made.metadata,
                     input_hash=input_hash(embedding_input(made.prefix, text)),
                     parts=made.parts,
+                    lines=lines.span(made.start - part.start, made.end - part.start),
                 ),
                 text,
             )

@@ -33,8 +33,9 @@ from footnotes.parse.outline import document_title
 from footnotes.parse.sniff import sniff
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
 from footnotes.store.sqlite import SqliteStore
+from footnotes.text.script import stated_language
 from footnotes.text.sketch import Sketcher
-from footnotes.types import Added, AddStatus, ErrorInfo, Part, Report
+from footnotes.types import Added, AddStatus, ErrorInfo, JsonValue, Part, Report
 
 PIPELINE_VERSION = 1
 _STOPPED = Interrupted(
@@ -59,6 +60,7 @@ class _Work:
     status: AddStatus
     warnings: list[str]
     sketcher: Sketcher = field(default_factory=Sketcher)
+    language: dict[str, JsonValue] = field(default_factory=dict)
 
 
 class Pipeline:
@@ -164,6 +166,7 @@ class Pipeline:
                 break
             if derive is None:
                 derive = Deriver(chunker, draft.file_hash, document_title(source.filename, item))
+                work.language = stated_language(item.text)
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
@@ -179,7 +182,7 @@ class Pipeline:
             characters=report.characters,
             pages=report.pages,
             chunks=derive.count,
-            metadata={**report.metadata, **draft.metadata},
+            metadata={**work.language, **report.metadata, **draft.metadata},
             warnings=tuple(work.warnings),
         )
 

@@ -24,7 +24,7 @@ from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store.records import Draft, Generation, Publication
 from footnotes.store.sqlite import SqliteStore
 from footnotes.text.sketch import Sketcher
-from footnotes.types import Block, BlockKind, Filter, Part
+from footnotes.types import Block, BlockKind, Chunk, Document, Filter, JsonValue, Part
 
 FORMAT = "footnotes-export"
 VERSION = 1
@@ -69,7 +69,11 @@ def _lines(store: SqliteStore, user_id: str, where: Filter | None) -> Iterator[d
             "parts": [{"start": p.start, "end": p.end, "blocks": [asdict(block) for block in p.blocks]} for p in parts],
         }
         for chunk in store.chunks(user_id, document.id):
-            yield {"type": "chunk", **asdict(chunk)}
+            yield {"type": "chunk", **asdict(chunk), "language": _language(document, chunk)}
+
+
+def _language(document: Document, chunk: Chunk) -> JsonValue:
+    return chunk.metadata.get("language", document.metadata.get("language"))
 
 
 def import_library(

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from footnotes.types import Document, JsonValue, Metadata
 
 BUILT_IN = ("collection", "filename", "source", "mime", "document_id", "title", "added", "updated")
-CHUNK_FIELDS = ("page", "heading")
+CHUNK_FIELDS = ("page", "line", "heading")
+DATES = ("added", "updated", "created", "modified")
+"""Compared as text, which ISO 8601 is made for: `created>=2024` is a date, not a number."""
 MAX_TEXT = 400
 _SEPARATOR = "\x1f"
 

@@ -50,6 +50,7 @@ class NewChunk:
     metadata: Metadata
     input_hash: bytes
     parts: tuple[tuple[int, int], ...] = ()
+    lines: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,8 @@ class HitRow:
     index: int
     metadata: dict[str, Any]
     mime: str
+    total: int = 0
+    lines: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

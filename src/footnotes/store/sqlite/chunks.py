@@ -31,7 +31,8 @@ def put(
             metadata = json.dumps(dict(c.metadata), ensure_ascii=False) if c.metadata else "{}"
             identity = (user_id, generation, document, version, c.index, c.id, c.start, c.end)
             parts = json.dumps(c.parts) if c.parts else ""
-            yield (*identity, first, last, headings, c.tokens, c.prefix, metadata, c.input_hash, parts)
+            lines = c.lines or (None, None)
+            yield (*identity, first, last, headings, c.tokens, c.prefix, metadata, c.input_hash, parts, *lines)
 
     connection.executemany(queries()["put_chunk"], rows())
 
@@ -86,7 +87,7 @@ def _as_table(keys: Sequence[int]) -> Any:
 
 def _hit(connection: apsw.Connection, row: tuple[Any, ...]) -> HitRow:
     (key, chunk_id, document_id, filename, title, collection, version, start, end, first, last, headings) = row[:12]
-    index, metadata, document_metadata, mime, piece, next_piece = row[12:]
+    index, metadata, document_metadata, mime, piece, next_piece, total, line_first, line_last = row[12:]
     merged = {**_unpacked(document_metadata), **_unpacked(metadata)}
     return HitRow(
         key=key,
@@ -103,6 +104,8 @@ def _hit(connection: apsw.Connection, row: tuple[Any, ...]) -> HitRow:
         index=index,
         metadata=merged,
         mime=mime,
+        total=total,
+        lines=None if line_first is None else (line_first, line_last),
     )
 
 

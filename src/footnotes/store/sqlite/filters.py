@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from footnotes.errors import FilterError
-from footnotes.store.facets import CHUNK_FIELDS, as_number, facet_term, facet_text
+from footnotes.store.facets import CHUNK_FIELDS, DATES, as_number, facet_term, facet_text
 from footnotes.types import AllOf, AnyOf, Condition, Filter, JsonValue, Not
 
 MAX_CONDITIONS = 200
@@ -46,7 +46,7 @@ def _group(condition: Filter) -> tuple[str, ...]:
 def _compiled(where: Filter, user_id: str) -> tuple[str, Bindings]:
     match where:
         case Condition():
-            by_field = {"page": _page, "heading": _heading}
+            by_field = {"page": _page, "line": _line, "heading": _heading}
             return by_field[where.key](where) if where.key in by_field else _facet(where, user_id)
         case AllOf():
             return _joined(where.filters, " AND ", "1", user_id)
@@ -84,7 +84,7 @@ def _facet(condition: Condition, user_id: str) -> tuple[str, Bindings]:
         case "glob":
             return f"{select} AND text GLOB ?)", [*bindings, facet_text(value)]
         case "gt" | "gte" | "lt" | "lte":
-            column, bound = _comparable(value)
+            column, bound = ("text", facet_text(value)) if key in DATES else _comparable(value)
             return f"{select} AND {column} {_COMPARISON[condition.operator]} ?)", [*bindings, bound]
         case _:
             raise FilterError(f"there is no operator {condition.operator!r}")
@@ -97,25 +97,35 @@ def _comparable(value: JsonValue) -> tuple[str, str | float]:
 
 
 def _page(condition: Condition) -> tuple[str, Bindings]:
+    return _within("page", condition)
+
+
+def _line(condition: Condition) -> tuple[str, Bindings]:
+    return _within("line", condition)
+
+
+def _within(what: str, condition: Condition) -> tuple[str, Bindings]:
+    """A test on the pages or lines a chunk stands on."""
+    first, last = f"c.{what}_first", f"c.{what}_last"
     if condition.operator == "exists":
-        return "c.page_first IS NOT NULL", []
+        return f"{first} IS NOT NULL", []
     if condition.operator == "in":
-        parts = [_page(Condition("page", "eq", item)) for item in _listed(condition)]
+        parts = [_within(what, Condition(what, "eq", item)) for item in _listed(condition)]
         return "(" + " OR ".join(sql for sql, _ in parts) + ")", [b for _, bindings in parts for b in bindings]
     number = as_number(condition.value)
     if number is None:
-        raise FilterError(f"a page is a number, not {condition.value!r}")
+        raise FilterError(f"a {what} is a number, not {condition.value!r}")
     match condition.operator:
         case "eq":
-            return "COALESCE(? BETWEEN c.page_first AND c.page_last, 0)", [number]
+            return f"COALESCE(? BETWEEN {first} AND {last}, 0)", [number]
         case "ne":
-            return "NOT COALESCE(? BETWEEN c.page_first AND c.page_last, 0)", [number]
+            return f"NOT COALESCE(? BETWEEN {first} AND {last}, 0)", [number]
         case "gt" | "gte":
-            return f"COALESCE(c.page_last {_COMPARISON[condition.operator]} ?, 0)", [number]
+            return f"COALESCE({last} {_COMPARISON[condition.operator]} ?, 0)", [number]
         case "lt" | "lte":
-            return f"COALESCE(c.page_first {_COMPARISON[condition.operator]} ?, 0)", [number]
+            return f"COALESCE({first} {_COMPARISON[condition.operator]} ?, 0)", [number]
         case _:
-            raise FilterError(f"a page cannot be tested with {condition.operator!r}")
+            raise FilterError(f"a {what} cannot be tested with {condition.operator!r}")
 
 
 def _heading(condition: Condition) -> tuple[str, Bindings]:

@@ -48,7 +48,7 @@ def generation_row(row: tuple[Any, ...]) -> Generation:
 
 
 def chunk_from(row: tuple[Any, ...], text: str) -> Chunk:
-    id_, document_id, index, total, start, end, first, last, headings, tokens, prefix, metadata, _ = row
+    id_, document_id, index, total, start, end, first, last, headings, tokens, prefix, metadata, _, line, end_line = row
     return Chunk(
         id=id_,
         document_id=document_id,
@@ -62,4 +62,5 @@ def chunk_from(row: tuple[Any, ...], text: str) -> Chunk:
         tokens=tokens,
         prefix=prefix,
         metadata=json.loads(metadata),
+        lines=None if line is None else (line, end_line),
     )

@@ -1,0 +1,69 @@
+"""The language of a document as an ISO 639-1 code, for people and filters. Says nothing where it is not sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from footnotes.text.languages import detect, function_words
+from footnotes.types import JsonValue
+
+_SAMPLE = 1_500
+_LEAST_WORDS = 12
+_MOST_LETTERS = 200
+_LEAST_SHARE = 0.1
+"""One word in ten holds a sentence together, in any prose; a list of names or numbers has hardly any."""
+_SCRIPTS: Sequence[tuple[str, str]] = (
+    ("ja", "\u3041-\u30ff"),
+    ("ko", "\uac00-\ud7a3"),
+    ("zh", "\u4e00-\u9fff"),
+    ("ru", "\u0400-\u04ff"),
+    ("el", "\u0370-\u03ff"),
+    ("he", "\u0590-\u05ff"),
+    ("ar", "\u0600-\u06ff"),
+    ("hi", "\u0900-\u097f"),
+    ("th", "\u0e00-\u0e7f"),
+    ("hy", "\u0530-\u058f"),
+    ("ka", "\u10a0-\u10ff"),
+)
+"""Languages that have a script mostly to themselves; kana come before the characters that Japanese shares."""
+_TOLD_BY_LETTERS = {"ru": (("uk", "їєґ"), ("be", "ў"), ("sr", "ђћџ")), "ar": (("fa", "پچژگ"), ("ur", "ٹڈےہ"))}
+
+
+def language_of(text: str) -> str | None:
+    """The language of a text, from its beginning."""
+    sample = text[:_SAMPLE]
+    if not sample.isascii() and (told := _by_script(sample)):
+        return told
+    words = sample.lower().split()
+    if len(words) < _LEAST_WORDS:
+        return None
+    found = detect(words)
+    share = sum(map(_known(found).__contains__, words)) / len(words)
+    return found if share >= _LEAST_SHARE else None
+
+
+@cache
+def _known(language: str) -> frozenset[str]:
+    return frozenset(function_words(language))
+
+
+def _by_script(sample: str) -> str | None:
+    letters = [char for char in sample if char > "\u036f" and char.isalpha()]
+    if len(letters) * 4 < sum(map(str.isalpha, sample)):
+        return None
+    letters = letters[:_MOST_LETTERS]
+    counts = {language: sum(edges[0] <= char <= edges[2] for char in letters) for language, edges in _SCRIPTS}
+    best = max(counts, key=lambda language: counts[language])
+    if counts["ja"] * 10 > len(letters):
+        best = "ja"
+    elif counts[best] * 2 < len(letters):
+        return None
+    others = _TOLD_BY_LETTERS.get(best, ())
+    return next((other for other, marks in others if any(mark in sample for mark in marks)), best)
+
+
+def stated_language(text: str) -> dict[str, JsonValue]:
+    """The language as metadata; nothing where it is not sure."""
+    language = language_of(text)
+    return {} if language is None else {"language": language}
