@@ -27,7 +27,7 @@ _SCRIPTS: Sequence[tuple[str, str]] = (
     ("ka", "\u10a0-\u10ff"),
 )
 """Languages that have a script mostly to themselves; kana come before the characters that Japanese shares."""
-_TOLD_BY_LETTERS = {"ru": (("uk", "їєґ"), ("be", "ў"), ("sr", "ђћџ")), "ar": (("fa", "پچژگ"), ("ur", "ٹڈےہ"))}
+_TOLD_BY_LETTERS = {"ru": (("be", "ў"), ("uk", "їєґі"), ("sr", "ђћџ")), "ar": (("fa", "پچژگ"), ("ur", "ٹڈےہ"))}
 
 
 def language_of(text: str) -> str | None:
@@ -50,7 +50,7 @@ def _known(language: str) -> frozenset[str]:
 
 def _by_script(sample: str) -> str | None:
     letters = [char for char in sample if char > "\u036f" and char.isalpha()]
-    if len(letters) * 4 < sum(map(str.isalpha, sample)):
+    if not letters or len(letters) * 4 < sum(map(str.isalpha, sample)):
         return None
     letters = letters[:_MOST_LETTERS]
     counts = {language: sum(edges[0] <= char <= edges[2] for char in letters) for language, edges in _SCRIPTS}
