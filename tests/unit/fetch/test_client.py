@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from footnotes.errors import DocumentTooLarge, FetchFailed, RobotsDisallowed, UnsupportedType, UrlBlocked
-from footnotes.fetch import Client, Fetched, Rules, Unchanged
+from footnotes.fetch.client import Client, Fetched, Rules, Unchanged
 from footnotes.fetch.url import parsed
 from web_site import Page, Site
 
