@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 from footnotes.config import Settings
@@ -127,8 +129,7 @@ class Taking:
         return ArchiveLimits(chosen.archive_max_members, chosen.archive_max_bytes, chosen.max_file_bytes)
 
 
+@cache
 def made_by() -> str:
     """The program that reads now: what it could not read, a later one may."""
-    import footnotes
-
-    return footnotes.__version__
+    return version("footnotes")
