@@ -34,6 +34,7 @@ class Settings:
     chunker: str = "passages"  # the chunker of collections that chose none
     chunker_options: Mapping[str, Any] = field(default_factory=dict)  # its options
     code_chunker: str = "code"  # the chunker of source code in such collections
+    contextual: str = ""  # provider:model that says in a sentence what each chunk is about; empty for none
     embedder: str = "local:minilm-l6"  # provider:model of the embedder
     embedder_threads: int = 0  # threads of the local embedder; 0 means one a core
     embedder_variant: str = "int8"  # local weights: "int8" as shipped, "fast" dynamic int8 made once

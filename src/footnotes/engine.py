@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,11 @@ from footnotes.answer import Answerer, last_answer
 from footnotes.asking import Asking, AskOptions, as_turns, changed_settings
 from footnotes.asking.ground import LibraryGround
 from footnotes.asking.reranking import Reranking
+from footnotes.asking.say import saying
 from footnotes.chunk import Chunker
+from footnotes.chunk.contextual import ContextualChunker, text_hash
+from footnotes.chunk.contextual import forget as forget_contexts
+from footnotes.chunk.contextual import forget_others as forget_other_contexts
 from footnotes.chunk.make import make_chunker
 from footnotes.chunk.memory import FolderMemory
 from footnotes.config import Settings, load
@@ -579,9 +583,11 @@ class Library:
         """Remove documents by id, by source or by collection. Returns the ids that went."""
         with self._store.writing("deleting documents"):
             ids = [*document_ids, *self._ids_of(source, collection)]
+            if self._contexts.is_dir():
+                forget_contexts(self._contexts, self._texts(ids))
             self._store.delete(self._user, ids)
             if compact:
-                self._store.compact(self._user)
+                self._compact()
         return list(dict.fromkeys(ids))
 
     def _ids_of(self, source: str | Path | None, collection: str | None) -> list[str]:
@@ -686,7 +692,12 @@ class Library:
     def compact(self) -> None:
         """Leave no byte of what was deleted in the folder."""
         with self._store.writing("compacting"):
-            self._store.compact(self._user)
+            self._compact()
+
+    def _compact(self) -> None:
+        self._store.compact(self._user)
+        if self._contexts.is_dir():
+            forget_other_contexts(self._contexts, self._texts(document.id for document in self.documents()))
 
     # ── move
 
@@ -727,9 +738,24 @@ class Library:
                 chosen, given = self.settings.code_chunker, {}
             else:
                 chosen, given = self.settings.chunker, options or self.settings.chunker_options
-            return make_chunker(chosen, self._chunker_options(chosen, given), **self._chunker_parts())
+            made = make_chunker(chosen, self._chunker_options(chosen, given), **self._chunker_parts())
+            model = self.settings.contextual
+            if not model:
+                return made
+            return ContextualChunker(made, say=saying(self.settings, model), model=model, folder=self._contexts)
 
         return chunker_of
+
+    @property
+    def _contexts(self) -> Path:
+        """Where contexts of chunks are kept: they tell of documents, and go with them."""
+        return self.folder / "contexts" / text_hash(self._user)[:16]
+
+    def _texts(self, ids: Iterable[str]) -> Iterator[str]:
+        """The parts of documents, of those that have a text."""
+        for document_id in ids:
+            with suppress(NotFound):
+                yield from (part.text for part in self._store.parts(self._user, document_id))
 
     def _chunker_options(self, chunker: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
         """The options of a chunker; one that asks a model is bound to the model that is set."""

@@ -23,6 +23,11 @@ def chunker_fingerprint(chunker: Chunker) -> str:
     return f"{chunker.name}-{chunker.version}-{hashlib.blake2b(options.encode(), digest_size=6).hexdigest()}"
 
 
+def notes_of(chunker: Chunker) -> list[str]:
+    """What a chunker that asks others has to say of the document it cut last."""
+    return list(take()) if (take := getattr(chunker, "take_notes", None)) else []
+
+
 class Deriver:
     """Cuts one document's parts, in order, into chunks that know who they are."""
 

@@ -24,7 +24,7 @@ from footnotes.errors import (
     MissingExtra,
     StoreError,
 )
-from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
+from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, notes_of
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
 from footnotes.parse import Source
@@ -174,7 +174,7 @@ class Pipeline:
                 self._store.save(self._user_id, generation, [work.draft])
         if report is None or derive is None or derive.count == 0:
             raise EmptyDocument(f"{source.filename} holds no text")
-        work.warnings.extend(report.warnings)
+        work.warnings.extend([*report.warnings, *notes_of(chunker)])
         draft.sketch = work.sketcher.sketch()
         draft.publication = Publication(
             mime=report.mime,

@@ -1,0 +1,34 @@
+"""A chat model by name, for those who only need what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+from footnotes.answer import Answerer
+from footnotes.answer.models import ChatModel, ChatRequest, Message, complete
+from footnotes.answer.prompt import escaped
+from footnotes.config import Settings
+from footnotes.errors import ConfigError
+from footnotes.remote import Deadline
+
+_MOST_TOKENS = 120
+
+
+def saying(settings: Settings, model: str) -> Callable[[str, str], str]:
+    """System and user text → what the model says. The model is made when it is first asked."""
+
+    @cache
+    def chat() -> ChatModel:
+        found = Answerer(replace(settings, model=model)).model()
+        if found is None:
+            raise ConfigError(f"{model} is no chat model", remedy="Name one as provider:model.")
+        return found
+
+    def say(system: str, user: str) -> str:
+        messages = (Message("system", system), Message("user", escaped(user)))
+        request = ChatRequest(messages=messages, temperature=0.0, max_tokens=_MOST_TOKENS)
+        return complete(chat(), request, deadline=Deadline(settings.answer_seconds)).text
+
+    return say

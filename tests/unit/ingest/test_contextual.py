@@ -1,0 +1,137 @@
+"""Contexts of chunks from a chat model: in the prefix only, asked for once, and said when they are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from footnotes.chunk.contextual import ContextualChunker, checked_context
+from footnotes.chunk.rules import RulesChunker
+from footnotes.engine import Library
+from footnotes.errors import ProviderError
+from footnotes.testing.provider import Asked, ScriptedProvider, replies, status
+from footnotes.types import Part
+from libraries import HANDBOOK, quick_library
+
+
+def about(asked: Asked) -> str:
+    """A model that is real enough: it names what the passage says, and so only this passage is found by it."""
+    passage = asked.prompt.partition("\n\nTHE PASSAGE\n")[2]
+    return '"Concerning the zeppelin rules of leave."\n' if "paid leave" in passage else "On ending a contract."
+
+
+@pytest.fixture
+def provider() -> Iterator[ScriptedProvider]:
+    with ScriptedProvider(default=replies(about)) as fake:
+        yield fake
+
+
+def contextual(folder: Path, provider: ScriptedProvider, **settings: Any) -> Library:
+    options = {"chunker": "section", "contextual": "openai:small", "openai_base_url": provider.base_url}
+    return quick_library(folder, **{**options, "openai_api_key": "k", **settings})
+
+
+def test_contexts_are_found_embedded_and_never_part_of_the_text(tmp_path: Path, provider: ScriptedProvider) -> None:
+    with contextual(tmp_path / "library", provider) as library:
+        added = library.add_text(HANDBOOK, filename="handbook.md")
+        assert added.document_id and added.status == "ready" and not added.warnings
+        chunks = library.chunks(added.document_id)
+        assert len(provider.requests) == len(chunks) > 1
+        text = library.text(added.document_id)
+        for chunk in chunks:
+            assert chunk.text == text[chunk.start : chunk.end] and "zeppelin" not in chunk.text
+        assert sum("Concerning the zeppelin rules of leave." in chunk.prefix for chunk in chunks) == 1
+        hit = library.search("zeppelin", mode="lexical").hits[0]
+        assert "paid leave" in hit.text
+        assert library.verify().ok
+
+
+def test_the_same_document_again_costs_no_call(tmp_path: Path, provider: ScriptedProvider) -> None:
+    with contextual(tmp_path / "library", provider) as library:
+        first = library.add_text(HANDBOOK, filename="handbook.md")
+        asked = len(provider.requests)
+        assert library.add_text(HANDBOOK, filename="handbook.md").status == "deduplicated"
+        before = [chunk.id for chunk in library.chunks(first.document_id or "")]
+        library.reindex()
+        assert len(provider.requests) == asked
+        assert [chunk.id for chunk in library.chunks(first.document_id or "")] == before
+
+
+def test_without_the_setting_nobody_is_asked(tmp_path: Path, provider: ScriptedProvider) -> None:
+    with contextual(tmp_path / "library", provider, contextual="") as library:
+        library.add_text(HANDBOOK, filename="handbook.md")
+        assert provider.requests == []
+    with contextual(tmp_path / "library", provider) as library:
+        assert library.add_text(HANDBOOK, filename="handbook.md").status == "replaced"
+        assert provider.requests
+
+
+def test_a_model_that_fails_leaves_chunks_without_and_says_so(tmp_path: Path, provider: ScriptedProvider) -> None:
+    provider.default = status(401)
+    with contextual(tmp_path / "library", provider) as library:
+        added = library.add_text(HANDBOOK, filename="handbook.md")
+        assert added.status == "ready" and added.document_id
+        (warning,) = added.warnings
+        assert "no context from openai:small" in warning and "footnotes reindex" in warning
+        assert len(provider.requests) <= 4  # not asked again for every chunk
+        assert library.search("paid leave").hits
+        provider.default = replies(about)
+        library.reindex()
+        assert library.search("zeppelin", mode="lexical").hits
+
+
+def test_what_was_said_goes_with_the_document(tmp_path: Path, provider: ScriptedProvider) -> None:
+    folder = tmp_path / "library"
+    with contextual(folder, provider) as library:
+        added = library.add_text(HANDBOOK, filename="handbook.md", source="a")
+        kept = [file for file in (folder / "contexts").rglob("*") if file.is_file()]
+        assert kept and any("zeppelin" in file.read_text() for file in kept)
+        library.add_text(HANDBOOK + "\nMore of it.\n", filename="handbook.md", source="a")
+        library.compact()
+        ids = {file.parent.name for file in (folder / "contexts").rglob("*") if file.is_file()}
+        assert len(ids) == 1
+        library.delete(added.document_id or "")
+        assert not [file for file in (folder / "contexts").rglob("*") if file.is_file()]
+
+
+def test_pieces_are_those_of_the_chunker_inside(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def say(system: str, user: str) -> str:
+        asked.append(user)
+        if len(asked) == 2:
+            raise ProviderError("overloaded")
+        return f"Number {len(asked)}."
+
+    part = Part(0, "\n\n".join(f"Paragraph {n} says something of its own." for n in range(12)), ())
+    inner = RulesChunker(tokens=20, overlap=0)
+    chunker = ContextualChunker(inner, say=say, model="m", folder=tmp_path)
+    pieces = chunker.split(part)
+    assert [(piece.start, piece.end) for piece in pieces] == [(piece.start, piece.end) for piece in inner.split(part)]
+    assert [bool(piece.prefix) for piece in pieces].count(False) == 1
+    assert chunker.take_notes() == ["1 chunks have no context from m (overloaded); `footnotes reindex` asks again"]
+    assert chunker.take_notes() == []
+    assert chunker.options["contextual"] == "m" and chunker.options["chunker"] == "rules"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ('"A sentence."\n\nAnd another.', "A sentence."),
+        ("**Bold** words", "Bold** words"),
+        ("- it is a list", "it is a list"),
+        ("word " * 200, None),
+    ],
+)
+def test_what_a_model_says_is_one_short_line(said: str, expected: str | None) -> None:
+    context = checked_context(said)
+    assert len(context) <= 300 and "\n" not in context and (expected is None or context == expected)
+
+
+@pytest.mark.parametrize("said", ["", "\n\n", "---", "…"])
+def test_nothing_is_no_context(said: str) -> None:
+    with pytest.raises(ValueError, match="said nothing"):
+        checked_context(said)
