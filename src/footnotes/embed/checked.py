@@ -60,14 +60,13 @@ def _with_retries(
     embedder: Embedder, texts: Sequence[str], role: Role, attempts: int, sleep: Callable[[float], None]
 ) -> Matrix:
     """The provider's answer. What may succeed later is tried again, waiting longer each time."""
-    jitter = Random()
     for attempt in range(1, attempts):
         try:
             return embedder.embed(texts, role=role)
         except ProviderError as error:
             if not error.retryable:
                 raise
-            sleep(_wait_seconds(error, attempt, jitter))
+            sleep(_wait_seconds(error, attempt, Random()))
     return embedder.embed(texts, role=role)
 
 
@@ -84,8 +83,9 @@ def _wait_seconds(error: FootnotesError, attempt: int, jitter: Random) -> float:
 
 def _checked(vectors: Matrix, embedder: Embedder, role: Role, count: int) -> Matrix:
     """The vectors at unit length, or an error: a wrong vector in the store would be silent forever."""
-    with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite and is refused below
-        vectors = np.asarray(vectors, dtype=np.float32)
+    if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32:
+        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite and is refused below
+            vectors = np.asarray(vectors, dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != count:
         raise InvalidVector(f"{embedder.name} returned vectors of shape {vectors.shape} for {count} texts")
     if vectors.shape[1] != embedder.dimensions:

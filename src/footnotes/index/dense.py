@@ -30,8 +30,8 @@ from footnotes.index.dense_files import (
 from footnotes.index.dense_view import EXACT_ROWS, DenseView
 
 FORMAT = 2
-GRAPH_TAIL = 2_000
-GRAPH_TAIL_SHARE = 0.05
+GRAPH_TAIL = 500
+GRAPH_TAIL_SHARE = 0.02
 GRAPH_TAIL_MOST = 10_000
 """Rows outside the graph before it is worth growing it: a share of those inside, within bounds."""
 _CONNECTIVITY, _EXPANSION_ADD = 16, 128

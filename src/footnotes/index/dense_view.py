@@ -13,8 +13,8 @@ from footnotes.index.dense_files import SCALE, Rows
 
 EXACT_ROWS = 2_048
 """Up to here every search compares all rows: as fast as a graph, and exact."""
-TAIL_IN_MEMORY = 32_768
-"""Rows outside the graph that are held in single precision; more than these are compared where they lie."""
+ROWS_IN_MEMORY = 32_768
+"""So many rows are held in single precision: all of a small library, or those outside the graph of a large one."""
 _GRAPH_CANDIDATES = 64
 _BLOCK_ROWS = 8_192
 
@@ -30,6 +30,7 @@ class DenseView:
         self._parts = list(parts)
         self._starts = np.cumsum([0] + [len(part) for part in parts])
         self._tail: NDArray[np.float32] | None = None
+        self._all: NDArray[np.float32] | None = None
 
     @property
     def uncovered(self) -> int:
@@ -64,12 +65,24 @@ class DenseView:
         """Cosine of each row with a unit vector."""
         if len(positions) == 0:
             return np.zeros(0, dtype=np.float32)
+        if len(self.keys) <= ROWS_IN_MEMORY:
+            near: Vector = self._in_memory()[positions] @ vector
+            return near
         result: Vector = self.raw(positions).astype(np.float32) @ (vector / SCALE)
         return result
 
     def rows(self, positions: NDArray[np.intp]) -> NDArray[np.float32]:
         """Vectors in single precision."""
+        if len(self.keys) <= ROWS_IN_MEMORY:
+            return self._in_memory()[positions]
         return self.raw(positions).astype(np.float32) / np.float32(SCALE)
+
+    def _in_memory(self) -> NDArray[np.float32]:
+        """Every row in single precision, made once."""
+        if self._all is None:
+            self._all = np.concatenate([part.astype(np.float32) for part in self._parts])
+            self._all /= np.float32(SCALE)
+        return self._all
 
     def raw(self, positions: NDArray[np.intp]) -> Rows:
         """Vectors as the segments hold them."""
@@ -96,8 +109,11 @@ class DenseView:
 
     def _tail_similarities(self, vector: Vector) -> Vector:
         """Cosine of every row outside the graph."""
+        if len(self.keys) <= ROWS_IN_MEMORY:
+            near: Vector = self._in_memory()[self.graph_rows :] @ vector
+            return near
         scaled = vector / SCALE
-        if self.uncovered > TAIL_IN_MEMORY:
+        if self.uncovered > ROWS_IN_MEMORY:
             return np.concatenate([block.astype(np.float32) @ scaled for block in self._tail_blocks()])
         if self._tail is None:
             self._tail = np.concatenate([block.astype(np.float32) for block in self._tail_blocks()])

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from footnotes.index import Allowed, Change, Entry, Found, IndexDamaged, Keys, manifest
-from footnotes.index.lexical_files import check_segments
+from footnotes.index.lexical_files import check_segments, segment_sizes
 from footnotes.index.lexical_query import QueryBuilder
 
 FORMAT = 1
 POSTINGS_BUDGET = 400_000
 """A search reads about this many postings to find candidates; below it the leg is exact BM25 over all terms."""
 _BUDGET_CANDIDATES = 200
+SCATTERED_LEAST, SCATTERED_MOST, SCATTERED_SHARE = 1_000, 20_000, 0.2
 _WRITER_BYTES = 24_000_000
 DEFAULT_BOOSTS: Mapping[str, float] = {"body": 1.0, "heading": 0.3}
 
@@ -96,6 +97,16 @@ class LexicalIndex:
 
     def count(self) -> int:
         return 0 if self._searcher is None else int(self._searcher.num_docs)
+
+    def is_scattered(self) -> bool:
+        """Whether it is small, and in so many pieces that writing it anew as one is worth it.
+
+        tantivy joins pieces of its own accord only when there are eight; until then every search goes through each.
+        """
+        if not SCATTERED_LEAST <= self.count() <= SCATTERED_MOST or int(self._searcher.num_segments) < 3:
+            return False
+        sizes = segment_sizes(self._folder)
+        return sum(sizes) - max(sizes, default=0) >= SCATTERED_SHARE * sum(sizes)
 
     def keys(self) -> Keys:
         if self.count() == 0:

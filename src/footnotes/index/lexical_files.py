@@ -27,6 +27,11 @@ def check_segments(folder: Path) -> None:
             _check_footer(folder / f"{name}.{deletes['opstamp']}.del")
 
 
+def segment_sizes(folder: Path) -> list[int]:
+    """How many chunks each segment was written with."""
+    return [int(segment["max_doc"]) for segment in _segments(folder)]
+
+
 def _segments(folder: Path) -> list[dict[str, Any]]:
     try:
         segments: list[dict[str, Any]] = json.loads((folder / "meta.json").read_text(encoding="utf-8"))["segments"]

@@ -2,29 +2,58 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from footnotes.types import Scores
 
 NEAR_IDENTICAL = 0.97
 _LEXICAL_APART, _DENSE_APART = 0.15, 0.05
 _BEGINNING = 240
+_LOOKED_FOR = 4
+
+
+class _Text:
+    """A text, with what tells it apart quickly, made when it is first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def beginning(self) -> str:
+        return self.text[:_BEGINNING]
+
+    @cached_property
+    def longest(self) -> list[str]:
+        """The longest words of its beginning: a text that is nearly the same lacks few of them."""
+        return sorted(self.beginning.split(), key=len)[-_LOOKED_FOR:]
+
+    def may_equal(self, other: _Text) -> bool:
+        found = sum(word in other.beginning for word in self.longest)
+        return found >= len(self.longest) - _LOOKED_FOR // 2
 
 
 class Diversity:
     """Decides, in rank order, which candidates may stay."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[float, float, str]] = []
+        self._kept: list[tuple[float, float, _Text]] = []
 
     def admits(self, text: str, scores: Scores) -> bool:
         """Whether the candidate adds something; remembers it when it does."""
         dense = scores.dense.score if scores.dense else 0.0
         lexical = scores.lexical.score if scores.lexical else 0.0
+        this = _Text(text)
         least, most = lexical * (1 - _LEXICAL_APART), lexical * (1 + _LEXICAL_APART)
         for other_dense, other_lexical, other in self._kept:
             # Texts with the same words have about the same scores: most pairs need not be compared word by word.
-            if abs(dense - other_dense) <= _DENSE_APART and least <= other_lexical <= most and _same_words(text, other):
+            if (
+                abs(dense - other_dense) <= _DENSE_APART
+                and least <= other_lexical <= most
+                and this.may_equal(other)
+                and _same_words(text, other.text)
+            ):
                 return False
-        self._kept.append((dense, lexical, text))
+        self._kept.append((dense, lexical, this))
         return True
 
 

@@ -23,7 +23,7 @@ class LegResult:
     """What a leg found, and how it went. `score` gives the leg's exact score of any other candidates.
 
     `complete` says that every chunk with a score above zero is listed, so that the others have none; `words` is how
-    many of the question's terms some chunk has.
+    many of the question's terms some chunk has; `vector` is the question's.
     """
 
     leg: Leg
@@ -32,6 +32,7 @@ class LegResult:
     bound: float = 0.0
     complete: bool = False
     words: float = 0.0
+    vector: Vector | None = None
 
 
 def ran(leg: Leg) -> bool:
@@ -67,7 +68,7 @@ def dense_leg(
     def run() -> LegResult:
         vector = embed(query)
         found = view.search_dense(vector, limit, allowed)
-        return LegResult(_dense_state(view.waiting), found, lambda keys: view.score_dense(vector, keys))
+        return LegResult(_dense_state(view.waiting), found, lambda keys: view.score_dense(vector, keys), vector=vector)
 
     return _guarded(run)
 
@@ -111,7 +112,7 @@ def _guarded(run: Callable[[], LegResult]) -> LegResult:
     except BaseException as error:  # whatever breaks a leg, a panic of native code too, is that leg's failure
         return LegResult(Leg("failed", f"{type(error).__name__}: {error}", _ms(began)))
     leg = Leg(result.leg.status, result.leg.reason, _ms(began))
-    return LegResult(leg, result.found, result.score, result.bound, result.complete, result.words)
+    return LegResult(leg, result.found, result.score, result.bound, result.complete, result.words, result.vector)
 
 
 def _ms(began: float) -> float:

@@ -118,8 +118,10 @@ def _fused(
 ) -> tuple[list[int], Callable[[int], Scores]]:
     """All candidates, best first, with every score that is known of them."""
     keys = list(dict.fromkeys([*lexical.found.keys, *dense.found.keys]))
-    lexical_scores, dense_scores = _completed(lexical, keys), _completed(dense, keys)
+    vectors = view.vectors(keys) if options.fusion == "adaptive" and ran(dense.leg) else None
     lexical_ranks, dense_ranks = _ranks(lexical, keys), _ranks(dense, keys)
+    lexical_scores = _completed(lexical, keys, lexical_ranks)
+    dense_scores = _completed(dense, keys, dense_ranks, vectors)
     candidates = fuse.Candidates(
         lexical=lexical_scores,
         dense=_filled(dense_scores),
@@ -128,16 +130,17 @@ def _fused(
         lexical_bound=lexical.bound,
         words=lexical.words,
         chunks=view.chunk_count(),
-        vectors=view.vectors(keys) if options.fusion == "adaptive" and ran(dense.leg) else None,
+        vectors=vectors,
     )
     fused = _fuse(candidates, options)
     order = np.lexsort((np.asarray(keys, dtype=np.int64), -fused)).tolist()
+    legs = [_leg_scores(lexical_scores, lexical_ranks), _leg_scores(dense_scores, dense_ranks)]
     at = {key: i for i, key in enumerate(keys)}
+    final = fused.tolist()
 
     def scores_of(key: int) -> Scores:
         i = at[key]
-        legs = _leg_score(lexical_scores, lexical_ranks, i), _leg_score(dense_scores, dense_ranks, i)
-        return Scores(*legs, float(fused[i]))
+        return Scores(legs[0](i), legs[1](i), final[i])
 
     return [keys[i] for i in order], scores_of
 
@@ -150,16 +153,23 @@ def _fuse(candidates: fuse.Candidates, options: SearchOptions) -> fuse.Floats:
     return fuse.adaptive(candidates)
 
 
-def _completed(result: LegResult, keys: Sequence[int]) -> fuse.Floats | None:
+def _completed(
+    result: LegResult, keys: Sequence[int], ranks: fuse.Ranks | None, vectors: Vector | None = None
+) -> fuse.Floats | None:
     """The leg's exact score of every candidate, also of those only the other leg listed."""
-    if not ran(result.leg) or result.score is None:
+    if ranks is None or result.score is None:
         return None
-    known = dict(zip(result.found.keys, result.found.scores, strict=True))
-    missing = [] if result.complete else [key for key in keys if key not in known]
-    if missing:
-        known |= result.score(missing)
-    nothing = math.nan if result.leg.status == "pending" else 0.0
-    return np.array(list(map(known.get, keys, repeat(nothing))), dtype=np.float64)
+    listed = ranks > 0
+    if vectors is not None and result.vector is not None:
+        scores = (vectors @ result.vector).astype(np.float64)
+    else:
+        scores = np.full(len(keys), math.nan if result.leg.status == "pending" else 0.0)
+        missing = [] if result.complete else np.flatnonzero(~listed).tolist()
+        known = result.score([keys[i] for i in missing]) if missing else {}
+        for i in missing:
+            scores[i] = known.get(keys[i], scores[i])
+    scores[listed] = np.array(result.found.scores, dtype=np.float64)[ranks[listed] - 1]
+    return scores
 
 
 def _filled(scores: fuse.Floats | None) -> fuse.Floats | None:
@@ -176,10 +186,12 @@ def _ranks(result: LegResult, keys: Sequence[int]) -> fuse.Ranks | None:
     return np.array(list(map(ranks.get, keys, repeat(0))), dtype=np.int64)
 
 
-def _leg_score(scores: fuse.Floats | None, ranks: fuse.Ranks | None, i: int) -> LegScore | None:
-    if scores is None or ranks is None or math.isnan(scores[i]):
-        return None
-    return LegScore(int(ranks[i]) or None, float(scores[i]))
+def _leg_scores(scores: fuse.Floats | None, ranks: fuse.Ranks | None) -> Callable[[int], LegScore | None]:
+    """What a leg says of the candidate at a place; nothing where it did not run or does not know it."""
+    if scores is None or ranks is None:
+        return lambda i: None
+    all_scores, all_ranks = scores.tolist(), ranks.tolist()
+    return lambda i: None if math.isnan(all_scores[i]) else LegScore(all_ranks[i] or None, all_scores[i])
 
 
 def _hits(

@@ -104,16 +104,37 @@ class Indexes:
                 index.refresh()
                 return index.publish_graph(grown)
 
+    def join_segments(self, generation: Generation) -> bool:
+        """Write a small lexical index anew as one piece, beside the one in use, when a bulk of changes left many."""
+        slot = self._lexical_slot(generation)
+        if slot.index is None or not slot.index.is_scattered():
+            return False
+        fresh = slot.folder.with_name("lexical.new")
+        with self.lock.held(seconds=_LOCK_SECONDS, purpose="joining an index"):
+            shutil.rmtree(fresh, ignore_errors=True)
+            joined = LexicalIndex(fresh, self._identity(generation, "lexical"))
+            with self._database.snapshot() as connection, _disk_errors():
+                seq, changes = feed.everything(connection, generation, slot.entries)
+                joined.apply(changes, seq=seq)
+            with slot.guard:
+                shutil.rmtree(slot.folder, ignore_errors=True)
+                fresh.rename(slot.folder)
+                slot.index = slot.open()
+        return True
+
     def grow_graph_behind(self, generation: Generation) -> None:
         """`grow_graph` in a thread of its own, when it is worth it and none is at it."""
-        index = self._dense_slot(generation).index
-        if index is None or self._stopping.is_set() or not index.wants_graph():
+        if self._stopping.is_set() or not self._can_improve(generation):
             return
         with self._guard:
             if self._grower is not None and self._grower.is_alive():
                 return
             self._grower = threading.Thread(target=self._grow_quietly, args=(generation,), name="footnotes-graph")
             self._grower.start()
+
+    def _can_improve(self, generation: Generation) -> bool:
+        dense, lexical = self._dense_slot(generation).index, self._lexical_slot(generation).index
+        return (dense is not None and dense.wants_graph()) or (lexical is not None and lexical.is_scattered())
 
     def close(self) -> None:
         """Stop what is being built behind; it is begun again next time."""
@@ -125,6 +146,7 @@ class Indexes:
 
     def _grow_quietly(self, generation: Generation) -> None:
         try:
+            self.join_segments(generation)
             self.grow_graph(generation, self._stop_if_asked)
         except _Stopped:
             pass

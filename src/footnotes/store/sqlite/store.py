@@ -10,6 +10,7 @@ library/
 from __future__ import annotations
 
 import json
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -50,6 +51,7 @@ class SqliteStore:
         except OSError as error:
             raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
         self._lock = FileLock(folder / "write.lock")
+        self._served = threading.local()
         self.database = Database(folder / DATABASE)
         self.originals = Originals(folder, self.database)
         try:
@@ -101,9 +103,22 @@ class SqliteStore:
     # ── searching
 
     def view(self, user_id: str) -> SqliteSearchView:
-        with translated():
-            generation, seq, waiting_now = generations.serving_with_waiting(self.database.reader, user_id)
+        generation, seq, waiting_now = self._served_now(user_id)
         return SqliteSearchView(self.database, self._indexes, generation, seq, user_id, waiting_now)
+
+    def _served_now(self, user_id: str) -> tuple[Generation | None, int, int]:
+        """What searches see, read again only when the database has changed."""
+        with translated():
+            reader = self.database.reader
+            if reader.in_transaction:
+                return generations.serving_with_waiting(reader, user_id)
+            version = reader.execute("PRAGMA data_version").fetchone()
+            known = self._served.__dict__.get(user_id)
+            if known is None or known[0] != version:
+                # Read after its version: a change in between is seen the next time as another version.
+                known = self._served.__dict__[user_id] = (version, generations.serving_with_waiting(reader, user_id))
+        found: tuple[Generation | None, int, int] = known[1]
+        return found
 
     def view_of(self, user_id: str, generation: int) -> SqliteSearchView:
         """A generation that does not serve, as searches would see it."""
@@ -442,6 +457,8 @@ class SqliteStore:
             self._indexes.grow_graph_behind(generation)
 
     def grow_graph(self, generation: Generation, progress: Callable[[int, int], None] | None = None) -> bool:
+        """Improve both indexes now."""
+        self._indexes.join_segments(generation)
         return self._indexes.grow_graph(generation, progress)
 
     @property
