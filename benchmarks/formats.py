@@ -2,22 +2,31 @@
 
 python benchmarks/formats.py FOLDER              one line a file
 python benchmarks/formats.py --financebench FOLDER
+python benchmarks/formats.py --recovered FOLDER  words against other readers (pip install pdfminer.six)
+python benchmarks/formats.py --truncated N FOLDER
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import re
+import tempfile
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from statistics import mean, median
 
 from footnotes.errors import FootnotesError
 from footnotes.parse import Source
 from footnotes.parse.open import parse_document
 from footnotes.parse.sniff import sniff
 from footnotes.types import Part, Report
+
+LEAST_WORDS = 5
 
 
 def parsed(path: Path) -> tuple[list[Part], Report]:
@@ -43,6 +52,67 @@ def outcomes(folder: Path) -> None:
             remarks = "; ".join(report.warnings)
             print(f"| {name} | ready | {report.characters:,} | {report.pages or ''} | {remarks} |")
     print("\n" + ", ".join(f"{count} {code}" for code, count in counts.most_common()))
+
+
+def truncated(folder: Path, times: int) -> None:
+    """Every file cut off at random places: how many gave text, how many an error and of which code."""
+    counts: Counter[str] = Counter()
+    chance = random.Random(1)
+    with tempfile.TemporaryDirectory() as home:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size > 1):
+            cut = Path(home) / path.name
+            for _ in range(times):
+                with path.open("rb") as file:
+                    cut.write_bytes(file.read(chance.randrange(1, path.stat().st_size)))
+                try:
+                    parsed(cut)
+                    counts["ready"] += 1
+                except FootnotesError as error:
+                    counts[error.code] += 1
+            cut.unlink()
+    print(", ".join(f"{count} {code}" for code, count in counts.most_common()))
+
+
+def recovered(folder: Path) -> None:
+    """Words of our text against those of another reader of the same file: the truth beside it, else pdfminer.six."""
+    print("| file | against | words | recall | precision |\n| --- | --- | --- | --- | --- |")
+    totals: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        for name, truth in _truths(path):
+            try:
+                text = "".join(part.text for part in parsed(path)[0])
+            except FootnotesError as error:
+                text = ""
+                name += f" (`{error.code}`)"
+            ours, theirs = Counter(words(text)), Counter(words(truth))
+            common, count = (ours & theirs).total(), theirs.total()
+            if count < LEAST_WORDS:
+                continue
+            recall, precision = common / count, common / max(1, ours.total())
+            totals["OCR" if "ocr" in path.name else name.split(" ")[0]].append((recall, precision))
+            print(f"| {path.relative_to(folder)} | {name} | {count:,} | {recall:.3f} | {precision:.3f} |")
+    for name, found in totals.items():
+        recalls, precisions = zip(*found, strict=True)
+        print(f"\n{name}: {len(found)} files, recall mean {mean(recalls):.3f} median {median(recalls):.3f}, "
+              f"precision mean {mean(precisions):.3f} median {median(precisions):.3f}")  # fmt: skip
+
+
+def _truths(path: Path) -> Iterator[tuple[str, str]]:
+    """What others say a file says: a text of the same name in its folder, and pdfminer.six for PDFs."""
+    for other in sorted(path.parent.iterdir()):
+        same = other.name.startswith(path.stem + ".") and other != path and other.suffix in (".md", ".txt")
+        if same and path.suffix not in (".md", ".txt"):
+            yield other.name, _plain(other.read_text(encoding="utf-8", errors="replace"))
+    if path.suffix.lower() == ".pdf":
+        with suppress(Exception):  # it fails on many of these, in many ways
+            from pdfminer.high_level import extract_text
+
+            yield "pdfminer.six", extract_text(path, maxpages=50)
+
+
+def _plain(markdown: str) -> str:
+    """Without tags, tables' rules and pictures."""
+    return re.sub(r"<[^>]*>|!\[[^]]*\]\([^)]*\)|\|[\s:|-]+\|", " ", markdown)
 
 
 def words(text: str) -> list[str]:
@@ -76,5 +146,12 @@ if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("folder", type=Path)
     arguments.add_argument("--financebench", action="store_true")
+    arguments.add_argument("--truncated", type=int, metavar="N", help="cut every file off at N random places")
+    arguments.add_argument("--recovered", action="store_true", help="words against other readers")
     given = arguments.parse_args()
-    (financebench if given.financebench else outcomes)(given.folder)
+    if given.truncated:
+        truncated(given.folder, given.truncated)
+    elif given.recovered:
+        recovered(given.folder)
+    else:
+        (financebench if given.financebench else outcomes)(given.folder)

@@ -49,6 +49,24 @@ def test_truncated_anywhere_nothing_is_unclassified(file: Path, name: str) -> No
             assert error.code in CODES, error
 
 
+ODD = Path(__file__).parents[3] / "shared" / "data" / "odd"
+FEW = 40
+
+
+@pytest.mark.skipif(not ODD.is_dir(), reason="the odd files are not here")
+def test_odd_files_truncated_are_never_unclassified(file: Path) -> None:
+    """Some of them at one place each; `benchmarks/formats.py --truncated N` does all of them N times."""
+    chance = random.Random(3)
+    small = sorted(path for path in ODD.rglob("*") if path.is_file() and 1 < path.stat().st_size < 200_000)
+    for path in chance.sample(small, min(FEW, len(small))):
+        whole = path.read_bytes()
+        file.write_bytes(whole[: chance.randrange(1, len(whole))])
+        try:
+            read(file, path.name)
+        except DocumentError as error:
+            assert error.code in CODES, (path, error)
+
+
 @pytest.mark.parametrize("name", [name for name in SAMPLES if name not in ("a.txt", "a.md", "a.rst")])
 def test_with_bytes_turned_over_nothing_is_unclassified(file: Path, name: str) -> None:
     whole = sample(name)

@@ -13,15 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from footnotes import registry
 from footnotes.chunk import Chunker
 from footnotes.chunk.assemble import assemble
 from footnotes.chunk.code import CodeChunker
-from footnotes.chunk.passages import PassagesChunker
+from footnotes.chunk.llm import LlmChunker
+from footnotes.chunk.passages import LONGEST_WORD, PassagesChunker
 from footnotes.chunk.rules import RulesChunker
 from footnotes.chunk.section import SectionChunker
 from footnotes.chunk.semantic import SemanticChunker
 from footnotes.chunk.sentence import SentenceChunker
 from footnotes.chunk.window import WindowChunker
+from footnotes.ingest.derive import Deriver
 from footnotes.parse.outline import Outline
 from footnotes.parse.text import text_blocks
 from footnotes.text.tokens import count_tokens
@@ -35,6 +38,18 @@ def letters(texts: Sequence[str]) -> np.ndarray:
     return np.array([[text.count(chr(97 + index)) + 0.1 for index in range(16)] for text in texts], dtype=np.float32)
 
 
+class Remembered(dict[str, str]):
+    """What a model said, kept for as long as the test."""
+
+    def put(self, key: str, value: str) -> None:
+        self[key] = value
+
+
+def every_third(system: str, user: str) -> str:
+    """A chat model that begins a passage at every third sentence."""
+    return ", ".join(str(number) for number in range(1, user.count("\n") + 2, 3))
+
+
 CHUNKERS: dict[str, Callable[[], Chunker]] = {
     "window": lambda: WindowChunker(size=100, overlap=20),
     "passages": lambda: PassagesChunker(characters=60, whole=0),
@@ -43,6 +58,7 @@ CHUNKERS: dict[str, Callable[[], Chunker]] = {
     "section": lambda: SectionChunker(tokens=TOKENS, split=16, overlap=4, code=16),
     "code": lambda: CodeChunker(tokens=TOKENS),
     "semantic": lambda: SemanticChunker(embed=letters, minimum=40, maximum=200),
+    "llm": lambda: LlmChunker(embed=letters, say=every_third, memory=Remembered(), window=1_000, maximum=200),
 }
 each_chunker = pytest.mark.parametrize("name", CHUNKERS)
 
@@ -87,6 +103,37 @@ def test_token_limits_hold_exactly(name: str, text: str, blocks: bool) -> None:
 def test_window_sizes_hold_with_white_space_counted_once(text: str) -> None:
     pieces = WindowChunker(size=100, overlap=20).split(part_of(text, 0))
     assert all(len(re.sub(r"\s+", " ", text[piece.start : piece.end])) <= 100 for piece in pieces)
+
+
+@given(text=documents | anything)
+def test_passages_are_no_longer_than_their_strips_may_be(text: str) -> None:
+    size = 60
+    for piece in CHUNKERS["passages"]().split(part_of(text)):
+        said = text[piece.start - 1000 : piece.end - 1000]
+        wide = sum(char > "\u2e7f" for char in said)
+        assert len(re.sub(r"\s+", " ", said)) + 2 * wide <= 5 * size + 2 * LONGEST_WORD + 3 * size * bool(wide)
+
+
+@given(text=documents | anything)
+def test_llm_sizes_hold(text: str) -> None:
+    assert all(piece.end - piece.start <= 200 for piece in CHUNKERS["llm"]().split(part_of(text)))
+
+
+def test_every_chunker_there_is_is_tested_here() -> None:
+    assert set(CHUNKERS) == set(registry.names("chunkers"))
+
+
+@each_chunker
+@settings(max_examples=25)
+@given(text=documents | anything, blocks=st.booleans())
+def test_cutting_again_gives_the_same_ids_in_order(name: str, text: str, blocks: bool) -> None:
+    part = part_of(text, 0, blocks=blocks)
+    first, again = ([chunk for chunk, _ in Deriver(CHUNKERS[name](), "hash", "T").chunks(part)] for _ in range(2))
+    assert first == again
+    assert [chunk.index for chunk in first] == list(range(len(first)))
+    assert len({chunk.id for chunk in first}) == len(first)
+    for chunk in first:
+        assert chunk.lines == (text[: chunk.start].count("\n") + 1, text[: chunk.end].count("\n") + 1)
 
 
 @given(text=documents)
