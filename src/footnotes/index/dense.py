@@ -34,9 +34,8 @@ GRAPH_TAIL = 500
 GRAPH_TAIL_SHARE = 0.02
 GRAPH_TAIL_MOST = 10_000
 """Rows outside the graph before it is worth growing it: a share of those inside, within bounds."""
-_CONNECTIVITY, _EXPANSION_ADD = 16, 128
-_EXPANSION_SEARCH, _EXPANSION_SEARCH_LARGE, _LARGE = 128, 192, 300_000
-"""How widely the graph is searched; a large one needs more for the same recall."""
+_CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 256
+"""How widely the graph is searched: with 256, not 128, answers are as good as with exact search (docs/evaluation.md)."""
 _GROW_BATCH = 2_048
 _REMOVED_SHARE = 0.2
 _BUFFER_ROWS = 8_192
@@ -134,7 +133,7 @@ class DenseIndex:
             return self._view.graph, int(np.searchsorted(keys, contents.graph.last_key, side="right"))
         graph = _new_graph(self._dimensions)
         graph.view(str(path))
-        graph.expansion_search = _EXPANSION_SEARCH if len(graph) < _LARGE else _EXPANSION_SEARCH_LARGE
+        graph.expansion_search = _EXPANSION_SEARCH
         return graph, int(np.searchsorted(keys, contents.graph.last_key, side="right"))
 
     # ── writing
