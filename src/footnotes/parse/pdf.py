@@ -46,7 +46,7 @@ class PdfParser:
     """Reads PDFs with pdfium. Pages are closed as they pass, so memory does not grow with their number."""
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     mimes: ClassVar[tuple[str, ...]] = ("application/pdf",)
     isolated: ClassVar[bool] = True
 

@@ -6,11 +6,14 @@ import ctypes
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 _WORD = re.compile(r"[^\s\x00\x02\ufffe]+")
 _HYPHENS = ("\x02", "\ufffe")
 """What pdfium puts for a hyphen at the end of a line."""
+_FILLER = "\uffff"
+"""Stands where the second half of a character beyond the basic plane has an index of its own."""
 _BOLD = re.compile(rb"(?i)bold|black|heavy|demi")
 _FONT_NAME_BYTES = 128
 _SAMPLED = 40
@@ -58,12 +61,23 @@ def page_characters(textpage: Any) -> str:
     count = textpage.count_chars()
     text: str = textpage.get_text_range() if count else ""
     if len(text) != count:  # characters without a meaning are left out of the text: ask for each
-        text = "".join(_character(pdfium.FPDFText_GetUnicode(textpage, index)) for index in range(count))
+        codes = [pdfium.FPDFText_GetUnicode(textpage, index) for index in range(count)]
+        text = "".join(_characters(codes))
     return text
 
 
-def _character(code: int) -> str:
-    return "\ufffd" if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF else chr(code)
+def _characters(codes: list[int]) -> Iterator[str]:
+    """One character for each code unit; a pair of surrogates is the character it stands for, and a filler."""
+    paired = False
+    for code, following in pairwise([*codes, 0]):
+        if paired:
+            paired = False
+            yield _FILLER
+        elif 0xD800 <= code < 0xDC00 <= following < 0xE000:
+            paired = True
+            yield chr(0x10000 + ((code - 0xD800) << 10) + following - 0xDC00)
+        else:
+            yield "\ufffd" if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF else chr(code)
 
 
 def _words(textpage: Any, raw: str) -> Iterator[Word]:
@@ -91,7 +105,7 @@ def _words(textpage: Any, raw: str) -> Iterator[Word]:
         if font not in bold:
             bold[font] = bool(_BOLD.search(font))
         hyphenated = raw[end : end + 1] in _HYPHENS
-        yield Word(match[0], first, left, bottom, right, top, hyphenated, vertical, bold[font])
+        yield Word(match[0].replace(_FILLER, ""), first, left, bottom, right, top, hyphenated, vertical, bold[font])
 
 
 def _main_angle(textpage: Any, words: list[Word]) -> float:
