@@ -93,7 +93,7 @@ def tune_command(
         written = write and found.worth_it
         if written:
             write_settings(opened.folder / "footnotes.toml", found.best.changes)
-    _write_report(report, found.runs, f"Tuning: {golden.name}")
+    _write_report(report, found.best_last, f"Tuning: {golden.name}")
     _show_tuning(found, written=written, as_json=as_json)
 
 
@@ -108,7 +108,11 @@ def _run(folder: str | None, golden: Path, name: str, options: dict[str, Any]) -
     from footnotes.evaluate.run import Options, evaluate
 
     questions = read_golden(golden)
-    with _opened(folder) as library, click.progressbar(length=len(questions), file=sys.stderr) as progress:
+    hidden = not sys.stderr.isatty()
+    with (
+        _opened(folder) as library,
+        click.progressbar(length=len(questions), file=sys.stderr, hidden=hidden) as progress,
+    ):
         run = evaluate(
             library,
             questions,
@@ -134,7 +138,7 @@ def _make(folder: str | None, golden: Path, count: int, *, as_json: bool) -> Non
     if as_json:
         click.echo(json.dumps({"golden": str(golden), "questions": made}))
     else:
-        click.echo(f"{made} questions written to {golden}. Read and mend them before you trust a figure.")
+        click.echo(f"{_counted(made)} written to {golden}. Read and mend them before you trust a figure.")
 
 
 def _compare(first: Path, second: Path, *, report: Path | None, as_json: bool) -> None:
@@ -172,9 +176,13 @@ def _show_run(run: Run, *, as_json: bool) -> None:
         shape = {"name": run.name, "questions": len(run.outcomes), "measures": run.means, "median_ms": round(median, 3)}
         click.echo(json.dumps(shape, ensure_ascii=False))
         return
-    click.echo(f"{run.name}: {len(run.outcomes)} questions, {median:.1f} ms a search")
+    click.echo(f"{run.name}: {_counted(len(run.outcomes))}, {median:.1f} ms a search")
     for name, value in run.means.items():
-        click.echo(f"  {name:18} {value:.4f}  ({len(run.values(name))} questions)")
+        click.echo(f"  {name:18} {value:.4f}  ({_counted(len(run.values(name)))})")
+
+
+def _counted(questions: int) -> str:
+    return "1 question" if questions == 1 else f"{questions} questions"
 
 
 def _show_tuning(found: Tuning, *, written: bool, as_json: bool) -> None:
@@ -195,7 +203,9 @@ def _show_tuning(found: Tuning, *, written: bool, as_json: bool) -> None:
     click.echo(f"on questions held out: {gain.difference:+.4f} (95% from {gain.low:+.4f} to {gain.high:+.4f})")
     if written:
         click.echo("written to footnotes.toml" + ("; run `footnotes reindex` now" if found.best.rebuilds else ""))
-    elif not found.worth_it:
+    elif found.worth_it:
+        click.echo("Run it again with --write to keep these settings.")
+    else:
         click.echo("No setting gains beyond chance; nothing is changed.")
 
 

@@ -57,13 +57,17 @@ def _from_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         if not line.strip():
             continue
-        try:
-            values = json.loads(line)
-        except ValueError as error:
-            raise GoldenError(f"{path.name}:{number} is not JSON: {error}") from error
+        values = _json_of(line, f"{path.name}:{number}")
         if not isinstance(values, dict):
             raise GoldenError(f"{path.name}:{number} is not a JSON object")
         yield number, values
+
+
+def _json_of(text: str, place: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise GoldenError(f"{place} is not JSON: {error}") from error
 
 
 def _from_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -73,7 +77,7 @@ def _from_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for name in ("documents", "passages"):
                 values[name] = [each.strip() for each in values.get(name, "").split(_SEPARATOR) if each.strip()]
             if "spans" in values:
-                values["spans"] = json.loads(values["spans"])
+                values["spans"] = _json_of(values["spans"], f"{path.name}:{number}")
             values["answerable"] = values.get("answerable", "true").strip().lower() not in ("false", "no", "0")
             yield number, values
 
@@ -113,9 +117,7 @@ def _question(values: Mapping[str, Any], place: str, number: int) -> Question:
             text=text,
             documents=_grades(values.get("documents", [])),
             passages=tuple(map(str, values.get("passages", []))),
-            spans=tuple(
-                (str(each["document"]), int(each["start"]), int(each["end"])) for each in values.get("spans", [])
-            ),
+            spans=tuple(map(_span, values.get("spans", []))),
             answer=str(values.get("answer", "")),
             answerable=bool(values.get("answerable", True)),
         )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
+from dataclasses import replace
+from itertools import islice
 
 from footnotes.engine import Library
 from footnotes.evaluate.golden import Question
@@ -17,8 +18,10 @@ from footnotes.types import Chunk, Document
 Say = Callable[[str, str], str]
 """A system message and a user message → what a chat model says."""
 
-_SHORTEST, _LONGEST = 8, 40
+_SHORTEST, _LONGEST = 8, 50
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_QUESTION = re.compile(r"""^[\s"'*#-]*(?:\w+\s*:)?\s*([^\n?？؟]{8,300}[?？؟])""", re.MULTILINE)
+"""A line with a question mark, without what small models say before it: `Question:`, quotes, bullets."""
 _INSTRUCTION = (
     "You write questions for testing a search engine. Write one question that the passage answers, in the language of "
     "the passage, in your own words, without mentioning the passage. Reply with the question alone."
@@ -26,19 +29,24 @@ _INSTRUCTION = (
 
 
 def make_golden(library: Library, count: int, *, say: Say | None = None) -> list[Question]:
-    """Up to `count` questions, spread over the documents; each names its document and the sentence it is about."""
+    """Up to `count` questions, spread over the documents; each names its document and the sentence it is about.
+
+    Where the model replies with something that is no question, the rule writes it.
+    """
     documents = [document for document in library.documents() if document.status == "ready"]
     shares = _word_shares(library, documents)
     streams = [_of_document(library, document, shares, say) for document in documents]
-    found: list[Question] = []
-    for row in zip_longest(*streams):
-        found.extend(question for question in row if question is not None)
-        if len(found) >= count:
-            break
-    return [
-        Question(str(number), each.text, each.documents, each.passages)
-        for number, each in enumerate(found[:count], start=1)
-    ]
+    return [replace(each, id=str(number)) for number, each in enumerate(islice(_in_turn(streams), count), start=1)]
+
+
+def _in_turn(streams: Sequence[Iterator[Question]]) -> Iterator[Question]:
+    """One question of every document, then a second, and so on; none is made before it is wanted."""
+    waiting = deque(streams)
+    while waiting:
+        stream = waiting.popleft()
+        for question in islice(stream, 1):
+            yield question
+            waiting.append(stream)
 
 
 def _word_shares(library: Library, documents: Sequence[Document]) -> Counter[str]:
@@ -60,10 +68,10 @@ def _of_document(library: Library, document: Document, shares: Counter[str], say
     ranked = sorted(sentences, key=lambda each: -_telling(each[1], shares))
     seen: set[str] = set()
     for chunk, sentence in ranked:
-        if sentence in seen or not _SHORTEST <= len(sentence.split()) <= _LONGEST:
+        if sentence in seen or not _SHORTEST <= len(analyze(sentence)) <= _LONGEST:
             continue
         seen.add(sentence)
-        text = _by_model(chunk, sentence, say) if say else _by_rule(chunk, sentence, shares)
+        text = (_by_model(chunk, sentence, say) if say else "") or _by_rule(chunk, sentence, shares)
         if text:
             yield Question("", text, {document.filename: 1}, (sentence,))
 
@@ -80,8 +88,13 @@ def _rarity(term: str, shares: Counter[str]) -> float:
 
 def _by_rule(chunk: Chunk, sentence: str, shares: Counter[str]) -> str:
     """What is said about its three rarest words, under its heading: clumsy on purpose, to be edited."""
-    words = list(dict.fromkeys(_WORD.findall(sentence)))
-    worth = {word: max((_rarity(term, shares) for term in analyze_question(word)), default=0.0) for word in words}
+    telling = set(analyze_question(sentence))
+    worth = {
+        word: max(_rarity(term, shares) for term in terms)
+        for word in dict.fromkeys(_WORD.findall(sentence))
+        if (terms := telling.intersection(analyze(word)))
+    }
+    words = list(worth)
     rarest = sorted(words, key=lambda word: -worth[word])[:3]
     if len(rarest) < 2:
         return ""
@@ -91,5 +104,5 @@ def _by_rule(chunk: Chunk, sentence: str, shares: Counter[str]) -> str:
 
 def _by_model(chunk: Chunk, sentence: str, say: Say) -> str:
     reply = say(_INSTRUCTION, f"Passage:\n{chunk.text}\n\nAsk for what this sentence says:\n{sentence}")
-    first = next((line.strip().strip('"') for line in reply.splitlines() if line.strip()), "")
-    return first if first.endswith(("?", "？", "؟")) else ""
+    found = _QUESTION.search(reply)
+    return found[1].strip() if found else ""

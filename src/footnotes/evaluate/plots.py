@@ -13,7 +13,8 @@ def bars(values: Sequence[float], *, titles: Sequence[str], caption: str) -> str
     """A bar a value, around zero where there are negative ones; pointing at a bar shows its title."""
     if not values:
         return ""
-    low, high = min(0.0, *values), max(0.0, *values) or 1.0
+    low, high = min(0.0, *values), max(0.0, *values)
+    high = 1.0 if low == high else high
     step = (WIDTH - LEFT) / len(values)
     shapes = []
     for index, (value, title) in enumerate(zip(values, titles, strict=True)):

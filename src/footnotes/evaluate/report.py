@@ -10,6 +10,7 @@ from footnotes.evaluate import plots
 from footnotes.evaluate.compare import Comparison, compare
 from footnotes.evaluate.run import MAIN, Outcome, Run
 
+_FOUND_BY = ("both", "lexical", "dense", "neither")
 _STYLE = """
 :root{--ink:#1d2330;--paper:#fff;--line:#d9dde5;--soft:#f4f6f9;--a:#2f6fb3;--b:#e08e2b;--c:#3f9b6c;--d:#b5474b}
 @media(prefers-color-scheme:dark){:root{--ink:#e4e8ef;--paper:#14181f;--line:#343b47;--soft:#1c222b;--a:#6aa5e2;
@@ -17,9 +18,9 @@ _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:60rem;margin:2rem auto;
 padding:0 1rem}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+table{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}
-th{background:var(--soft)}td.number,th.number{text-align:right}
+.wide{overflow-x:auto}th{background:var(--soft)}td.number,th.number{text-align:right}
 figure{margin:1rem 0}svg{width:100%;background:var(--soft);border-radius:6px}text{font-size:11px;fill:var(--ink)}
 .axis{stroke:var(--line)}figcaption,.legend,small{color:var(--ink);opacity:.75;font-size:.85rem}
 .legend span{margin-right:1rem}.legend i{display:inline-block;width:.8em;height:.8em;margin-right:.3em}
@@ -34,9 +35,9 @@ def html_report(runs: Sequence[Run], *, title: str, measure: str = "") -> str:
         f"<h1>{escape(title)}</h1>",
         _summary(runs),
         _comparison(runs, chosen) if len(runs) > 1 else "",
-        _by_question(runs, chosen),
+        _by_question(_outer(runs), chosen),
         _legs(runs),
-        _latency(runs),
+        _latency(_outer(runs)),
         _questions(runs[-1], chosen),
     ]
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
@@ -49,21 +50,34 @@ def main_measure(run: Run) -> str:
     return next((name for name in (MAIN, "span_recall@5") if name in measures), next(iter(measures)))
 
 
+def _outer(runs: Sequence[Run]) -> Sequence[Run]:
+    """The two that are compared: more would hide each other in a plot."""
+    return runs if len(runs) < 3 else (runs[0], runs[-1])
+
+
 def _summary(runs: Sequence[Run]) -> str:
+    """Every measure of every run, a run a row; what all runs share is said once."""
+    details = dict.fromkeys(name for run in runs for name in run.details)
+    shared = {name for name in details if len({run.details.get(name) for run in runs}) == 1}
+    apart = [name for name in details if name not in shared]
     measures = list(dict.fromkeys(name for run in runs for name in run.means))
-    head = "".join(f'<th class="number">{escape(name)}</th>' for name in measures)
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("run", *apart))
+    head += "".join(f'<th class="number">{escape(name.replace("_", " "))}</th>' for name in measures)
     rows = "".join(
-        f"<tr><td>{escape(run.name)}<br><small>{escape(_details(run))}</small></td>"
+        "<tr>"
+        + "".join(f"<td>{escape(value)}</td>" for value in (run.name, *(run.details.get(name, "") for name in apart)))
         + "".join(_number(run.means.get(name)) for name in measures)
         + "</tr>"
         for run in runs
     )
-    return f"<h2>Figures</h2><table><tr><th>run</th>{head}</tr>{rows}</table>"
-
-
-def _details(run: Run) -> str:
-    said = [f"{len(run.outcomes)} questions", *(f"{name} {value}" for name, value in run.details.items())]
-    return ", ".join(said)
+    said = [
+        f"{len(runs[0].outcomes)} questions",
+        *(f"{name} {runs[0].details[name]}" for name in details if name in shared),
+    ]
+    return (
+        f'<h2>Figures</h2><div class="wide"><table><tr>{head}</tr>{rows}</table></div>'
+        f"<p><small>{escape(', '.join(said))}</small></p>"
+    )
 
 
 def _number(value: float | None) -> str:
@@ -105,9 +119,10 @@ def _by_question(runs: Sequence[Run], measure: str) -> str:
 
 
 def _legs(runs: Sequence[Run]) -> str:
-    rows = {run.name: dict(Counter(outcome.found_by for outcome in run.outcomes if outcome.expected)) for run in runs}
-    if not any(rows.values()):
+    counts = {run.name: Counter(outcome.found_by for outcome in run.outcomes if outcome.expected) for run in runs}
+    if not any(counts.values()):
         return ""
+    rows = {name: {leg: found[leg] for leg in _FOUND_BY} for name, found in counts.items()}
     return "<h2>Which leg found it</h2>" + plots.stacked(
         rows, caption="The leg that listed the first relevant document"
     )

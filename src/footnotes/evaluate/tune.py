@@ -49,6 +49,12 @@ class Tuning:
     held_out: Comparison
 
     @property
+    def best_last(self) -> tuple[Run, ...]:
+        """The settings as they are first, the best ones last: the two that a report compares."""
+        first, *others = self.runs
+        return first, *sorted(others, key=lambda run: run.means.get(self.measure, 0.0))
+
+    @property
     def worth_it(self) -> bool:
         return bool(self.best.changes) and self.held_out.verdict == "better"
 

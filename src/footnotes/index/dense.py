@@ -35,7 +35,7 @@ GRAPH_TAIL_SHARE = 0.02
 GRAPH_TAIL_MOST = 10_000
 """Rows outside the graph before it is worth growing it: a share of those inside, within bounds."""
 _CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 256
-"""How widely the graph is searched: with 256, not 128, answers are as good as with exact search (docs/evaluation.md)."""
+"""How widely the graph is searched: with 256, not 128, answers are as good as of exact search (docs/evaluation.md)."""
 _GROW_BATCH = 2_048
 _REMOVED_SHARE = 0.2
 _BUFFER_ROWS = 8_192
