@@ -20,7 +20,7 @@ Say = Callable[[str, str], str]
 
 _SHORTEST, _LONGEST = 8, 50
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_QUESTION = re.compile(r"""^[\s"'*#-]*(?:\w+\s*:)?\s*([^\n?？؟]{8,300}[?？؟])""", re.MULTILINE)
+_QUESTION = re.compile(r"""^[\s"'*#-]*(?:\w+\s*:)?[\s"'*]*([^\n?？؟]{5,300}[?？؟])""", re.MULTILINE)
 """A line with a question mark, without what small models say before it: `Question:`, quotes, bullets."""
 _INSTRUCTION = (
     "You write questions for testing a search engine. Write one question that the passage answers, in the language of "

@@ -64,6 +64,13 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, content: str, said: str) -
         read_golden(path)
 
 
+def test_spans_of_a_csv_that_are_not_json_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "golden.csv"
+    path.write_text('question,spans\nhello,"[{"\n')
+    with pytest.raises(GoldenError, match=r"golden\.csv:2 is not JSON"):
+        read_golden(path)
+
+
 def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(GoldenError, match="no golden set"):
         read_golden(tmp_path / "none.jsonl")
