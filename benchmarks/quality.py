@@ -33,6 +33,7 @@ WAYS = {
     "rrf": Options(fusion="rrf"),
     "hybrid": Options(),
 }
+HEAD = f"| {'what':<52} | measured | goal   | reached | paired test |\n| --- | --- | --- | --- | --- |"
 LEGS = ("lexical", "dense", "dense, unsmoothed")
 
 
@@ -57,6 +58,8 @@ def main() -> None:
         return
     began = time.monotonic()
     lines: list[Line] = []
+    if not arguments.json:
+        print(HEAD)
     for name in arguments.only or [*RETRIEVAL, "chunking", "xquad"]:
         started = time.monotonic()
         for line in _measured(name, arguments):
@@ -66,7 +69,17 @@ def main() -> None:
         print(f"  {name}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     if arguments.json:
         print(json.dumps([{"what": each.what, "measured": each.measured, "goal": each.goal} for each in lines]))
-    print(f"took {time.monotonic() - began:.0f} s", file=sys.stderr)
+    else:
+        _show_goals(lines, time.monotonic() - began)
+
+
+def _show_goals(lines: Sequence[Line], seconds: float) -> None:
+    """The lines that have a goal once more, together."""
+    goals = [line for line in lines if line.goal is not None]
+    reached = sum(line.reached == "yes" for line in goals)
+    print(f"\n{reached} of {len(goals)} goals reached, took {seconds:.0f} s\n{HEAD}")
+    for line in goals:
+        print(_row(line))
 
 
 def _arguments() -> argparse.Namespace:
@@ -88,7 +101,7 @@ def _measured(name: str, arguments: argparse.Namespace) -> Iterator[Line]:
 
 def _row(line: Line) -> str:
     goal = "" if line.goal is None else f"{line.goal:.3f}"
-    return f"| {line.what:<44} | {line.measured:.4f} | {goal:>5} | {line.reached:<3} | {line.remark} |"
+    return f"| {line.what:<52} | {line.measured:8.4f} | {goal:>6} | {line.reached:<7} | {line.remark} |"
 
 
 # ── documents found by questions
