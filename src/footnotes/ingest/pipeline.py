@@ -46,6 +46,8 @@ BATCH_SECONDS = 4.0
 """A batch is sized so that the next one is done in about this time: visible soon, yet few commits."""
 _ONE_FILE = (DocumentError, MissingExtra)
 """What is the matter with one file, and no reason to stop the others."""
+WORTH_A_PROCESS = 1_000
+"""A batch of so many chunks is handed to another process to index, while this one goes on."""
 _SERVED = ("ready", "queued", "embedding")
 """Documents whose text is found; those that are not ready get their vectors before the work is done."""
 BATCH_CHARACTERS = 3_000_000
@@ -86,6 +88,8 @@ class Pipeline:
         self._on_progress = on_progress
         self._pending: list[_Work] = []
         self._waiting: list[tuple[int, Added]] = []
+        self._behind: list[Added] = []
+        self._published = False
         self._batch_chunks = FIRST_BATCH
 
     def add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
@@ -98,6 +102,9 @@ class Pipeline:
             except _ONE_FILE as error:
                 yield Added(origin.source, None, "failed", 0, error.info())
         yield from self._flush(generation)
+        if self._store.is_indexing_behind:
+            self._store.publish_all(self._user_id, generation)
+        yield from self._behind
         yield from self._complete(generation)
 
     def _generation(self) -> Generation:
@@ -242,14 +249,18 @@ class Pipeline:
         began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
         self._store.save(self._user_id, generation, [work.draft for work in works])
         self._on_progress(Progress("indexing", 0, len(works)))
-        self._store.publish_changes(self._user_id, generation)
+        behind = self._published and count >= WORTH_A_PROCESS
+        (self._store.publish_behind if behind else self._store.publish_changes)(self._user_id, generation)
         fitting = int(count * BATCH_SECONDS / max(time.monotonic() - began, 0.001))
         self._batch_chunks = min(max(fitting, SMALLEST_BATCH), LARGEST_BATCH)
         for work in works:
             if work.draft.waits:
                 self._waiting.append((work.draft.handle.pk, _added(work)))
+            elif behind:
+                self._behind.append(_added(work))
             else:
                 yield _added(work)
+        self._published = True
 
     # ── vectors
 

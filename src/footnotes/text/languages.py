@@ -6,7 +6,6 @@ a wrong guess costs nothing but a few extra index terms (see `analysis`).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 STEMMERS = {
@@ -68,14 +67,14 @@ _LETTERS = {
 _LANGUAGE_OF_LETTER = {letter: language for language, letters in _LETTERS.items() for letter in letters}
 
 
-def _by_word() -> dict[str, str]:
-    """Each function word, in small letters and capitalised, with the languages it speaks for: `die` → `de nl`."""
+def _by_word() -> dict[str, tuple[str, ...]]:
+    """Each function word, in small letters and capitalised, with the languages it speaks for: `die` → de, nl."""
     found: dict[str, list[str]] = {}
     for language, words in _FUNCTION_WORDS.items():
         for word in words.split():
             found.setdefault(word, []).append(language)
             found.setdefault(word.capitalize(), []).append(language)
-    return {word: " ".join(languages) for word, languages in found.items() if len(word) > 1}
+    return {word: tuple(languages) for word, languages in found.items() if len(word) > 1}
 
 
 _LANGUAGES_OF = _by_word()
@@ -88,11 +87,10 @@ def function_words(language: str) -> tuple[str, ...]:
 
 def detect(words: Sequence[str]) -> str:
     """The language with most function words among these words; English when nothing speaks for another."""
-    counts = Counter(map(_LANGUAGES_OF.get, words))
     votes: dict[str, int] = {}
-    for languages, count in counts.items():
-        for language in languages.split() if languages else ():
-            votes[language] = votes.get(language, 0) + count
+    for languages in filter(None, map(_LANGUAGES_OF.get, words)):
+        for language in languages:
+            votes[language] = votes.get(language, 0) + 1
     if not votes:
         return _by_letter(words)
     most = max(votes.values())

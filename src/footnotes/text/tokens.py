@@ -12,13 +12,12 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 LONGEST_WORD = 64
 LONGEST_RUN = 128
 _UNSPACED_RUN = 4
 _REMEMBERED = 200_000
-_MANY = 1 << 60
 _RESYNC = 4
 
 _SPACE = r"\t\n\x0b\x0c\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -95,32 +94,21 @@ class _Counts(dict[str, int]):
 
     def __init__(self, ranks: dict[bytes, int]) -> None:
         super().__init__()
+        from tiktoken import Encoding
+
         self.ranks = ranks
+        # The text comes cut into words: what is given is one piece, whatever it is.
+        self._encoding = Encoding("words", pat_str="(?s:.+)", mergeable_ranks=ranks, special_tokens={})
 
     def __missing__(self, word: str) -> int:
         if len(word) > LONGEST_RUN:  # only white space comes in longer runs
             return sum(self[word[at : at + LONGEST_RUN]] for at in range(0, len(word), LONGEST_RUN))
         encoded = word.encode("utf-8", "replace")
-        tokens = 1 if encoded in self.ranks else _merged(encoded, self.ranks)
+        tokens = 1 if encoded in self.ranks else len(self._encoding.encode_ordinary(encoded.decode()))
         if len(self) >= _REMEMBERED:
             self.clear()
         self[word] = tokens
         return tokens
-
-
-def _merged(word: bytes, ranks: dict[bytes, int]) -> int:
-    """Parts left when neighbours are joined, lowest rank first, until no pair is a token (byte-pair encoding)."""
-    parts = [word[index : index + 1] for index in range(len(word))]
-    pairs = [ranks.get(left + right, _MANY) for left, right in pairwise(parts)]
-    while pairs and (best := min(pairs)) < _MANY:
-        at = pairs.index(best)
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-        del pairs[at]
-        if at < len(pairs):
-            pairs[at] = ranks.get(parts[at] + parts[at + 1], _MANY)
-        if at:
-            pairs[at - 1] = ranks.get(parts[at - 1] + parts[at], _MANY)
-    return len(parts)
 
 
 @cache

@@ -7,7 +7,7 @@ import hashlib
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -59,7 +59,7 @@ class Indexes:
         self._guard = threading.Lock()
         if not database.read_only:
             folder.mkdir(parents=True, exist_ok=True)
-        self.lock = FileLock(folder / "index.lock")
+        self._locks = {"lexical": FileLock(folder / "lexical.lock"), "dense": FileLock(folder / "dense.lock")}
 
     def lexical(self, generation: Generation, seq: int) -> LexicalIndex:
         """The lexical index, having seen at least `seq`."""
@@ -76,6 +76,18 @@ class Indexes:
         """Bring both indexes to the last change there is, and return it."""
         last = self._bring_up_to_date(self._lexical_slot(generation), generation)
         return min(last, self._bring_up_to_date(self._dense_slot(generation), generation))
+
+    def catch_up_words(self, generation: Generation) -> int:
+        """Bring the lexical index alone to the last change there is."""
+        return self._bring_up_to_date(self._lexical_slot(generation), generation)
+
+    def seen(self, generation: Generation) -> int:
+        """The last change that the lexical index on disk has seen, the dense one brought up to date with it."""
+        slot = self._lexical_slot(generation)
+        with slot.guard:
+            words = self._opened(slot, generation)
+            self._refreshed(slot, generation)
+        return min(words.seq, self._bring_up_to_date(self._dense_slot(generation), generation))
 
     def rebuild(self, generation: Generation) -> None:
         """Make both anew from the database."""
@@ -100,7 +112,7 @@ class Indexes:
             if index is None or not index.wants_graph():
                 return False
             grown = index.build_graph(progress=progress)
-            with self.lock.held(seconds=_LOCK_SECONDS, purpose="saving a graph"), slot.guard:
+            with self._held(slot, "saving a graph"), slot.guard:
                 index.refresh()
                 return index.publish_graph(grown)
 
@@ -110,7 +122,7 @@ class Indexes:
         if slot.index is None or not slot.index.is_scattered():
             return False
         fresh = slot.folder.with_name("lexical.new")
-        with self.lock.held(seconds=_LOCK_SECONDS, purpose="joining an index"):
+        with self._held(slot, "joining an index"):
             shutil.rmtree(fresh, ignore_errors=True)
             joined = LexicalIndex(fresh, self._identity(generation, "lexical"))
             with self._database.snapshot() as connection, _disk_errors():
@@ -189,7 +201,7 @@ class Indexes:
             slot.index = self._made_anew(slot, generation, str(damage))
 
     def _bring_up_to_date(self, slot: Slot[I], generation: Generation) -> int:
-        with self.lock.held(seconds=_LOCK_SECONDS, purpose="updating an index"), slot.guard:
+        with self._held(slot, "updating an index"), slot.guard:
             index = self._opened(slot, generation)
             self._refreshed(slot, generation)
             with self._database.snapshot() as connection:
@@ -203,12 +215,12 @@ class Indexes:
             return index.seq
 
     def _rebuild(self, slot: Slot[I], generation: Generation, reason: str) -> None:
-        with self.lock.held(seconds=_LOCK_SECONDS, purpose="rebuilding an index"), slot.guard:
+        with self._held(slot, "rebuilding an index"), slot.guard:
             slot.index = self._made_anew(slot, generation, reason)
 
     def _made_anew(self, slot: Slot[I], generation: Generation, reason: str) -> I:
         """An index rebuilt from the database. Another process may be doing the same: the lock decides who does."""
-        with self.lock.held(seconds=_LOCK_SECONDS, purpose="rebuilding an index"):
+        with self._held(slot, "rebuilding an index"):
             shutil.rmtree(slot.folder, ignore_errors=True)
             index = slot.open()
             with self._database.snapshot() as connection:
@@ -218,6 +230,10 @@ class Indexes:
                         index.apply(changes, seq=seq)
         slot.rebuilt.append(f"{slot.folder.name}: rebuilt ({reason})")
         return index
+
+    def _held(self, slot: Slot[I], purpose: str) -> AbstractContextManager[None]:
+        """The lock of a leg: its index is written by one process at a time."""
+        return self._locks[slot.folder.name].held(seconds=_LOCK_SECONDS, purpose=purpose)
 
     # ── slots
 

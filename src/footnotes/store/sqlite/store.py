@@ -26,6 +26,7 @@ from footnotes.store.lock import FileLock
 from footnotes.store.records import DocumentRow, Draft, Generation, JobUpdate, NewChunk, NewJob, StoredInput
 from footnotes.store.sqlite import chunks, documents, generations, jobs, near, recovery, saving, texts, verify, waiting
 from footnotes.store.sqlite.connection import Database, migrate, translated
+from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes
 from footnotes.store.sqlite.originals import Originals
 from footnotes.store.sqlite.sql import migrations, queries
@@ -52,6 +53,7 @@ class SqliteStore:
             raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
         self._lock = FileLock(folder / "write.lock")
         self._served = threading.local()
+        self._indexer = Indexer(folder)
         self.database = Database(folder / DATABASE)
         self.originals = Originals(folder, self.database)
         try:
@@ -62,6 +64,7 @@ class SqliteStore:
             raise
 
     def close(self) -> None:
+        self._indexer.close()
         self._indexes.close()
         self.database.close()
 
@@ -446,10 +449,30 @@ class SqliteStore:
 
     def publish_changes(self, user_id: str, generation: Generation) -> None:
         """Let both indexes catch up, then let searches expect it: only now are documents ready."""
-        seq = self._indexes.catch_up(generation)
+        self._publish(user_id, generation, self._indexes.catch_up(generation))
+
+    def _publish(self, user_id: str, generation: Generation, seq: int) -> None:
         with self.database.transaction() as connection:
             connection.execute(queries()["mark_ready"], (user_id, generation.pk, seq))
             connection.execute(queries()["set_visible"], (seq, user_id))
+
+    def publish_behind(self, user_id: str, generation: Generation) -> None:
+        """Have the words indexed by another process meanwhile, and publish what it has done; see `publish_all`."""
+        if not self._indexer.answered(wait=False):
+            return
+        self._publish(user_id, generation, self._indexes.seen(generation))
+        if not self._indexer.ask(generation):
+            self.publish_changes(user_id, generation)
+
+    @property
+    def is_indexing_behind(self) -> bool:
+        return self._indexer.started
+
+    def publish_all(self, user_id: str, generation: Generation) -> None:
+        """Wait for what is being done behind, and publish everything."""
+        self._indexer.answered(wait=True)
+        self._indexer.close()
+        self.publish_changes(user_id, generation)
 
     def grow_graph_behind(self, user_id: str) -> None:
         """Improve the dense index in a thread of its own, when it is worth it."""

@@ -1,0 +1,98 @@
+"""A second process that brings the lexical index up to date while this one reads and writes the next documents.
+
+Analysing words is work for a processor, and Python gives a process one. `Indexer` is the near side, `main` the far
+side (`python -m footnotes.store.sqlite.indexer FOLDER`). Nothing passes between them but numbers: the far side reads
+the change log like every other process, under the same lock. If it dies, the near side does the work itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from footnotes.store.records import Generation
+
+
+class Indexer:
+    """The process, started when it is first asked for something; one request at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self.busy = False
+
+    @property
+    def started(self) -> bool:
+        return self._process is not None
+
+    def ask(self, generation: Generation) -> bool:
+        """Have the lexical index brought up to date. False when the process does not work."""
+        try:
+            process = self._started()
+            assert process.stdin is not None
+            process.stdin.write(json.dumps([generation.user_id, generation.pk]).encode() + b"\n")
+            process.stdin.flush()
+        except OSError:
+            self.close()
+            return False
+        self.busy = True
+        return True
+
+    def answered(self, *, wait: bool) -> bool:
+        """Whether the request is done; `wait` until it is. A process that died has done nothing."""
+        if not self.busy or self._process is None:
+            return not self.busy
+        assert self._process.stdout is not None
+        if not wait and not select.select([self._process.stdout], [], [], 0)[0]:
+            return False
+        self.busy = False
+        if self._process.stdout.readline().strip() != b"done":
+            self.close()
+        return True
+
+    def close(self) -> None:
+        process, self._process, self.busy = self._process, None, False
+        if process is None:
+            return
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):
+                assert pipe is not None
+                pipe.close()
+        process.wait()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._process = subprocess.Popen(  # noqa: S603 (our own module in our own interpreter)
+                [sys.executable, "-m", "footnotes.store.sqlite.indexer", str(self._folder.absolute())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                start_new_session=True,  # Ctrl-C is for the near side, which then lets this one end in order
+            )
+        return self._process
+
+
+def main(folder: Path) -> None:
+    """Answer requests until there are none."""
+    from footnotes.store.sqlite.store import SqliteStore
+
+    store = SqliteStore(folder)
+    try:
+        for line in sys.stdin:
+            user_id, generation = json.loads(line)
+            found = next(each for each in store.generations(user_id) if each.pk == generation)
+            store.indexes.catch_up_words(found)
+            sys.stdout.write("done\n")
+            sys.stdout.flush()
+    finally:
+        store.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
