@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -39,7 +38,6 @@ from footnotes.errors import (
     ReindexRefused,
     SearchUnavailable,
     SourceUnreadable,
-    StoreUnavailable,
 )
 from footnotes.fetch.url import is_url
 from footnotes.index import Vector
@@ -256,28 +254,14 @@ class Library:
         name = _checked_name(collection or self.settings.collection)
         safe = _safe_filename(filename)
         named, said = as_text(source or f"text:{safe}"), checked_metadata(metadata or {})
-        with self._store.writing("adding a text"), self._incoming() as folder:
-            path = folder / "content"
+        with self._store.writing("adding a text"):
+            path = self._store.incoming() / "content"
             path.write_bytes(text.encode("utf-8", "replace") if isinstance(text, str) else text)
             origin = NewSource(path, named, safe, name, said)
             place = Place(name, said, self._chunkers(None, None), self._pipeline(None))
             (added,) = self._taking.taken_as_they_are([origin], place, keep=keep_original)
         self._finish_graph(None)
         return added
-
-    @contextmanager
-    def _incoming(self) -> Iterator[Path]:
-        """A folder within the library for bytes on their way in; what a dead process left there goes first."""
-        folder = self.folder / "incoming"
-        try:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(mode=0o700)
-        except OSError as error:
-            raise StoreUnavailable(f"{folder} cannot be made ({error.strerror})") from error
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     # ── follow
 

@@ -290,3 +290,17 @@ def test_a_document_that_failed_says_why_it_has_no_text(tmp_path: Path) -> None:
         with pytest.raises(NotFound, match="could not be taken in") as raised:
             library.text(failed.document_id)
         assert failed.error.code in raised.value.message and raised.value.remedy == failed.error.remedy
+
+
+def test_two_equal_files_that_both_change_leave_nothing_behind(tmp_path: Path) -> None:
+    folder = write(tmp_path / "documents", a_txt="The same text.", b_txt="The same text.")
+    with quick_library(tmp_path / "library") as library:
+        library.add(folder)
+        assert len(library.documents()) == 1
+        write(folder, a_txt="Now about apples.", b_txt="Now about bears.")
+        library.add(folder)
+        assert sorted(library.text(document.id).strip() for document in library.documents()) == [
+            "Now about apples.",
+            "Now about bears.",
+        ]
+        assert library.verify().ok

@@ -104,7 +104,8 @@ class Pipeline:
         yield from self._flush(generation)
         if self._store.is_indexing_behind:
             self._store.publish_all(self._user_id, generation)
-        yield from self._behind
+        behind, self._behind = self._behind, []
+        yield from behind
         yield from self._complete(generation)
 
     def _generation(self) -> Generation:
@@ -139,6 +140,8 @@ class Pipeline:
             else:
                 self._waiting.append((same.pk, added))
             return
+        if self._shares_with_pending(origin):
+            yield from self._flush(generation)
         replaces, status = self._place(origin, same)
         draft = Draft(
             collection=origin.collection,
@@ -210,6 +213,14 @@ class Pipeline:
         if others:
             return None, "replaced"
         return before, "ready" if before.current is None else "replaced"
+
+    def _shares_with_pending(self, origin: NewSource) -> bool:
+        """Whether a source's document has another source with a new version on its way: which leaves it to this one."""
+        before = self._store.find_by_source(self._user_id, origin.collection, origin.source) if self._pending else None
+        if before is None:
+            return False
+        others = set(self._store.sources(self._user_id, before.document.id)) - {origin.source}
+        return any(work.draft.source in others for work in self._pending)
 
     def _deduplicated(self, origin: NewSource, same: DocumentRow) -> Added:
         before = self._store.find_by_source(self._user_id, origin.collection, origin.source)

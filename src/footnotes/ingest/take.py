@@ -69,7 +69,7 @@ class Taking:
 
     def unpacked(self, archive: NewSource, place: Place) -> Iterator[Added]:
         """The members of an archive, each a document of its own."""
-        for batch in batches(archive, self._archive_limits()):
+        for batch in batches(archive, self._archive_limits(), self._store.incoming()):
             yield from batch.results
             yield from self.taken_as_they_are(batch.sources, place)
 
@@ -105,7 +105,7 @@ class Taking:
             said = Added(source, row.document.id, "deduplicated", row.document.chunks)
             return said, *origins.version(source)
 
-        for batch in Web(self._settings, place.collection, metadata, known).batches(address):
+        for batch in Web(self._settings, place.collection, metadata, known, self._store.incoming()).batches(address):
             yield from batch.results
             if not batch.sources:
                 continue

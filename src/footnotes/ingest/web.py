@@ -61,7 +61,10 @@ def rules_from(settings: Settings) -> Rules:
 class Web:
     """Fetches what addresses name, for one collection."""
 
-    def __init__(self, settings: Settings, collection: str, metadata: Metadata, known: KnownVersion) -> None:
+    def __init__(
+        self, settings: Settings, collection: str, metadata: Metadata, known: KnownVersion, incoming: Path
+    ) -> None:
+        self._incoming = incoming
         self._rules = rules_from(settings)
         self._client = Client(self._rules)
         self._most = settings.fetch_max_pages
@@ -71,7 +74,7 @@ class Web:
 
     def batches(self, address: str) -> Iterator[Pages]:
         """The page an address names; where it is a sitemap, the pages that one lists."""
-        with tempfile.TemporaryDirectory(prefix="footnotes-") as folder:
+        with tempfile.TemporaryDirectory(dir=self._incoming) as folder:
             batch, file = Pages(), Path(folder) / "page"
             self._take(address, file, batch, named=True)
             if not file.exists() or not is_sitemap(file, self._rules.max_bytes):
@@ -84,7 +87,7 @@ class Web:
                 return
         yield Pages(results=results)
         for start in range(0, len(pages), BATCH_PAGES):
-            with tempfile.TemporaryDirectory(prefix="footnotes-") as folder:
+            with tempfile.TemporaryDirectory(dir=self._incoming) as folder:
                 batch = Pages()
                 for number, page in enumerate(pages[start : start + BATCH_PAGES]):
                     self._take(page, Path(folder) / str(number), batch, named=False)

@@ -54,13 +54,16 @@ class _Budget:
             raise ArchiveLimit(f"{self.filename} unpacks to more than {self.allowed:,} bytes")
 
 
-def batches(archive: NewSource, limits: ArchiveLimits) -> Iterator[Batch]:
-    """The members of an archive in batches. What the archive itself cannot give is a failure of the archive."""
+def batches(archive: NewSource, limits: ArchiveLimits, incoming: Path | None = None) -> Iterator[Batch]:
+    """The members of an archive in batches, unpacked below `incoming`.
+
+    What the archive itself cannot give is a failure of the archive.
+    """
     reader = _Reader(archive, limits)
     stream = members(archive.path, archive.filename, limits)
     more = True
     while more:
-        with tempfile.TemporaryDirectory(prefix="footnotes-") as folder:
+        with tempfile.TemporaryDirectory(dir=incoming) as folder:
             batch = Batch()
             more = _fill(batch, stream, reader, Path(folder))
             yield batch

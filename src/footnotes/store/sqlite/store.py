@@ -10,6 +10,7 @@ library/
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ from footnotes.store.sqlite.view import SqliteSearchView
 from footnotes.types import Chunk, Document, DocumentStatus, ErrorInfo, Filter, Job, Metadata, NearDuplicate, Part
 
 DATABASE = "footnotes.db"
+INCOMING = "incoming"
 
 
 def is_library(folder: Path) -> bool:
@@ -72,8 +74,23 @@ class SqliteStore:
     def writing(self, purpose: str, *, seconds: float | None = None) -> Iterator[None]:
         """Hold the library for writing. What an earlier writer left unfinished is put right first."""
         with self._lock.held(seconds=self._lock_seconds if seconds is None else seconds, purpose=purpose):
+            if not self._writing_nested():
+                shutil.rmtree(self.folder / INCOMING, ignore_errors=True)
             self._recover()
-            yield
+            try:
+                yield
+            finally:
+                if not self._writing_nested():
+                    shutil.rmtree(self.folder / INCOMING, ignore_errors=True)
+
+    def incoming(self) -> Path:
+        """A folder for bytes on their way in, for whoever is writing. What a dead process left there goes first."""
+        folder = self.folder / INCOMING
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(f"{folder} cannot be made ({error.strerror})") from error
+        return folder
 
     def recover_if_idle(self) -> None:
         """Put right what a dead writer left, unless somebody is writing now."""
