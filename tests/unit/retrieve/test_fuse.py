@@ -12,6 +12,7 @@ from footnotes.retrieve.fuse import (
     MOST_WORD_WEIGHT,
     Candidates,
     adaptive,
+    alikeness,
     alpha_blend,
     rrf,
     share_of_bound,
@@ -76,7 +77,7 @@ def weight(rare_words: float, chunks: int, *, words: float = 0.0) -> float:
 
 def test_words_count_more_the_more_the_question_says_within_bounds() -> None:
     assert weight(0.5, 5000) == LEAST_WORD_WEIGHT
-    assert weight(3, 5000) == pytest.approx(0.69)
+    assert weight(3, 5000) == pytest.approx(0.81)
     assert weight(30, 5000) == MOST_WORD_WEIGHT
 
 
@@ -93,6 +94,21 @@ def test_the_weight_does_not_depend_on_the_size_of_the_library() -> None:
 def unit(*rows: tuple[float, ...]) -> np.ndarray:
     matrix = np.array(rows, dtype=np.float32)
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+def test_alikeness_is_the_mean_cosine_of_all_pairs() -> None:
+    vectors = unit((1, 0, 0), (0, 1, 0), (1, 1, 0))
+    expected = (0 + 2 * math.sqrt(0.5)) / 3
+    assert alikeness(Candidates(None, None, vectors=vectors)) == pytest.approx(expected)
+    assert alikeness(Candidates(None, None, vectors=vectors[:1])) == alikeness(Candidates(None, None)) == 0
+
+
+def test_words_decide_where_all_vectors_are_alike() -> None:
+    """As in a language the model was never taught: its favourite is as near as any other text."""
+    apart, alike = unit((1, 0, 0), (0, 1, 0)), unit((1, 0.1, 0), (1, 0, 0.1))
+    scores = {"lexical": floats(4.0, 8.0), "dense": floats(0.9, 0.5), "lexical_bound": 16.0, "chunks": 1000}
+    assert np.argmax(adaptive(Candidates(**scores, vectors=apart))) == 0
+    assert np.argmax(adaptive(Candidates(**scores, vectors=alike))) == 1
 
 
 def test_a_dense_leg_alone_is_smoothed_too() -> None:
