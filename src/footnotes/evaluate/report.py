@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
@@ -137,7 +138,7 @@ def _questions(run: Run, measure: str) -> str:
     rows = "".join(
         f"<tr>{_number(outcome.measures.get(measure))}<td>{escape(outcome.question)}</td>"
         f"<td>{escape(', '.join(outcome.expected))}</td><td>{escape(', '.join(outcome.found[:3]))}</td></tr>"
-        for outcome in sorted(run.outcomes, key=lambda outcome: outcome.measures.get(measure, 0.0))
+        for outcome in sorted(run.outcomes, key=lambda outcome: outcome.measures.get(measure, math.inf))
     )
     head = f'<tr><th class="number">{escape(measure)}</th><th>question</th><th>expected</th><th>found first</th></tr>'
     return f"<h2>Every question, worst first ({escape(run.name)})</h2><table>{head}{rows}</table>"
