@@ -28,7 +28,7 @@ from footnotes.errors import (
 APPLICATION_ID = 0x464E5445
 _BUSY_MS = 10_000
 _CHECKSUM_BYTES = 8
-_WRITER_CACHE, _READER_CACHE = 16_000, 64_000
+_WRITER_CACHE, _READER_CACHE = 16_000, 24_000
 
 _TRANSLATION: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
     (apsw.FullError, StoreFull, "the disk is full"),
