@@ -43,7 +43,7 @@ class Settings:
     embed_batch: int = 32  # texts in a call to the embedder
     model_dir: str = ""  # a folder with model.onnx and vocab.txt, used before the packaged model
     max_file_bytes: int = 512 * 1024 * 1024  # larger files are refused
-    parse_memory_bytes: int = 1024**3  # address space of the parser process
+    parse_memory_bytes: int = 512 * 1024**2  # address space of the parser process
     parse_seconds: int = 300  # processor time a document may take to parse
     parse_max_characters: int = 1_000_000_000  # text a document may give
     lock_seconds: float = 10.0  # how long to wait for another writer
@@ -105,6 +105,17 @@ class Settings:
     gemini_base_url: str = "https://generativelanguage.googleapis.com/v1beta/openai"  # its OpenAI-compatible address
     model_timeout: float = 60.0  # seconds one call to a model may take
     proxy: str = field(default="", repr=False)  # an HTTP proxy for all of these
+
+    # ── the server
+    serve_rate: int = 600  # requests a key may make a minute
+    serve_burst: int = 100  # requests it may make at once
+    serve_answers: int = 10_000  # answers a tenant may have a calendar month
+    serve_body_bytes: int = 32 * 1024 * 1024  # larger JSON bodies are refused
+    serve_upload_bytes: int = 1024**3  # larger uploads are refused, all files of one request together
+    serve_body_seconds: float = 30.0  # time a body may take, and a second more for each 64 KB that came
+    serve_streams: int = 256  # streams open at once
+    serve_queue: int = 10_000  # documents of a tenant that may wait to be taken in
+    serve_cors: tuple[str, ...] = ()  # origins whose pages may call the server
 
     # ── a chat model on this machine
     llama_model: str = ""  # a GGUF file for llama: models, used before an installed one

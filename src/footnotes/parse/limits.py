@@ -9,6 +9,6 @@ from dataclasses import dataclass
 class Limits:
     """Address space and processor time of the parser process, and characters a document may give."""
 
-    memory_bytes: int = 2 * 1024**3
+    memory_bytes: int = 512 * 1024**2
     seconds: int = 300
     characters: int = 1_000_000_000

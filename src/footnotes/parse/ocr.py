@@ -13,6 +13,7 @@ from footnotes.parse.pdf_words import Word
 _DOTS_AN_INCH = 150
 _LONGEST_SIDE = 3000
 _LEAST_SURE = 0.5
+ADDRESS_SPACE = 2 * 1024**3
 
 
 def available() -> bool:

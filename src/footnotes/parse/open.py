@@ -26,7 +26,8 @@ def parse_document(
     if parser.isolated:
         from footnotes.parse.pool import POOL
 
-        stream = POOL.parse(parser.name, source, limits)
+        needed = getattr(parser, "least_memory_bytes", 0)
+        stream = POOL.parse(parser.name, source, replace(limits, memory_bytes=max(limits.memory_bytes, needed)))
     else:
         stream = _in_process(parser, source)
     position = 0

@@ -55,6 +55,11 @@ class PdfParser:
         """Part of the fingerprint: with OCR at hand, scans are worth parsing again."""
         return "ocr" if ocr.available() else ""
 
+    @property
+    def least_memory_bytes(self) -> int:
+        """Recognising text takes more address space than a parser is given otherwise."""
+        return ocr.ADDRESS_SPACE if ocr.available() else 0
+
     def parse(self, source: Source) -> Iterator[Part | Report]:
         with open_pdf(source) as pdf:
             pages = len(pdf)
