@@ -39,7 +39,7 @@ def main() -> None:
         print(json.dumps(found))
         return
     for name, (plain, default) in found.items():
-        goal = GOALS[name.split()[0]]
+        goal = GOALS[name.partition(" ")[0]]
         verdict = "within" if default <= goal * plain else "beyond"
         print(f"{name:34} plain {plain:9.2f}  default {default:9.2f}  ratio {default / plain:.2f}  {verdict} {goal}")
 
@@ -59,7 +59,7 @@ def measured(data: Path, work: Path) -> dict[str, tuple[float, float]]:
         for library in (plain, default):
             _answer_from(library, vectors)
         beside = _searches(plain, default, questions)
-    return {"ingest, seconds": ingest, "search, ms": whole, "search without embedding, ms": beside}
+    return {"ingest (seconds)": ingest, "search (ms)": whole, "search without embedding (ms)": beside}
 
 
 def _ingest(library: Library, files: list[Path], options: dict[str, object]) -> float:
