@@ -17,6 +17,7 @@ from footnotes.commands.follow import sync_command, watch_command
 from footnotes.commands.jobs import jobs_command
 from footnotes.commands.options import pairs as _pairs
 from footnotes.commands.original import write_original
+from footnotes.commands.serve import keys_command, serve_command
 from footnotes.errors import FootnotesError
 from footnotes.evaluate.commands import eval_command, tune_command
 from footnotes.inspect.commands import inspect_command
@@ -344,7 +345,7 @@ def _echoed(events: Iterable[Event]) -> Iterator[Event]:
 @main.command("list")
 @_common
 @_where
-@click.option("--limit", "-n", type=int, help="How many documents.")
+@click.option("--limit", "-n", type=click.IntRange(min=0), help="How many documents.")
 @_opened
 def list_(library: Library, collection: str | None, as_json: bool, where: Sequence[str], limit: int | None) -> None:
     """List documents."""
@@ -566,11 +567,15 @@ def reindex(
 
 
 @main.command()
-@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @_common
 @_opened
 def export(library: Library, file: str, collection: str | None, as_json: bool) -> None:
-    """Write documents and chunks as JSON Lines."""
+    """Write documents and chunks as JSON Lines; to standard output when FILE is `-`."""
+    if file == "-":
+        for line in library.exporting(collection=collection):
+            click.echo(line)
+        return
     counts = library.export(file, collection=collection)
     if as_json:
         _print_json({"file": file, **counts})
@@ -643,6 +648,8 @@ def _page_range(pages: tuple[int, int]) -> str:
 
 
 main.add_command(jobs_command)
+main.add_command(serve_command)
+main.add_command(keys_command)
 main.add_command(sync_command)
 main.add_command(watch_command)
 main.add_command(inspect_command)

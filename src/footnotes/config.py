@@ -8,6 +8,7 @@ anywhere.
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -123,6 +124,17 @@ class Settings:
     llama_threads: int = 1  # its threads
 
 
+_AT_LEAST_ONE = frozenset(
+    [
+        "embed_batch", "max_file_bytes", "parse_memory_bytes", "parse_seconds", "parse_max_characters",
+        "archive_max_bytes", "archive_max_members", "fetch_max_bytes", "fetch_max_pages", "limit",
+        "per_document", "rrf_k", "candidates", "max_query_chars", "rerank_candidates", "answer_passages",
+        "answer_sentences", "max_tokens", "agent_steps", "agent_tokens", "llama_context", "llama_threads",
+    ]
+)  # fmt: skip
+_MAY_BE_NEGATIVE = frozenset(["temperature", "seed"])
+
+
 def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
     """Settings for a library folder, from all sources."""
     environ = os.environ if environ is None else environ
@@ -143,7 +155,19 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
         raise ConfigError(
             f"there is no setting named {unknown[0]!r}", remedy="See docs/reference/settings.md for the names."
         )
-    return Settings(**{name: _coerced(name, value, hints[name]) for name, value in values.items()})
+    settings = Settings(**{name: _coerced(name, value, hints[name]) for name, value in values.items()})
+    for name in values:
+        _check_number(name, getattr(settings, name))
+    return settings
+
+
+def _check_number(name: str, value: Any) -> None:
+    """Numbers that no code could do anything with."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"the setting {name} cannot be {value}")
+    least = 1 if name in _AT_LEAST_ONE else 0
+    if type(value) in (int, float) and name not in _MAY_BE_NEGATIVE and value < least:
+        raise ConfigError(f"the setting {name} cannot be {value}; it must be at least {least}")
 
 
 def _config_files(folder: Path, environ: Mapping[str, str]) -> list[Path]:

@@ -183,7 +183,7 @@ def citation_shape(citation: Citation) -> dict[str, Any]:
 
 
 def document_shape(document: Document, near: NearDuplicate | None = None) -> dict[str, Any]:
-    shape = asdict(document)
+    shape = {"document_id": document.id, **asdict(document)}
     shape["warnings"] = list(document.warnings)
     shape["near_duplicate_of"] = near_shape(near)
     return shape

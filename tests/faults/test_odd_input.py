@@ -154,3 +154,29 @@ def test_imports_are_not_trusted(filled: Library, tmp_path: Path, path: tuple[An
 def test_a_library_is_its_owners_alone(filled: Library) -> None:
     assert filled.folder.stat().st_mode & 0o077 == 0
     assert (filled.folder / "footnotes.db").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("EMBED_BATCH", "0"), ("LOCK_SECONDS", "nan"), ("LIMIT", "-1"), ("MODEL_TIMEOUT", "inf")]
+)
+def test_settings_nothing_could_be_done_with_are_refused(tmp_path: Path, name: str, value: str) -> None:
+    from footnotes.config import load
+    from footnotes.errors import ConfigError
+
+    with pytest.raises(ConfigError, match=name.lower()):
+        load(tmp_path, environ={f"FOOTNOTES_{name}": value})
+
+
+def test_arguments_of_the_wrong_type_are_clear_errors(tmp_path: Path) -> None:
+    from footnotes.errors import OptionError
+
+    with quick_library(tmp_path / "library") as library:
+        library.add_text("Alpha.", filename="a.txt")
+        for call in (
+            lambda: library.search(None),  # type: ignore[arg-type]
+            lambda: library.ask(3),  # type: ignore[arg-type]
+            lambda: library.ask("x", passages=0),
+            lambda: library.search("x", limit="many"),  # type: ignore[arg-type]
+        ):
+            with pytest.raises(OptionError):
+                call()

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from footnotes.config import Settings
 from footnotes.errors import OptionError
+from footnotes.retrieve.retriever import MAX_LIMIT
 from footnotes.types import Chunk, Document, SearchResult, Turn
 
 PER_CALL = frozenset(
@@ -68,6 +69,8 @@ class AskOptions:
 
     def searching(self) -> dict[str, Any]:
         """The options of a search for it."""
+        if self.passages is not None and not 1 <= self.passages <= MAX_LIMIT:
+            raise OptionError(f"passages must be between 1 and {MAX_LIMIT}, not {self.passages}")
         count = (self.passages or self.settings.answer_passages) * (DEEP_PASSAGES if self.deep else 1)
         return {
             "limit": count,

@@ -38,6 +38,12 @@ class Imported:
     skipped: int
 
 
+def export_lines(store: SqliteStore, user_id: str, *, where: Filter | None = None) -> Iterator[str]:
+    """The lines of an export, one at a time."""
+    for line in _lines(store, user_id, where):
+        yield json.dumps(line, ensure_ascii=False)
+
+
 def export_library(store: SqliteStore, user_id: str, file: Path, *, where: Filter | None = None) -> dict[str, int]:
     """Write every document that is ready and passes the filter. The file gets its name when it is complete."""
     temporary = file.with_name(file.name + ".part")

@@ -92,6 +92,8 @@ class Retriever:
 
 def checked_query(query: str, max_chars: int) -> str:
     """The question as it is searched, or a clear error."""
+    if not isinstance(query, str):
+        raise OptionError(f"a question is text, not {type(query).__name__}")
     if len(query) > max_chars:
         raise QueryTooLong(f"the question has {len(query):,} characters; {max_chars:,} are allowed")
     query = query.replace("\x00", " ").strip()
@@ -101,6 +103,9 @@ def checked_query(query: str, max_chars: int) -> str:
 
 
 def _check(options: SearchOptions) -> None:
+    for name in ("limit", "per_document", "candidates", "rrf_k"):
+        if not isinstance(getattr(options, name), int):
+            raise OptionError(f"{name} must be a whole number, not {getattr(options, name)!r}")
     if not 1 <= options.limit <= MAX_LIMIT:
         raise OptionError(f"limit must be between 1 and {MAX_LIMIT}, not {options.limit}")
     if options.per_document < 1 or options.candidates < 1:
