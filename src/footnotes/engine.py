@@ -49,7 +49,7 @@ from footnotes.ingest.pipeline import Pipeline
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.sync import FolderSync, synced
 from footnotes.ingest.take import Place, Taking
-from footnotes.ingest.transfer import Imported, export_library, import_library
+from footnotes.ingest.transfer import Imported, export_library, export_lines, import_library
 from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.watch import watching
 from footnotes.ingest.work import NewSource, OnProgress, Progress, embedding_input, input_hash
@@ -262,6 +262,29 @@ class Library:
             (added,) = self._taking.taken_as_they_are([origin], place, keep=keep_original)
         self._finish_graph(None)
         return added
+
+    def handed_over(
+        self,
+        path: Path,
+        *,
+        filename: str,
+        collection: str | None = None,
+        metadata: Metadata | None = None,
+        source: str | None = None,
+    ) -> NewSource:
+        """A file that was handed over, as an upload is, checked and ready for `adding_files`."""
+        safe = _safe_filename(filename)
+        name = _checked_name(collection or self.settings.collection)
+        return NewSource(path, as_text(source or f"text:{safe}"), safe, name, checked_metadata(metadata or {}))
+
+    def adding_files(self, files: Sequence[NewSource], *, on_progress: OnProgress | None = None) -> Iterator[Added]:
+        """Take in files that were handed over for one collection; archives among them member by member."""
+        if not files:
+            return
+        with self._store.writing("adding uploads"):
+            place = Place(files[0].collection, None, self._chunkers(None, None), self._pipeline(on_progress))
+            yield from self._taking.taken(files, place)
+        self._finish_graph(None)
 
     # ── follow
 
@@ -504,6 +527,14 @@ class Library:
         """Canonical text of a document, or a span of it."""
         return self._store.text(self._user, document_id, start, end)
 
+    def page_start(self, document_id: str, page: int) -> int:
+        """Where the text of a page, counted from 1, begins in the canonical text."""
+        for part in self._store.parts(self._user, document_id):
+            for block in part.blocks:
+                if block.page == page:
+                    return block.start
+        raise NotFound(f"document {document_id!r} has no text on page {page}")
+
     def chunks(self, document_id: str) -> list[Chunk]:
         return self._store.chunks(self._user, document_id)
 
@@ -688,6 +719,10 @@ class Library:
     def export(self, file: str | Path, *, collection: str | None = None) -> dict[str, int]:
         """Write documents and chunks as JSON Lines: of the whole library, or of a collection."""
         return export_library(self._store, self._user, Path(file).expanduser(), where=_scoped(None, collection))
+
+    def exporting(self, *, collection: str | None = None) -> Iterator[str]:
+        """The lines `export` would write."""
+        return export_lines(self._store, self._user, where=_scoped(None, collection))
 
     def import_(
         self, file: str | Path, *, collection: str | None = None, on_progress: OnProgress | None = None
