@@ -44,6 +44,18 @@ FootnotesError
 │   ├── ProviderRateLimited   provider_rate_limited
 │   ├── ProviderRefused       provider_refused
 │   └── ProviderBadResponse   provider_bad_response
+├── ServeError            a request to the server
+│   ├── RequestInvalid        request_invalid
+│   ├── Unauthorized          unauthorized
+│   ├── Forbidden             forbidden
+│   ├── OriginRefused         origin_refused
+│   ├── MethodRefused         method_not_allowed
+│   ├── BodyTooLarge          body_too_large
+│   ├── ClientTooSlow         client_too_slow
+│   ├── RateLimited           rate_limited
+│   ├── QuotaExceeded         quota_exceeded
+│   ├── ServerBusy            server_busy
+│   └── AddressRefused        address_refused
 ├── SearchUnavailable     search_unavailable: no leg could run
 └── Interrupted           interrupted: stopped on request; what was acknowledged is kept
 
@@ -326,6 +338,76 @@ class ProviderBadResponse(ProviderError):
     code = "provider_bad_response"
     default_remedy = "Check that the address is that of the provider named, and try again."
     retryable = True
+
+
+class ServeError(FootnotesError):
+    """A request the server does not carry out."""
+
+    code = "serve_error"
+    default_remedy = "See docs/server.md."
+    retry_after: float | None = None  # the seconds after which the same request may be served
+
+
+class RequestInvalid(ServeError):
+    code = "request_invalid"
+    default_remedy = "Compare the request with /openapi.json."
+
+
+class Unauthorized(ServeError):
+    code = "unauthorized"
+    default_remedy = "Send a valid key as `Authorization: Bearer …`; `footnotes keys create` makes one."
+
+
+class Forbidden(ServeError):
+    code = "forbidden"
+    default_remedy = "Use a key that has the scope that is named."
+
+
+class OriginRefused(ServeError):
+    """A request that a page of another origin made, or that names another host."""
+
+    code = "origin_refused"
+    default_remedy = "Open the server's own address, or allow the origin with serve_cors in the settings."
+
+
+class MethodRefused(ServeError):
+    code = "method_not_allowed"
+    default_remedy = "Use one of the methods that the Allow header names."
+
+
+class BodyTooLarge(ServeError):
+    code = "body_too_large"
+    default_remedy = "Send less at once, or raise serve_upload_bytes or serve_body_bytes in the settings."
+
+
+class ClientTooSlow(ServeError):
+    code = "client_too_slow"
+    default_remedy = "Send the body without long pauses."
+    retryable = True
+
+
+class RateLimited(ServeError):
+    code = "rate_limited"
+    default_remedy = "Wait as long as Retry-After says."
+    retryable = True
+
+
+class QuotaExceeded(ServeError):
+    code = "quota_exceeded"
+    default_remedy = "Wait for the date that is named, or raise serve_answers in the settings."
+
+
+class ServerBusy(ServeError):
+    code = "server_busy"
+    default_remedy = "Try again in a moment."
+    retryable = True
+
+
+class AddressRefused(ServeError):
+    """A public address without keys is not served."""
+
+    code = "address_refused"
+    default_remedy = "Make a key with `footnotes keys create`, or listen on 127.0.0.1."
 
 
 class SearchUnavailable(FootnotesError):

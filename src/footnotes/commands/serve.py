@@ -1,0 +1,107 @@
+"""`footnotes serve` and `footnotes keys`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from footnotes.render import one_line
+
+if TYPE_CHECKING:
+    from footnotes.serve.keys import Keys
+
+_library = click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+@click.command("serve")
+@_library
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
+def serve_command(library: str | None, host: str, port: int) -> None:
+    """Serve the library over HTTP, with a page to ask in.
+
+    Without keys it listens on this machine alone. For others, make keys first with `footnotes keys create`.
+    """
+    from footnotes.serve.run import serve
+
+    click.echo(f"Footnotes on http://{host}:{port} (Ctrl-C stops it)", err=True)
+    serve(Path(library).expanduser() if library else None, host, port)
+
+
+@click.group("keys")
+def keys_command() -> None:
+    """Keys for the server: make, list and revoke them."""
+
+
+@contextmanager
+def _keys(library: str | None) -> Iterator[Keys]:
+    from footnotes.config import load
+    from footnotes.serve.database import ServerDatabase
+    from footnotes.serve.keys import Keys
+
+    folder = Path(library or load().library).expanduser()
+    database = ServerDatabase(folder)
+    try:
+        yield Keys(database)
+    finally:
+        database.close()
+
+
+@keys_command.command("create")
+@_library
+@click.option("--tenant", default="local", show_default=True, help="Whose documents the key opens.")
+@click.option("--name", default="", help="What the key is for.")
+@click.option("--scope", "scopes", multiple=True, type=click.Choice(["read", "write", "admin"]), default=["read"],
+              show_default=True, help="What it may do; may be given several times.")  # fmt: skip
+@click.option("--days", type=float, help="Days it is valid.  [default: without end]")
+@_json
+def create(
+    library: str | None, tenant: str, name: str, scopes: Sequence[str], days: float | None, as_json: bool
+) -> None:
+    """Make a key. It is shown once; only a hash of it is kept."""
+    with _keys(library) as keys:
+        key, kept = keys.create(tenant, name=name, scopes=scopes, days=days)
+    if as_json:
+        click.echo(json.dumps({**kept, "key": key}))
+    else:
+        click.echo(key)
+        click.echo("Keep it: it is not shown again. From now on every request to the server needs a key.", err=True)
+
+
+@keys_command.command("list")
+@_library
+@_json
+def list_keys(library: str | None, as_json: bool) -> None:
+    """The keys there are, without their secrets."""
+    with _keys(library) as keys:
+        found = keys.all()
+    if as_json:
+        click.echo(json.dumps({"keys": found}))
+        return
+    for key in found:
+        click.echo(_line(key))
+    if not found:
+        click.echo("there are no keys")
+
+
+def _line(key: dict[str, Any]) -> str:
+    state = "live" if key["live"] else ("revoked" if key["revoked_at"] else "expired")
+    name = f"  {one_line(key['name'])}" if key["name"] else ""
+    return f"{key['id']}  {state:7}  {one_line(key['tenant'])}  {','.join(key['scopes'])}{name}"
+
+
+@keys_command.command("revoke")
+@click.argument("key_id")
+@_library
+@_json
+def revoke(key_id: str, library: str | None, as_json: bool) -> None:
+    """Refuse a key from now on, by its id."""
+    with _keys(library) as keys:
+        kept = keys.revoke(key_id)
+    click.echo(json.dumps(kept) if as_json else f"revoked {kept['id']}")

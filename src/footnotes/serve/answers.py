@@ -1,0 +1,92 @@
+"""Errors as answers: their status, their one shape, and JSON that can always be written."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from starlette.responses import JSONResponse
+
+from footnotes import errors
+from footnotes.serve.quota import OverQuota
+
+_STATUS: tuple[tuple[type[errors.FootnotesError], int], ...] = (
+    (errors.NotFound, 404),
+    (errors.DocumentTooLarge, 413),
+    (errors.StoreLocked, 503),
+    (errors.StoreFull, 507),
+    (errors.ReindexRefused, 409),
+    (errors.QueryEmpty, 422),
+    (errors.InputError, 422),
+    (errors.RequestInvalid, 422),
+    (errors.Unauthorized, 401),
+    (errors.Forbidden, 403),
+    (errors.OriginRefused, 403),
+    (errors.MethodRefused, 405),
+    (errors.BodyTooLarge, 413),
+    (errors.ClientTooSlow, 408),
+    (errors.RateLimited, 429),
+    (errors.QuotaExceeded, 429),
+    (errors.ServerBusy, 503),
+    (errors.ProviderTimeout, 504),
+    (errors.ProviderError, 502),
+    (errors.EmbedderUnavailable, 503),
+    (errors.SearchUnavailable, 503),
+    (errors.StoreUnavailable, 503),
+    (errors.UnknownPlugin, 422),
+    (errors.MissingExtra, 501),
+)
+RETRY_SECONDS = 5
+"""What to wait where an error may pass and does not say when."""
+
+
+class SafeJson(JSONResponse):
+    """JSON whatever the texts hold: lone surrogates are escaped, and what is no number is null."""
+
+    def render(self, content: Any) -> bytes:
+        return as_json(content).encode("utf-8")
+
+
+def as_json(content: Any) -> str:
+    try:
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(content, separators=(",", ":"))
+    except ValueError:
+        return json.dumps(_without_nan(content), separators=(",", ":"))
+    return text
+
+
+def _without_nan(content: Any) -> Any:
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, dict):
+        return {key: _without_nan(value) for key, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [_without_nan(value) for value in content]
+    return content
+
+
+def status_of(error: errors.FootnotesError) -> int:
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def error_body(error: errors.FootnotesError, request_id: str) -> dict[str, Any]:
+    """`{error: {code, message, remedy, request_id}}`; a used up quota says its numbers too."""
+    said: dict[str, Any] = {"code": error.code, "message": error.message, "remedy": error.remedy}
+    said["request_id"] = request_id
+    if isinstance(error, OverQuota):
+        said.update(error.allowance.shape())
+    return {"error": said}
+
+
+def error_answer(error: errors.FootnotesError, request_id: str) -> SafeJson:
+    status, headers = status_of(error), {}
+    wait = getattr(error, "retry_after", None)
+    if wait is not None or (status in (429, 503) and error.retryable):
+        headers["Retry-After"] = str(max(math.ceil(wait or RETRY_SECONDS), 1))
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return SafeJson(error_body(error, request_id), status, headers=headers)

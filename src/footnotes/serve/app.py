@@ -1,0 +1,140 @@
+"""Settings → the application: routes, the gate before them, errors in one shape, a beginning and an end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from footnotes import __version__, errors
+from footnotes.config import Settings, load
+from footnotes.serve.answers import SafeJson, error_answer, error_body
+from footnotes.serve.gate import Gate, request_id_of
+from footnotes.serve.models import ErrorBody
+from footnotes.serve.routes import collections, documents, finding, service, work
+from footnotes.serve.state import ServerState, make_state
+
+_SAID = {
+    401: "No valid key",
+    403: "The key may not do this",
+    404: "There is no such thing",
+    405: "Another method is meant",
+    413: "The body is too large",
+    422: "The request is not understood",
+    429: "Too many requests, or the month's answers are used up",
+    503: "Not now; see Retry-After",
+}
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorBody, "description": text} for status, text in _SAID.items()
+}
+
+
+class Server:
+    """The application with its state; an ASGI application itself."""
+
+    def __init__(self, api: FastAPI, state: ServerState, gate: ASGIApp) -> None:
+        self.api = api
+        self.state = state
+        self._gate = gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._gate(scope, receive, send)
+
+
+def create_app(
+    folder: str | Path | None = None, *, settings: Settings | None = None, needs_keys: bool = False, local: bool = True
+) -> Server:
+    """The server over the library in a folder. `local` says that it listens on this machine alone."""
+    chosen = settings or load(None if folder is None else Path(folder).expanduser())
+    root = Path(folder or chosen.library).expanduser()
+    state = make_state(root, chosen, needs_keys=needs_keys)
+    api = FastAPI(
+        title="Footnotes",
+        version=__version__,
+        description="Answers from your own documents, each sentence with a footnote to where it came from.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan(state),
+        responses=_RESPONSES,
+        default_response_class=SafeJson,
+    )
+    api.state.server = state
+    for router in (documents.router, collections.router, finding.router, work.router, service.router):
+        api.include_router(router)
+    _shape_errors(api)
+    return Server(api, state, Gate(_with_cors(api, chosen), state, local=local))
+
+
+def _lifespan(state: ServerState) -> Any:
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        state.intake.start()
+        try:
+            yield
+        finally:
+            state.close()
+
+    return lifespan
+
+
+def _with_cors(api: FastAPI, settings: Settings) -> ASGIApp:
+    if not settings.serve_cors:
+        return api
+    from starlette.middleware.cors import CORSMiddleware
+
+    return CORSMiddleware(
+        api, allow_origins=list(settings.serve_cors), allow_methods=["*"], allow_headers=["*"], allow_credentials=False
+    )
+
+
+# ── errors
+
+
+def _shape_errors(api: FastAPI) -> None:
+    async def known(request: Request, error: Exception) -> Response:
+        assert isinstance(error, errors.FootnotesError)
+        _count(request, error.code)
+        return error_answer(error, request_id_of(request.scope))
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return await known(request, errors.RequestInvalid(_mistake(error)))
+
+    async def http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        if isinstance(error.__cause__, errors.FootnotesError):
+            return await known(request, error.__cause__)
+        found = _as_error(error)
+        _count(request, found.code)
+        body = error_body(found, request_id_of(request.scope))
+        return SafeJson(body, error.status_code, headers=dict(error.headers or {}))
+
+    api.add_exception_handler(errors.FootnotesError, known)
+    api.add_exception_handler(RequestValidationError, invalid)
+    api.add_exception_handler(HTTPException, http)
+
+
+def _count(request: Request, code: str) -> None:
+    request.app.state.server.metrics.errors.labels(code).inc()
+
+
+def _mistake(error: RequestValidationError) -> str:
+    """What is wrong with a request, without what was in it."""
+    found = error.errors()[0] if error.errors() else {"loc": (), "msg": "not understood"}
+    place = ".".join(str(part) for part in found["loc"]) or "the request"
+    return f"{place}: {found['msg']}"[:300]
+
+
+def _as_error(error: HTTPException) -> errors.FootnotesError:
+    if error.status_code == 404:
+        return errors.NotFound("there is nothing at this address", remedy="See /openapi.json for what there is.")
+    if error.status_code == 405:
+        return errors.MethodRefused("this address does not know the method")
+    return errors.RequestInvalid(str(error.detail)[:300])

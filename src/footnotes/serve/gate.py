@@ -1,0 +1,208 @@
+"""What every request passes first: its id, who calls, how much they may, how large and how slow a body may be."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import time
+from contextvars import ContextVar
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from footnotes.errors import BodyTooLarge, ClientTooSlow, FootnotesError, OriginRefused, RateLimited
+from footnotes.serve.answers import error_answer
+from footnotes.serve.keys import Caller
+from footnotes.serve.state import ServerState
+
+_LOG = logging.getLogger("footnotes.serve")
+REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
+OPEN_PATHS = frozenset(("/", "/healthz", "/readyz", "/openapi.json", "/favicon.ico"))
+OPEN_FOLDERS = ("/static/",)
+_GOOD_ID = re.compile(r"[\w.-]{1,64}")
+_BYTES_A_SECOND = 64 * 1024
+_LOCAL_NAMES = frozenset(("localhost", "127.0.0.1", "::1"))
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+        "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def request_id_of(scope: Scope) -> str:
+    found: str = scope["footnotes.request_id"]
+    return found
+
+
+class Gate:
+    """The outermost layer. Nothing behind it runs for a request that is refused here."""
+
+    def __init__(self, app: ASGIApp, state: ServerState, *, local: bool) -> None:
+        self._app = app
+        self._state = state
+        self._local = local
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        request_id = given if _GOOD_ID.fullmatch(given) else secrets.token_hex(8)
+        scope["footnotes.request_id"] = request_id
+        REQUEST_ID.set(request_id)
+        if scope["type"] == "websocket":
+            await self._websocket(scope, receive, send, headers)
+            return
+        await self._http(scope, receive, send, headers, request_id)
+
+    # ── HTTP
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send, headers: Headers, request_id: str) -> None:
+        began = time.monotonic()
+        sent: dict[str, Any] = {"status": 0}
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                sent["status"] = message["status"]
+                _add_headers(message, request_id)
+            await send(message)
+
+        try:
+            self._check_origin(headers)
+            scope["footnotes.caller"] = self._admitted(scope, headers)
+            limit = self._limit(headers)
+            await self._app(scope, _Body(receive, limit, self._state.settings.serve_body_seconds, headers), sending)
+        except FootnotesError as error:
+            self._state.metrics.errors.labels(error.code).inc()
+            if not sent["status"]:
+                await error_answer(error, request_id)(scope, receive, sending)
+        except Exception as error:
+            self._state.metrics.errors.labels("internal_error").inc()
+            _LOG.exception("a request failed", extra={"request_id": request_id, "reason": type(error).__name__})
+            if not sent["status"]:
+                await error_answer(FootnotesError("the server failed"), request_id)(scope, receive, sending)
+        finally:
+            self._note(scope, sent["status"], time.monotonic() - began, request_id)
+
+    def _check_origin(self, headers: Headers) -> None:
+        """Pages of other origins may not call; on loopback, where no key is needed, other host names neither."""
+        host = headers.get("host", "")
+        if self._local and not self._state.needs_keys and _name(host) not in _LOCAL_NAMES:
+            raise OriginRefused("the request names a host that is not this machine")
+        origin = headers.get("origin")
+        if origin is None or origin in self._state.settings.serve_cors:
+            return
+        if urlsplit(origin).netloc != host:
+            raise OriginRefused("the request comes from a page of another origin")
+
+    def _admitted(self, scope: Scope, headers: Headers) -> Caller | None:
+        path = scope["path"]
+        preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
+        if path in OPEN_PATHS or path.startswith(OPEN_FOLDERS) or preflight:
+            return None
+        try:
+            caller = self._state.caller(key_in(headers))
+        except FootnotesError:
+            self._state.buckets.take(f"address {(scope.get('client') or ('',))[0]}")
+            raise
+        if caller.key_id:
+            self._state.buckets.take(caller.key_id)
+        return caller
+
+    def _limit(self, headers: Headers) -> int:
+        chosen = self._state.settings
+        upload = headers.get("content-type", "").startswith("multipart/")
+        limit = chosen.serve_upload_bytes if upload else chosen.serve_body_bytes
+        said = headers.get("content-length", "0")
+        if not said.isdecimal() or int(said) > limit:
+            raise BodyTooLarge(f"the body is larger than {limit:,} bytes")
+        return limit
+
+    def _note(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
+        route = getattr(scope.get("route"), "path", "other")
+        caller = scope.get("footnotes.caller")
+        self._state.metrics.requests.labels(_method(scope["method"]), route, str(status)).inc()
+        self._state.metrics.seconds.labels(route).observe(seconds)
+        said = {"request_id": request_id, "method": scope["method"], "route": route, "status": status}
+        said |= {"ms": round(seconds * 1000, 1), "key": caller.key_id if caller else ""}
+        _LOG.info("request", extra=said)
+
+    # ── WebSocket
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+        """Refused before it is accepted, or let through; a key may also come in the first message."""
+        try:
+            self._check_origin(headers)
+            if key_in(headers) or not self._state.needs_keys:
+                scope["footnotes.caller"] = self._admitted({**scope, "method": "GET"}, headers)
+        except RateLimited:
+            await send({"type": "websocket.close", "code": 1013})
+            return
+        except FootnotesError:
+            scope["footnotes.caller"] = None
+            if headers.get("origin") and self._local:
+                await send({"type": "websocket.close", "code": 1008})
+                return
+        await self._app(scope, receive, send)
+
+
+class _Body:
+    """A `receive` that counts the bytes of a body and the time it takes."""
+
+    def __init__(self, receive: Receive, limit: int, seconds: float, headers: Headers) -> None:
+        self._receive = receive
+        self._limit = limit
+        self._deadline = time.monotonic() + seconds
+        self._count = 0
+        self._reading = "content-length" in headers or "transfer-encoding" in headers
+
+    async def __call__(self) -> Message:
+        if not self._reading:
+            return await self._receive()
+        left = self._deadline + self._count / _BYTES_A_SECOND - time.monotonic()
+        try:
+            message = await asyncio.wait_for(self._receive(), max(left, 0.0))
+        except TimeoutError:
+            raise ClientTooSlow("the body took too long to arrive") from None
+        self._count += len(message.get("body", b""))
+        if self._count > self._limit:
+            raise BodyTooLarge(f"the body is larger than {self._limit:,} bytes")
+        self._reading = bool(message.get("more_body"))
+        return message
+
+
+def key_in(headers: Headers) -> str | None:
+    """The key of a request: `Authorization: Bearer …` or `X-API-Key`."""
+    kind, _, value = headers.get("authorization", "").partition(" ")
+    return value.strip() if kind.lower() == "bearer" else headers.get("x-api-key")
+
+
+def _add_headers(message: Message, request_id: str) -> None:
+    headers = MutableHeaders(scope=message)
+    headers["X-Request-ID"] = request_id
+    for name, value in SECURITY_HEADERS.items():
+        headers.setdefault(name, value)
+    headers.setdefault("Cache-Control", "no-store")
+
+
+def _name(host: str) -> str:
+    """The host without its port; brackets of IPv6 aside."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _method(method: str) -> str:
+    return method if method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS") else "other"

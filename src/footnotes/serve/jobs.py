@@ -1,0 +1,208 @@
+"""Jobs: work that was accepted and is done behind the request. Kept in the database until it is dismissed."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from footnotes.errors import NotFound, ServerBusy, is_retryable
+from footnotes.serve.database import ServerDatabase, now
+from footnotes.types import ErrorInfo
+
+JobKind = Literal["upload", "url", "reindex"]
+JobState = Literal["queued", "running", "ready", "failed"]
+_KEPT_FINISHED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ServerJob:
+    """One upload, address or reindex. `stage`, `done` and `total` say how far it is while it runs."""
+
+    id: str
+    number: int
+    tenant: str
+    kind: JobKind
+    name: str
+    request: Mapping[str, Any]
+    spool: str | None
+    state: JobState
+    created_at: str
+    updated_at: str
+    attempts: int = 0
+    result: tuple[Mapping[str, Any], ...] = ()
+    error: ErrorInfo | None = None
+    stage: str | None = None
+    done: int = 0
+    total: int = 0
+    change: int = field(default=0, compare=False)
+
+    def shape(self) -> dict[str, Any]:
+        """What clients see."""
+        error = None if self.error is None else {f: getattr(self.error, f) for f in ("code", "message", "remedy")}
+        ids = [row["document_id"] for row in self.result if row["document_id"]]
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "name": self.name,
+            "collection": self.request.get("collection"),
+            "state": self.state,
+            "stage": self.stage if self.state == "running" else None,
+            "done": self.done,
+            "total": self.total,
+            "document_id": ids[0] if ids else None,
+            "documents": [dict(row) for row in self.result],
+            "error": error,
+            "retryable": bool(self.error and (is_retryable(self.error.code) or self.spool)),
+            "attempts": self.attempts,
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+        }
+
+
+class Jobs:
+    """The jobs of all tenants. Progress lives in memory, what counts in the database."""
+
+    def __init__(self, database: ServerDatabase, most_waiting: int) -> None:
+        self._database = database
+        self._most_waiting = most_waiting
+        self._live: dict[str, ServerJob] = {}
+        self._changes = 0
+        self._guard = threading.Lock()
+
+    def add(self, tenant: str, kind: JobKind, name: str, request: Mapping[str, Any], spool: str | None) -> ServerJob:
+        if self.waiting(tenant) >= self._most_waiting:
+            raise ServerBusy(f"{self._most_waiting:,} documents wait already")
+        moment = now()
+        job_id = "job_" + secrets.token_hex(8)
+        (row,) = self._database.rows(
+            "INSERT INTO jobs (id, tenant, kind, name, request, spool, state, created_at, updated_at) "
+            "VALUES (?,?,?,?,?,?,'queued',?,?) RETURNING *",
+            (job_id, tenant, kind, name, json.dumps(dict(request)), spool, moment, moment),
+        )
+        return self._note(_job(row))
+
+    def waiting(self, tenant: str | None = None) -> int:
+        """How many jobs are not done, of a tenant or of all."""
+        sql = "SELECT count(*) AS n FROM jobs WHERE tenant = ifnull(?, tenant) AND state IN ('queued', 'running')"
+        return int(self._database.rows(sql, (tenant,))[0]["n"])
+
+    def next_batch(self, most: int) -> list[ServerJob]:
+        """The oldest job that waits, with later ones of its kind that can be done together with it."""
+        rows = self._database.rows("SELECT * FROM jobs WHERE state = 'queued' ORDER BY number LIMIT ?", (most,))
+        jobs = [_job(row) for row in rows]
+        if not jobs or jobs[0].kind != "upload":
+            return jobs[:1]
+        first, batch, sources = jobs[0], [], set()
+        for job in jobs:
+            alike = (job.tenant, job.kind, job.request["collection"])
+            source = job.request["source"]
+            if alike == (first.tenant, first.kind, first.request["collection"]) and source not in sources:
+                sources.add(source)
+                batch.append(job)
+        return batch
+
+    def change(self, job: ServerJob, **fields: Any) -> ServerJob:
+        """Write a new state down."""
+        changed = replace(job, updated_at=now(), **fields)
+        error = None if changed.error is None else json.dumps(_error(changed.error))
+        self._database.rows(
+            "UPDATE jobs SET state = ?, result = ?, error = ?, attempts = ?, spool = ?, updated_at = ? WHERE id = ?",
+            (
+                changed.state,
+                json.dumps([dict(row) for row in changed.result]),
+                error,
+                changed.attempts,
+                changed.spool,
+                changed.updated_at,
+                job.id,
+            ),
+        )
+        return self._note(changed)
+
+    def progress(self, job_id: str, stage: str, done: int, total: int) -> None:
+        """How far a running job is; in memory alone."""
+        with self._guard:
+            job = self._live.get(job_id)
+        if job is not None and job.state == "running" and (job.stage, job.done, job.total) != (stage, done, total):
+            self._note(replace(job, stage=stage, done=done, total=total))
+
+    def find(self, tenant: str, job_id: str) -> ServerJob:
+        rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND id = ?", (tenant, job_id))
+        if not rows:
+            raise NotFound(f"there is no job {job_id!r}", remedy="List the jobs to see the ids there are.")
+        return self._current(_job(rows[0]))
+
+    def of(self, tenant: str, *, state: str | None = None, limit: int = 100, offset: int = 0) -> list[ServerJob]:
+        """Newest first."""
+        rows = self._database.rows(
+            "SELECT * FROM jobs WHERE tenant = ? AND state = ifnull(?, state) ORDER BY number DESC LIMIT ? OFFSET ?",
+            (tenant, state, limit, offset),
+        )
+        return [self._current(_job(row)) for row in rows]
+
+    def changed(self, tenant: str, since: int) -> tuple[list[ServerJob], int]:
+        """Jobs of a tenant that changed after a point, and the point to ask from next."""
+        with self._guard:
+            found = [job for job in self._live.values() if job.change > since and job.tenant == tenant]
+            return sorted(found, key=lambda job: job.change), self._changes
+
+    def remove(self, jobs: Iterable[ServerJob]) -> None:
+        for job in jobs:
+            self._database.rows("DELETE FROM jobs WHERE id = ?", (job.id,))
+            with self._guard:
+                self._live.pop(job.id, None)
+
+    def about(self, tenant: str, document_ids: Iterable[str]) -> list[ServerJob]:
+        """Finished jobs that made some documents."""
+        wanted = set(document_ids)
+        rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state IN ('ready', 'failed')", (tenant,))
+        return [job for job in map(_job, rows) if wanted & {row["document_id"] for row in job.result}]
+
+    def recover(self) -> None:
+        """After a restart: what ran waits again, and old finished jobs are forgotten."""
+        self._database.rows("UPDATE jobs SET state = 'queued', updated_at = ? WHERE state = 'running'", (now(),))
+        self._database.rows(
+            "DELETE FROM jobs WHERE state = 'ready' AND number <= (SELECT ifnull(max(number), 0) FROM jobs) - ?",
+            (_KEPT_FINISHED,),
+        )
+
+    def spools(self) -> set[str]:
+        return {row["spool"] for row in self._database.rows("SELECT spool FROM jobs WHERE spool IS NOT NULL")}
+
+    def _current(self, job: ServerJob) -> ServerJob:
+        with self._guard:
+            live = self._live.get(job.id)
+        return replace(job, stage=live.stage, done=live.done, total=live.total) if live else job
+
+    def _note(self, job: ServerJob) -> ServerJob:
+        with self._guard:
+            self._changes += 1
+            noted = replace(job, change=self._changes)
+            self._live.pop(job.id, None)
+            self._live[job.id] = noted
+            if len(self._live) > _KEPT_FINISHED * 2:
+                self._forget_finished()
+        return noted
+
+    def _forget_finished(self) -> None:
+        ended = [job.id for job in self._live.values() if job.state in ("ready", "failed")]
+        for job_id in ended[:_KEPT_FINISHED]:
+            del self._live[job_id]
+
+
+def _error(error: ErrorInfo) -> dict[str, str]:
+    return {"code": error.code, "message": error.message, "remedy": error.remedy}
+
+
+def _job(row: Mapping[str, Any]) -> ServerJob:
+    names = ("id", "number", "tenant", "kind", "name", "spool", "state", "created_at", "updated_at", "attempts")
+    return ServerJob(
+        **{name: row[name] for name in names},
+        request=json.loads(row["request"]),
+        result=tuple(json.loads(row["result"])),
+        error=ErrorInfo(**json.loads(row["error"])) if row["error"] else None,
+    )

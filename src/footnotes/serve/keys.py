@@ -1,0 +1,125 @@
+"""Keys: who calls, for which tenant, and what they may do. Only a hash of a key is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from footnotes.errors import NotFound, OptionError, Unauthorized
+from footnotes.serve.database import ServerDatabase, now
+
+SCOPES = ("read", "write", "admin")
+PREFIX = "fn"
+_ID_BYTES, _SECRET_BYTES = 6, 32
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who makes a request. `key_id` is empty where no keys are needed."""
+
+    tenant: str
+    key_id: str
+    scopes: frozenset[str]
+
+    def may(self, scope: str) -> bool:
+        return scope in self.scopes or "admin" in self.scopes
+
+
+class Keys:
+    """The keys of a server."""
+
+    def __init__(self, database: ServerDatabase) -> None:
+        self._database = database
+
+    def exist(self) -> bool:
+        """Whether a key was ever made: from then on every request needs one."""
+        return bool(self._database.rows("SELECT 1 AS one FROM keys LIMIT 1"))
+
+    def create(
+        self, tenant: str, *, name: str = "", scopes: Iterable[str] = ("read",), days: float | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """A new key, shown this once, and what is kept of it."""
+        wanted = _checked(tenant, name, scopes, days)
+        key_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
+        expires = None if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
+        self._database.rows(
+            "INSERT INTO keys (id, secret_hash, tenant, name, scopes, created_at, expires_at) VALUES (?,?,?,?,?,?,?)",
+            (key_id, _hash(secret), tenant, name, " ".join(wanted), now(), expires),
+        )
+        return f"{PREFIX}_{key_id}_{secret}", self.find(key_id)
+
+    def find(self, key_id: str, tenant: str | None = None) -> dict[str, Any]:
+        rows = self._database.rows("SELECT * FROM keys WHERE id = ? AND tenant = ifnull(?, tenant)", (key_id, tenant))
+        if not rows:
+            raise NotFound(f"there is no key {key_id!r}", remedy="List the keys to see the ids there are.")
+        return key_shape(rows[0])
+
+    def all(self, tenant: str | None = None) -> list[dict[str, Any]]:
+        rows = self._database.rows(
+            "SELECT * FROM keys WHERE tenant = ifnull(?, tenant) ORDER BY created_at, id", (tenant,)
+        )
+        return [key_shape(row) for row in rows]
+
+    def revoke(self, key_id: str, tenant: str | None = None) -> dict[str, Any]:
+        """From now on the key is refused; streams it opened end."""
+        self.find(key_id, tenant)
+        self._database.rows("UPDATE keys SET revoked_at = ifnull(revoked_at, ?) WHERE id = ?", (now(), key_id))
+        return self.find(key_id, tenant)
+
+    def caller(self, key: str) -> Caller:
+        """Who holds a key. An unknown, wrong, expired and revoked key are refused alike."""
+        prefix, _, rest = key.partition("_")
+        key_id, _, secret = rest.partition("_")
+        rows = self._database.rows("SELECT * FROM keys WHERE id = ?", (key_id[:100],)) if prefix == PREFIX else []
+        row: dict[str, Any] = rows[0] if rows else {"secret_hash": b"", "revoked_at": "", "expires_at": None}
+        if not hmac.compare_digest(_hash(secret), row["secret_hash"]) or not _is_live(row):
+            raise Unauthorized("the key is not valid")
+        return Caller(row["tenant"], row["id"], frozenset(row["scopes"].split()))
+
+    def is_live(self, key_id: str) -> bool:
+        """Whether a key that opened a stream may still be served."""
+        rows = self._database.rows("SELECT revoked_at, expires_at FROM keys WHERE id = ?", (key_id,))
+        return bool(rows) and _is_live(rows[0])
+
+
+def key_shape(row: dict[str, Any]) -> dict[str, Any]:
+    """What is shown of a key."""
+    return {
+        "id": row["id"],
+        "name": row["name"],
+        "tenant": row["tenant"],
+        "scopes": row["scopes"].split(),
+        "created_at": row["created_at"],
+        "expires_at": row["expires_at"],
+        "revoked_at": row["revoked_at"],
+        "live": _is_live(row),
+    }
+
+
+def _is_live(row: dict[str, Any]) -> bool:
+    expires = row["expires_at"]
+    return row["revoked_at"] is None and (expires is None or datetime.fromisoformat(expires) > datetime.now(UTC))
+
+
+def _hash(secret: str) -> bytes:
+    # The secret has 256 random bits: a slow hash would add nothing but time.
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def _checked(tenant: str, name: str, scopes: Iterable[str], days: float | None) -> list[str]:
+    wanted = list(dict.fromkeys(scopes))
+    if not wanted or set(wanted) - set(SCOPES):
+        raise OptionError(f"the scopes of a key are some of {', '.join(SCOPES)}")
+    if not tenant.strip() or len(tenant) > _LONGEST_NAME or len(name) > _LONGEST_NAME:
+        raise OptionError("the tenant or the name of a key is empty or too long")
+    if not (tenant.isprintable() and (name.isprintable() or not name)):
+        raise OptionError("the tenant and the name of a key are printable")
+    if days is not None and not 0 < days <= 36_500:
+        raise OptionError("a key is valid for more than 0 and at most 36,500 days")
+    return wanted

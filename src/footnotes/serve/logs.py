@@ -1,0 +1,52 @@
+"""Structured logs: one JSON object a line, with the id of the request. Never document text or keys."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+_PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
+
+
+class JsonLines(logging.Formatter):
+    """A record and what was said beside it, as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        said = {"time": moment, "level": record.levelname.lower(), "logger": record.name}
+        said["message"] = record.getMessage()
+        said.update({name: value for name, value in vars(record).items() if name not in _PLAIN})
+        said.setdefault("request_id", _request_id())
+        if record.exc_info:
+            said["trace"] = _places(record)
+        return json.dumps({name: value for name, value in said.items() if value != ""}, default=str)
+
+
+def _request_id() -> str:
+    from footnotes.serve.gate import REQUEST_ID
+
+    return REQUEST_ID.get()
+
+
+def _places(record: logging.LogRecord) -> str:
+    """Where an error came from, without its message: that may quote a document."""
+    assert record.exc_info is not None
+    kind, _, trace = record.exc_info
+    places = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        places.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno} {code.co_name}")
+        trace = trace.tb_next
+    return f"{kind.__name__ if kind else ''} at " + " < ".join(reversed(places[-12:]))
+
+
+def set_up_logs(level: int = logging.INFO) -> None:
+    """Write the server's logs to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name in ("footnotes", "uvicorn"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)

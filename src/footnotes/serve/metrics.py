@@ -1,0 +1,55 @@
+"""Counters and histograms in the format of Prometheus; each server has its own registry."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from footnotes.types import Answer, SearchResult
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+
+class Metrics:
+    """What is counted."""
+
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "footnotes_requests", "Requests by route and status", ["method", "route", "status"], registry=registry
+        )
+        self.seconds = Histogram(
+            "footnotes_request_seconds", "Time to the end of an answer", ["route"], registry=registry, buckets=_SECONDS
+        )
+        self.errors = Counter("footnotes_errors", "Errors by code", ["code"], registry=registry)
+        self.searches = Counter("footnotes_searches", "Searches by leg", ["leg", "status"], registry=registry)
+        self.search_seconds = Histogram(
+            "footnotes_search_seconds", "Time of a search", registry=registry, buckets=_SECONDS
+        )
+        self.answers = Counter("footnotes_answers", "Answers by outcome", ["outcome"], registry=registry)
+        self.answer_seconds = Histogram(
+            "footnotes_answer_seconds", "Time of an answer", registry=registry, buckets=_SECONDS
+        )
+        self.tokens = Counter("footnotes_model_tokens", "Tokens of chat models", ["kind"], registry=registry)
+        self.model_calls = Counter("footnotes_model_calls", "Calls to chat models", registry=registry)
+        self.documents = Counter("footnotes_documents", "Documents taken in, by status", ["status"], registry=registry)
+        self.chunks = Counter("footnotes_chunks", "Chunks of the documents taken in", registry=registry)
+        self.queue = Gauge("footnotes_queue_depth", "Jobs that are not done", registry=registry)
+        self.open_streams = Gauge("footnotes_open_streams", "Streams that are open", registry=registry)
+        self.tenants = Gauge("footnotes_open_libraries", "Libraries that are open", registry=registry)
+
+    def searched(self, found: SearchResult) -> None:
+        for name, leg in found.legs.items():
+            self.searches.labels(name, leg.status).inc()
+        self.search_seconds.observe(found.took_ms / 1000)
+
+    def answered(self, answer: Answer) -> None:
+        broken = "incomplete" if answer.incomplete else "answered"
+        self.answers.labels("abstained" if answer.abstained else broken).inc()
+        self.answer_seconds.observe(answer.took_ms / 1000)
+        self.tokens.labels("prompt").inc(answer.usage.prompt_tokens)
+        self.tokens.labels("completion").inc(answer.usage.completion_tokens)
+        self.model_calls.inc(answer.usage.model_calls)
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)

@@ -1,0 +1,99 @@
+"""The bodies requests may have, and the shape of errors: what /openapi.json shows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Metadata = dict[str, Any]
+Filter = dict[str, Any] | list[str] | str
+SearchMode = Literal["hybrid", "lexical", "dense"]
+
+
+class Body(BaseModel):
+    """A request body: unknown fields are mistakes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ErrorDetail(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    code: str = Field(examples=["not_found"])
+    message: str = Field(examples=["there is no document 'd0'"])
+    remedy: str = Field(examples=["List the documents to see the ids there are."])
+    request_id: str = Field(examples=["5f2b1c9e0a7d4e83"])
+
+
+class ErrorBody(BaseModel):
+    """Every error has this shape."""
+
+    error: ErrorDetail
+
+
+class TextDocument(Body):
+    """A document given as text, or an address to fetch: exactly one of `text` and `url`."""
+
+    text: str | None = Field(None, examples=["Either side may end the contract with three months of notice."])
+    filename: str | None = Field(None, max_length=1000, examples=["contract.md"])
+    url: str | None = Field(None, max_length=2000)
+    collection: Name | None = None
+    metadata: Metadata | None = Field(None, examples=[{"year": 2026}])
+    source: str | None = Field(None, max_length=2000, description="Names the document: the same again replaces it.")
+
+
+class SearchBody(Body):
+    query: str = Field(examples=["How long is the notice period?"])
+    limit: int | None = Field(None, ge=1, le=100)
+    mode: SearchMode | None = None
+    where: Filter | None = Field(None, examples=[{"year": {"$gte": 2020}}])
+    collection: Name | None = None
+    per_document: int | None = Field(None, ge=1, le=100)
+    fusion: Literal["adaptive", "alpha", "rrf"] | None = None
+    alpha: float | None = Field(None, ge=0, le=1)
+    reranker: str | None = Field(None, max_length=200)
+
+
+class TurnBody(Body):
+    role: Literal["user", "assistant"]
+    text: str
+
+
+class AskBody(Body):
+    question: str = Field(examples=["How long is the notice period?"])
+    where: Filter | None = None
+    collection: Name | None = None
+    mode: SearchMode | None = None
+    passages: int | None = Field(None, ge=1, le=50)
+    history: list[TurnBody] = Field(default_factory=list, max_length=100)
+    deep: bool = False
+    strict: bool | None = None
+    temperature: float | None = Field(None, ge=0, le=2)
+    max_tokens: int | None = Field(None, ge=1, le=100_000)
+
+    def options(self) -> dict[str, Any]:
+        """The keywords of `Library.ask`."""
+        given = self.model_dump(exclude={"question", "history"})
+        return {**given, "history": [(turn.role, turn.text) for turn in self.history]}
+
+
+class CollectionBody(Body):
+    chunker: Name | None = Field(None, examples=["section"])
+    chunker_options: dict[str, Any] | None = None
+    system_prompt: str | None = Field(None, max_length=20_000)
+
+
+class ReindexBody(Body):
+    collection: Name | None = None
+    chunker: Name | None = None
+    chunker_options: dict[str, Any] | None = None
+    embedder: Name | None = None
+    keep: bool = False
+
+
+class KeyBody(Body):
+    name: str = Field("", max_length=200, examples=["phone"])
+    scopes: list[Literal["read", "write", "admin"]] = Field(["read"], min_length=1)
+    days: float | None = Field(None, gt=0, le=36_500, description="Days it is valid; nothing means without end.")

@@ -1,0 +1,33 @@
+"""/v1/collections: named groups of documents."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+
+from footnotes.serve.answers import SafeJson
+from footnotes.serve.models import CollectionBody
+from footnotes.serve.state import Books, State, Writer
+
+router = APIRouter(prefix="/v1/collections", tags=["collections"])
+Name = Annotated[str, Path(min_length=1, max_length=200)]
+
+
+@router.get("", summary="List collections")
+def collections(library: Books) -> SafeJson:
+    return SafeJson({"collections": library.collections()})
+
+
+@router.put("/{name}", summary="Choose the chunker and system prompt of a collection")
+def change(name: Name, body: CollectionBody, library: Books, caller: Writer) -> SafeJson:
+    """Documents added from now on follow it; reindex for those that are there."""
+    library.set_collection(name, **body.model_dump())
+    return SafeJson(next(row for row in library.collections() if row["name"] == name))
+
+
+@router.delete("/{name}", summary="Delete the documents of a collection")
+def delete(name: Name, library: Books, state: State, caller: Writer) -> dict[str, Any]:
+    gone = library.delete(collection=name)
+    state.intake.forget(caller.tenant, gone)
+    return {"deleted": gone}

@@ -1,0 +1,217 @@
+"""/v1/documents: upload, list, look at and delete."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from pydantic import ValidationError
+from starlette.datastructures import UploadFile
+from starlette.responses import FileResponse, Response
+
+from footnotes.errors import FilterError, OptionError, RequestInvalid
+from footnotes.serve.answers import SafeJson
+from footnotes.serve.jobs import ServerJob
+from footnotes.serve.models import TextDocument
+from footnotes.serve.picture import highlighted
+from footnotes.serve.state import Books, State, Writer
+from footnotes.shapes import chunk_shape, document_shape
+
+router = APIRouter(prefix="/v1/documents", tags=["documents"])
+MOST_FILES = 1_000
+_SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "X-Content-Type-Options": "nosniff"}
+_UPLOAD_BODY = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "required": ["file"],
+                "properties": {
+                    "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                    "collection": {"type": "string"},
+                    "metadata": {"type": "string", "description": "A JSON object, given to every file."},
+                },
+            }
+        },
+        "application/json": {"schema": TextDocument.model_json_schema()},
+    },
+}
+
+
+@router.post("", status_code=202, openapi_extra={"requestBody": _UPLOAD_BODY}, summary="Hand documents over")
+async def upload(request: Request, state: State, caller: Writer) -> dict[str, Any]:
+    """Accepts files (multipart, one or many `file` parts), a text or an address; each becomes a job at once."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        jobs = await uploaded(request, state, caller.tenant)
+    elif kind == "application/json":
+        jobs = [await run_in_threadpool(_given, state, caller.tenant, await request.body())]
+    else:
+        raise RequestInvalid("the body is neither multipart/form-data nor application/json")
+    return {"jobs": [job.shape() for job in jobs]}
+
+
+async def uploaded(request: Request, state: State, tenant: str) -> list[ServerJob]:
+    """The files of a form, each kept and queued."""
+    async with request.form(max_files=MOST_FILES, max_fields=100) as form:
+        files = [part for _, part in form.multi_items() if isinstance(part, UploadFile)]
+        if not files:
+            raise RequestInvalid("the form has no file", remedy="Send each file as a part named `file`.")
+        options: dict[str, Any] = {
+            "collection": _text(form.get("collection")),
+            "metadata": _metadata(_text(form.get("metadata"))),
+        }
+        jobs = []
+        for file in files:
+            name = file.filename or "unnamed"
+            accept = state.intake.accept_file
+            jobs.append(await run_in_threadpool(accept, tenant, file.file, filename=name, **options))
+        return jobs
+
+
+def _text(value: UploadFile | str | None) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _metadata(written: str | None) -> dict[str, Any] | None:
+    if written is None:
+        return None
+    try:
+        found = json.loads(written)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise OptionError("the metadata must be a JSON object")
+    return found
+
+
+def _given(state: State, tenant: str, body: bytes) -> ServerJob:
+    try:
+        given = TextDocument.model_validate_json(body)
+    except ValidationError as error:
+        raise RequestInvalid(first_mistake(error)) from error
+    if (given.text is None) == (given.url is None):
+        raise RequestInvalid("exactly one of text and url must be given")
+    if given.url is not None:
+        return state.intake.accept_url(tenant, given.url, collection=given.collection, metadata=given.metadata)
+    content = io.BytesIO(str(given.text).encode("utf-8", "replace"))
+    return state.intake.accept_file(
+        tenant,
+        content,
+        filename=given.filename or "text.txt",
+        collection=given.collection,
+        metadata=given.metadata,
+        source=given.source,
+    )
+
+
+def first_mistake(error: ValidationError) -> str:
+    """What is wrong with a body, without what was in it."""
+    found = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(str(part) for part in found["loc"]) or "the body"
+    return f"{place}: {found['msg']}"[:300]
+
+
+@router.get("", summary="List documents")
+def documents(
+    library: Books,
+    collection: Annotated[str | None, Query(max_length=200)] = None,
+    where: Annotated[str | None, Query(description="A JSON filter, or key=value.", max_length=10_000)] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+) -> SafeJson:
+    """In the order they came. `next_offset` is null on the last page."""
+    found = library.documents(where=_where(where), collection=collection, limit=limit + 1, offset=offset)
+    near = library.near_duplicates()
+    shown = [document_shape(document, near.get(document.id)) for document in found[:limit]]
+    return SafeJson({"documents": shown, "next_offset": offset + limit if len(found) > limit else None})
+
+
+def _where(written: str | None) -> Any:
+    if written is None or not written.lstrip().startswith("{"):
+        return written
+    try:
+        return json.loads(written)
+    except (ValueError, RecursionError) as error:
+        raise FilterError("the filter is not valid JSON") from error
+
+
+@router.get("/{document_id}", summary="One document")
+def document(document_id: str, library: Books) -> SafeJson:
+    near = library.near_duplicates()
+    return SafeJson(document_shape(library.document(document_id), near.get(document_id)))
+
+
+@router.delete("/{document_id}", summary="Delete a document")
+def delete(document_id: str, library: Books, state: State, caller: Writer) -> dict[str, Any]:
+    """When it returns the document is found by nothing any more."""
+    gone = library.delete(library.document(document_id).id)
+    state.intake.forget(caller.tenant, gone)
+    return {"deleted": gone}
+
+
+@router.get("/{document_id}/content", response_class=FileResponse, summary="The original, as a download")
+def content(document_id: str, library: Books) -> FileResponse:
+    found = library.document(document_id)
+    path = library.original(document_id)
+    kind = "application/octet-stream"
+    return FileResponse(path, filename=found.filename, media_type=kind, headers=_SANDBOX)
+
+
+@router.get("/{document_id}/text", summary="Canonical text, or a span of it")
+def text(
+    document_id: str,
+    library: Books,
+    start: Annotated[int, Query(ge=0, le=2**40)] = 0,
+    end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
+) -> SafeJson:
+    """`text[start:end]` is what a footnote quotes."""
+    found = library.text(document_id, start, end)
+    return SafeJson({"document_id": document_id, "start": start, "end": start + len(found), "text": found})
+
+
+@router.get("/{document_id}/chunks", summary="How the document was cut")
+def chunks(
+    document_id: str,
+    library: Books,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+) -> SafeJson:
+    language = library.document(document_id).metadata.get("language")
+    found = library.chunks(document_id)
+    shown = [chunk_shape(chunk, language) for chunk in found[offset : offset + limit]]
+    more = len(found) > offset + limit
+    return SafeJson({"chunks": shown, "total": len(found), "next_offset": offset + limit if more else None})
+
+
+@router.get("/{document_id}/pages/{page}", response_class=Response, summary="A page of a PDF as a picture")
+def page_image(
+    document_id: str,
+    page: int,
+    library: Books,
+    start: Annotated[int | None, Query(ge=0, le=2**40)] = None,
+    end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
+    width: Annotated[int, Query(ge=100, le=2_400)] = 1_000,
+) -> Response:
+    """PNG, with the span of canonical text from `start` to `end` boxed."""
+    picture = highlighted(library, document_id, page, start, end, width, drawn=True)
+    return Response(picture.png, media_type="image/png", headers={"Cache-Control": "private, max-age=60"})
+
+
+@router.get("/{document_id}/pages/{page}/boxes", summary="Where a span stands on a page")
+def page_boxes(
+    document_id: str,
+    page: int,
+    library: Books,
+    start: Annotated[int | None, Query(ge=0, le=2**40)] = None,
+    end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
+    width: Annotated[int, Query(ge=100, le=2_400)] = 1_000,
+) -> dict[str, Any]:
+    """Boxes as `[left, top, right, bottom]`, in shares of the picture from its upper left corner."""
+    picture = highlighted(library, document_id, page, start, end, width, drawn=False)
+    boxes = [[box.left, box.bottom, box.right, box.top] for group in picture.boxes for box in group]
+    return {"page": page, "width": picture.width, "height": picture.height, "boxes": boxes}

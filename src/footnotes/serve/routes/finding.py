@@ -1,0 +1,72 @@
+"""/v1/search and /v1/ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from footnotes.answer import last_answer
+from footnotes.serve.answers import SafeJson
+from footnotes.serve.gate import request_id_of
+from footnotes.serve.models import AskBody, SearchBody
+from footnotes.serve.state import Books, Reader, ServerState, State
+from footnotes.serve.streams import event_line, event_stream
+from footnotes.shapes import answer_shape, event_shape, search_shape
+from footnotes.types import Event
+
+router = APIRouter(prefix="/v1", tags=["find"])
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The answer; with `Accept: text/event-stream` its events as they happen",
+        "content": {"application/json": {}, "text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.post("/search", summary="Find passages")
+def search(body: SearchBody, library: Books, state: State) -> SafeJson:
+    """The best passages with the rank and score each leg gave them, and which legs ran."""
+    found = library.search(**body.model_dump())
+    state.metrics.searched(found)
+    return SafeJson(search_shape(found))
+
+
+@router.post("/ask", response_model=None, responses=_EVENTS, summary="Ask")
+async def ask(request: Request, body: AskBody, library: Books, state: State, caller: Reader) -> Response:
+    """An answer, each sentence with its footnote. Counts against the month's answers."""
+    allowance = await run_in_threadpool(state.answers.take, caller.tenant)
+    headers = {"X-Quota-Limit": str(allowance.limit), "X-Quota-Remaining": str(allowance.limit - allowance.used)}
+    events = counted(library.ask_stream(body.question, **body.options()), state)
+    if "text/event-stream" in request.headers.get("accept", ""):
+        first = await run_in_threadpool(next, events)  # what is wrong with the question is a status, not an event
+        return event_stream(
+            state.streams,
+            _again(first, events),
+            caller,
+            request_id_of(request.scope),
+            write=lambda event: event_line(event.type, event_shape(event)),
+            headers=headers,
+        )
+    answer = await run_in_threadpool(last_answer, events)
+    return SafeJson(answer_shape(answer), headers=headers)
+
+
+def counted(events: Iterator[Event], state: ServerState) -> Iterator[Event]:
+    """The events of a question, its answer counted in the metrics."""
+    for event in events:
+        if event.answer is not None:
+            state.metrics.answered(event.answer)
+        yield event
+
+
+def _again(first: Event, rest: Iterator[Event]) -> Iterator[Event]:
+    try:
+        yield first
+        yield from rest
+    finally:
+        if callable(close := getattr(rest, "close", None)):
+            close()

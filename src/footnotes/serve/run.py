@@ -1,0 +1,66 @@
+"""Starts the server: checks the address, then listens until it is told to stop."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+
+from footnotes.config import load
+from footnotes.errors import AddressRefused, MissingExtra
+from footnotes.serve.database import ServerDatabase
+from footnotes.serve.keys import Keys
+
+STOP_SECONDS = 10
+
+
+def serve(folder: Path | None, host: str, port: int) -> None:
+    """Serve the library in a folder until interrupted."""
+    try:
+        import uvicorn
+
+        from footnotes.serve.app import create_app
+    except ModuleNotFoundError as error:
+        raise missing(error) from error
+    settings = load(folder)
+    root = folder or Path(settings.library).expanduser()
+    local, keyed = is_loopback(host), has_keys(root)
+    if not local and not keyed:
+        raise AddressRefused(f"{host} can be reached from other machines, and there is no key")
+    from footnotes.serve.logs import set_up_logs
+
+    set_up_logs()
+    app = create_app(root, settings=settings, needs_keys=keyed, local=local)
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        ws_max_size=1 << 20,
+        proxy_headers=False,
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine alone."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def has_keys(folder: Path) -> bool:
+    database = ServerDatabase(folder)
+    try:
+        return Keys(database).exist()
+    finally:
+        database.close()
+
+
+def missing(error: ModuleNotFoundError) -> MissingExtra:
+    return MissingExtra(
+        f"the server needs the package {error.name!r}, which is not installed", remedy='pip install "footnotes[server]"'
+    )

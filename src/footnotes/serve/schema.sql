@@ -1,0 +1,36 @@
+-- The server's own tables. Everything is made where it is missing; nothing here is the truth about a document.
+CREATE TABLE IF NOT EXISTS keys (
+    id TEXT PRIMARY KEY,
+    secret_hash BLOB NOT NULL,
+    tenant TEXT NOT NULL,
+    name TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    expires_at TEXT,
+    revoked_at TEXT,
+    last_used_at TEXT
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS answers (
+    tenant TEXT NOT NULL,
+    month TEXT NOT NULL,
+    used INTEGER NOT NULL,
+    PRIMARY KEY (tenant, month)
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS jobs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    tenant TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    request TEXT NOT NULL,
+    spool TEXT,
+    state TEXT NOT NULL,
+    result TEXT NOT NULL DEFAULT '[]',
+    error TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS jobs_by_tenant ON jobs (tenant, state, number);

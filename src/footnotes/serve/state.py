@@ -1,0 +1,137 @@
+"""What a running server holds, made once and handed to every route."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.requests import HTTPConnection
+
+from footnotes.config import Settings
+from footnotes.engine import Library
+from footnotes.errors import Forbidden, StoreLocked, StoreUnavailable
+from footnotes.serve.database import ServerDatabase
+from footnotes.serve.intake import Intake
+from footnotes.serve.jobs import Jobs
+from footnotes.serve.keys import Caller, Keys
+from footnotes.serve.metrics import Metrics
+from footnotes.serve.quota import Answers, Buckets
+from footnotes.serve.streams import Streams
+from footnotes.serve.tenants import Tenants
+
+EVERYTHING = frozenset(("read", "write", "admin"))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """The parts of a server."""
+
+    settings: Settings
+    database: ServerDatabase
+    tenants: Tenants
+    keys: Keys
+    answers: Answers
+    buckets: Buckets
+    jobs: Jobs
+    intake: Intake
+    streams: Streams
+    metrics: Metrics
+    needs_keys: bool
+    lock: int
+
+    def caller(self, key: str | None) -> Caller:
+        """Who a key stands for; without keys whoever is on this machine is the one local tenant."""
+        if not self.needs_keys and not self.keys.exist():
+            return Caller(self.settings.user, "", EVERYTHING)
+        return self.keys.caller(key or "")
+
+    def close(self) -> None:
+        self.intake.stop()
+        self.tenants.close()
+        self.database.close()
+        os.close(self.lock)
+
+
+def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerState:
+    """Open what a server needs. One server serves a folder at a time."""
+    database = ServerDatabase(folder)
+    try:
+        lock = _only_server(folder)
+    except BaseException:
+        database.close()
+        raise
+    tenants, keys = Tenants(folder, settings), Keys(database)
+    jobs = Jobs(database, settings.serve_queue)
+    return ServerState(
+        settings=settings,
+        database=database,
+        tenants=tenants,
+        keys=keys,
+        answers=Answers(database, settings.serve_answers),
+        buckets=Buckets(settings.serve_rate, settings.serve_burst),
+        jobs=jobs,
+        intake=Intake(tenants, jobs),
+        streams=Streams(settings.serve_streams, keys),
+        metrics=Metrics(),
+        needs_keys=needs_keys,
+        lock=lock,
+    )
+
+
+def _only_server(folder: Path) -> int:
+    try:
+        file = os.open(folder / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreUnavailable(f"{folder} cannot be written ({error.strerror})") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        raise StoreLocked(f"another server serves {folder}", remedy="Stop it, or use its address.") from None
+    return file
+
+
+# ── what routes ask for
+
+
+def state_of(connection: HTTPConnection) -> ServerState:
+    state: ServerState = connection.app.state.server
+    return state
+
+
+def caller_of(connection: HTTPConnection) -> Caller:
+    """Who calls, as the gate found out before anything else was done."""
+    caller: Caller = connection.scope["footnotes.caller"]
+    return caller
+
+
+def _needing(scope: str) -> type:
+    def check(request: Request) -> Caller:
+        caller = caller_of(request)
+        if not caller.may(scope):
+            raise Forbidden(f"the key has no {scope} scope")
+        return caller
+
+    return Depends(check)  # type: ignore[no-any-return]
+
+
+def _state(request: Request) -> ServerState:
+    return state_of(request)
+
+
+State = Annotated[ServerState, Depends(_state)]
+Reader = Annotated[Caller, _needing("read")]
+Writer = Annotated[Caller, _needing("write")]
+Admin = Annotated[Caller, _needing("admin")]
+
+
+def _library(state: State, caller: Reader) -> Library:
+    return state.tenants.library(caller.tenant)
+
+
+Books = Annotated[Library, Depends(_library)]
+"""The library of whoever calls."""

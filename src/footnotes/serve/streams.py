@@ -1,0 +1,113 @@
+"""Server-sent events: bounded in number, kept alive, ended when the client or its key is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from starlette.responses import StreamingResponse
+
+from footnotes.errors import FootnotesError, ServerBusy, Unauthorized
+from footnotes.serve.answers import as_json, error_body
+from footnotes.serve.keys import Caller, Keys
+
+T = TypeVar("T")
+CHECK_SECONDS = 2.0
+ALIVE_SECONDS = 15.0
+_SSE_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+class Streams:
+    """Counts streams, and says which may go on."""
+
+    def __init__(self, most: int, keys: Keys) -> None:
+        self._most = most
+        self._keys = keys
+        self.open = 0
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        if self.open >= self._most:
+            raise ServerBusy(f"{self._most} streams are open already")
+        self.open += 1
+        try:
+            yield
+        finally:
+            self.open -= 1
+
+    def check_room(self) -> None:
+        if self.open >= self._most:
+            raise ServerBusy(f"{self._most} streams are open already")
+
+    def check_key(self, caller: Caller) -> None:
+        """A key that was revoked while its stream was open ends the stream."""
+        if caller.key_id and not self._keys.is_live(caller.key_id):
+            raise Unauthorized("the key is not valid any more")
+
+    async def pull(self, items: Iterator[T], caller: Caller) -> AsyncIterator[T | None]:
+        """Items of an iterator that blocks, waited for in threads; None now and then while there is none.
+
+        The iterator is closed however this ends.
+        """
+        end = object()
+        pending: asyncio.Task[Any] | None = None
+        checked = time.monotonic()
+        with self.one():
+            try:
+                while True:
+                    pending = pending or asyncio.create_task(asyncio.to_thread(next, items, end))
+                    await asyncio.wait({pending}, timeout=CHECK_SECONDS)
+                    if time.monotonic() - checked >= CHECK_SECONDS:
+                        checked = time.monotonic()
+                        await asyncio.to_thread(self.check_key, caller)
+                    if not pending.done():
+                        yield None
+                        continue
+                    item, pending = pending.result(), None
+                    if item is end:
+                        return
+                    yield item
+            finally:
+                # A generator cannot be closed while a thread is inside it: that thread's step is waited for behind.
+                asyncio.get_running_loop().run_in_executor(None, _close, items, pending)
+
+
+def _close(items: Iterator[Any], pending: asyncio.Task[Any] | None) -> None:
+    while pending is not None and not pending.done():
+        time.sleep(0.05)
+    if callable(close := getattr(items, "close", None)):
+        close()
+
+
+def event_line(name: str, data: Mapping[str, Any]) -> str:
+    return f"event: {name}\ndata: {as_json(data)}\n\n"
+
+
+def event_stream(
+    streams: Streams,
+    items: Iterator[T],
+    caller: Caller,
+    request_id: str,
+    *,
+    write: Callable[[T], str],
+    headers: Mapping[str, str] | None = None,
+) -> StreamingResponse:
+    """The items as events; an error on the way is the last event."""
+    streams.check_room()
+
+    async def body() -> AsyncIterator[str]:
+        alive = time.monotonic()
+        try:
+            async for item in streams.pull(items, caller):
+                if item is not None:
+                    yield write(item)
+                elif time.monotonic() - alive >= ALIVE_SECONDS:
+                    alive = time.monotonic()
+                    yield ": still here\n\n"
+        except FootnotesError as error:
+            yield event_line("error", {"type": "error", **error_body(error, request_id)})
+
+    return StreamingResponse(body(), media_type="text/event-stream", headers={**_SSE_HEADERS, **(headers or {})})

@@ -1,0 +1,85 @@
+"""A real server on loopback, in a thread of the test process."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from footnotes.config import load
+from footnotes.serve.app import Server, create_app
+
+
+class Running:
+    """A server that runs, and a client that speaks to it."""
+
+    def __init__(self, app: Server, address: str) -> None:
+        self.app = app
+        self.address = address
+        self.client = httpx.Client(base_url=address, timeout=30, trust_env=False)
+
+    def with_key(self, key: str) -> httpx.Client:
+        return httpx.Client(
+            base_url=self.address, timeout=30, trust_env=False, headers={"Authorization": f"Bearer {key}"}
+        )
+
+    def add(self, name: str, text: str, client: httpx.Client | None = None, **fields: Any) -> str:
+        """Upload a text and wait until it is in; its document's id."""
+        asked = client or self.client
+        answer = asked.post("/v1/documents", files={"file": (name, text.encode())}, data=fields)
+        assert answer.status_code == 202, answer.text
+        return settled(asked, answer.json()["jobs"][0]["id"])["document_id"]
+
+
+def settled(client: httpx.Client, job_id: str) -> dict[str, Any]:
+    """A job when it is done."""
+    for _ in range(600):
+        job: dict[str, Any] = client.get(f"/v1/jobs/{job_id}").json()
+        if job["state"] in ("ready", "failed"):
+            return job
+        time.sleep(0.05)
+    raise AssertionError(f"job {job_id} is still {job}")
+
+
+@contextmanager
+def serving(folder: Path, *, needs_keys: bool = False, **settings: Any) -> Iterator[Running]:
+    """A server over a folder, on a port of its own."""
+    chosen = load(folder, **{"embedder": "hashing", **settings})
+    app = create_app(folder, settings=chosen, needs_keys=needs_keys)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        config = uvicorn.Config(app, log_config=None, access_log=False, ws="websockets-sansio", lifespan="on")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=_run, args=(server, listening), daemon=True)
+        thread.start()
+        while not server.started and thread.is_alive():
+            time.sleep(0.01)
+        running = Running(app, f"http://127.0.0.1:{listening.getsockname()[1]}")
+        try:
+            yield running
+        finally:
+            running.client.close()
+            server.should_exit = True
+            thread.join(30)
+            assert not thread.is_alive()
+
+
+def _run(server: uvicorn.Server, listening: socket.socket) -> None:
+    asyncio.run(server.serve(sockets=[listening]))
+
+
+def events_of(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """Names and data of server-sent events."""
+    name = ""
+    for line in lines:
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield name, line.removeprefix("data: ")
