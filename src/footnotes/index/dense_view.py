@@ -15,6 +15,8 @@ EXACT_ROWS = 2_048
 """Up to here every search compares all rows: as fast as a graph, and exact."""
 ROWS_IN_MEMORY = 32_768
 """So many rows are held in single precision: all of a small library, or those outside the graph of a large one."""
+SCANNED_ROWS = 12_000
+"""Up to here all of the graph's small copies are compared: no slower than walking it widely enough, and exact."""
 _GRAPH_CANDIDATES = 64
 _BLOCK_ROWS = 8_192
 
@@ -130,7 +132,8 @@ class DenseView:
         """Candidates from the graph; widened until enough of them are alive, for removed rows stay in a graph."""
         wanted = max(limit + limit // 4, _GRAPH_CANDIDATES)
         while True:
-            keys = np.asarray(self.graph.search(vector, wanted, threads=1).keys, dtype=np.int64)
+            found = self.graph.search(vector, wanted, threads=1, exact=self.graph_rows <= SCANNED_ROWS)
+            keys = np.asarray(found.keys, dtype=np.int64)
             positions = self.positions(keys)
             if len(positions) >= limit or wanted >= self.graph_rows or len(keys) < wanted:
                 return positions

@@ -123,7 +123,9 @@ def _fused(
 ) -> tuple[list[int], Callable[[int], Scores]]:
     """All candidates, best first, with every score that is known of them."""
     keys = list(dict.fromkeys([*lexical.found.keys, *dense.found.keys]))
-    vectors = view.vectors(keys) if options.fusion == "adaptive" and ran(dense.leg) else None
+    # A dense leg alone under a filter is the exact nearest of what passes, and stays so: nothing is smoothed.
+    smooths = options.fusion == "adaptive" and ran(dense.leg) and (ran(lexical.leg) or options.where is None)
+    vectors = view.vectors(keys) if smooths else None
     lexical_ranks, dense_ranks = _ranks(lexical, keys), _ranks(dense, keys)
     lexical_scores = _completed(lexical, keys, lexical_ranks)
     dense_scores = _completed(dense, keys, dense_ranks, vectors)
