@@ -15,7 +15,7 @@ EXACT_ROWS = 2_048
 """Up to here every search compares all rows: as fast as a graph, and exact."""
 ROWS_IN_MEMORY = 32_768
 """So many rows are held in single precision: all of a small library, or those outside the graph of a large one."""
-SCANNED_ROWS = 12_000
+SCANNED_ROWS = 8_000
 """Up to here all of the graph's small copies are compared: no slower than walking it widely enough, and exact."""
 _GRAPH_CANDIDATES = 64
 _BLOCK_ROWS = 8_192
