@@ -28,7 +28,7 @@ from footnotes.answer.passages import passages_of
 from footnotes.embed import Matrix
 from footnotes.types import Hit, Role
 
-FEATURES = ("coverage", "context", "around", "pairs", "kind", "relative", "cosine")
+FEATURES = ("coverage", "context", "around", "pairs", "kind", "relative", "carried", "cosine")
 PASSAGES = 6
 
 

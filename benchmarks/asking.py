@@ -71,9 +71,8 @@ def measure(count: int) -> dict[str, object]:
         documents = Path(folder) / "documents"
         documents.mkdir()
         questions = write_prose(documents, count, rng)[:QUESTIONS]
-        settings = Settings(
-            query_cache=0, openai_base_url=provider.base_url, chunker_options={"tokens": 220, "overlap": 0}
-        )
+        chunker = {"chunker": "rules", "chunker_options": {"tokens": 220, "overlap": 0}}
+        settings = Settings(query_cache=0, openai_base_url=provider.base_url, **chunker)
         with Library(Path(folder) / "library", settings=settings, embedder=GivenVectors(vectors, queries)) as library:
             library.add(documents)
             library.settle()
@@ -86,7 +85,7 @@ def measure(count: int) -> dict[str, object]:
                 "deep": timed(lambda q: library.ask(q, deep=True), questions[:50]),
             }
             chunks = library.status()["chunks"]
-        remembering = Settings(chunker_options=settings.chunker_options)
+        remembering = Settings(**chunker)
         with Library(
             Path(folder) / "library", settings=remembering, embedder=GivenVectors(vectors, queries)
         ) as library:

@@ -6,10 +6,11 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from itertools import pairwise
 
+from footnotes.answer.hints import Relations, header_rows, points_back, relations_of, turned
 from footnotes.answer.passages import Passage, headings_at
 from footnotes.answer.questions import DIGITS, FUNCTION_WORDS, NAME, Kind, names_kind, subject_of
 from footnotes.text.analysis import analyze
@@ -20,17 +21,21 @@ DocumentFrequency = Callable[[str], float]
 
 MAX_SENTENCE = 1_200
 BEFORE = 3
+HEADED = 0.5
+"""What a word in the heading is worth beside one in a sentence of the kind that is asked for."""
+SHORTEST_STEM, LONGEST_ENDING = 5, 3
 RAREST = 1e-3
 COMMON = 1.0
 UNKNOWN, NAMED, PAIR = 3.0, 2.0, 0.15
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
 _HEADING = re.compile(r"\s*#{1,6}\s")
+_JOINED = re.compile(r"[a-z]{1,4}((?:19|20)\d\d)")
 _RULE = re.compile(r"[\s|:=_*+-]*\Z")
 _ENDED = re.compile(r"[.!?…。！？؟۔:;|][\"'”’»)\]*_]*\s*\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Question:
     """A question taken apart: its content terms with their weights, and the kind of thing it asks for."""
 
@@ -38,6 +43,29 @@ class Question:
     weights: dict[str, float]
     pairs: frozenset[tuple[str, str]]
     kind: Kind
+    relations: Relations = field(default_factory=dict)
+
+    @cached_property
+    def _stems(self) -> dict[str, list[str]]:
+        """The terms that are long enough to have a stem, by its beginning."""
+        stems: dict[str, list[str]] = {}
+        for term in self.weights:
+            if len(term) >= SHORTEST_STEM:
+                stems.setdefault(term[:SHORTEST_STEM], []).append(term)
+        return stems
+
+    def otherwise(self, sentence: str) -> frozenset[str]:
+        """The question's terms that the sentence speaks of in another relation: `after` what is asked of `during`."""
+        return turned(self.relations, sentence) if self.relations else frozenset()
+
+    def among(self, terms: Collection[str]) -> frozenset[str]:
+        """The question's terms that these are, or are akin to: `percent` and `percentage` have one stem."""
+        found = {term for term in terms if term in self.weights}
+        for term in terms:
+            for asked in self._stems.get(term[:SHORTEST_STEM], ()):
+                if abs(len(term) - len(asked)) <= LONGEST_ENDING and (term.startswith(asked) or asked.startswith(term)):
+                    found.add(asked)
+        return frozenset(found)
 
     def covered(self, terms: Collection[str]) -> float:
         """The share of the question's weight that the terms carry, from 0 to 1."""
@@ -60,6 +88,7 @@ class Candidate:
     pairs: float  # neighbouring terms of the question that are neighbours here
     kind: float  # names what the question asks for
     relative: float  # the passage's score beside the best
+    carried: float  # what its heading and the sentence it points back to add to the coverage
     cosine: float | None = None
 
     def with_cosine(self, cosine: float) -> Candidate:
@@ -72,7 +101,9 @@ def read_question(text: str, passages: Sequence[Passage], document_frequency: Do
     content = [term for term in analyze(subject) if term not in function_terms()] or analyze(text)
     frequency = document_frequency or _frequency_among(passages)
     named = frozenset(analyze(" ".join(NAME.findall(text) + DIGITS.findall(text))))
-    return Question(text, _weights(list(dict.fromkeys(content)), frequency, named), frozenset(pairwise(content)), kind)
+    content = [known_part(term, frequency) for term in content]
+    weights = _weights(list(dict.fromkeys(content)), frequency, named)
+    return Question(text, weights, frozenset(pairwise(content)), kind, relations_of(text))
 
 
 def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candidate]:
@@ -94,6 +125,12 @@ def function_terms() -> frozenset[str]:
     """The function words as the analysis spells them."""
     words = " ".join(FUNCTION_WORDS)
     return frozenset(term for language in ("en", "de", "es", "fr", "ar") for term in analyze(words, language))
+
+
+def known_part(term: str, frequency: DocumentFrequency) -> str:
+    """The number of a term no document has, where they have the number: `fy2023` is a way to write 2023."""
+    joined = _JOINED.fullmatch(term)
+    return joined[1] if joined and not frequency(term) and frequency(joined[1]) else term
 
 
 def _frequency_among(passages: Sequence[Passage]) -> DocumentFrequency:
@@ -121,34 +158,41 @@ def _weight(share: float) -> float:
 
 
 def _in_passage(question: Question, passage: Passage, top: float) -> Iterator[Candidate]:
-    around = question.covered(frozenset(analyze(passage.text)) | _named_terms(passage.title))
-    relative = passage.score / top if top > 0 else 1.0
+    words = question.among(analyze(passage.text)) | _named_terms(question, passage.title)
+    around, relative = question.covered(words), passage.score / top if top > 0 else 1.0
     before: deque[frozenset[str]] = deque(maxlen=BEFORE)
-    for start, end in sentence_spans(passage.text):
+    spans = sentence_spans(passage.text)
+    headers = header_rows(passage.text, spans)
+    for place, (start, end) in enumerate(spans):
         ordered = analyze(passage.text[start:end])
-        terms = frozenset(ordered)
+        asked = question.among(ordered)
         span = _trimmed(passage.text, start, end)
         headings = headings_at(passage, passage.start + start)
-        if span and _can_answer(passage.text, *span, headings):
-            widened = terms.union(*before) | _named_terms(" ".join((passage.title, *headings)))
+        if span and headers.get(place) != place and _can_answer(question, passage.text[slice(*span)], headings):
+            header = passage.text[slice(*spans[headers[place]])] if place in headers else ""
+            headed = asked | _named_terms(question, " ".join(headings[-1:]))
+            subject = headed | before[-1] if before and points_back(passage.text[slice(*span)]) else headed
+            widened = headed.union(*before) | _named_terms(question, " ".join((header, passage.title, *headings)))
+            own, kind = question.covered(asked), _kind_share(question, passage.text[slice(*span)])
             yield Candidate(
                 passage,
                 passage.start + span[0],
                 passage.start + span[1],
-                passage.text[span[0] : span[1]],
-                terms,
-                coverage=question.covered(terms),
+                passage.text[slice(*span)],
+                frozenset(ordered),
+                coverage=own + HEADED * kind * (question.covered(headed) - own),
                 context=question.covered(widened),
                 around=around,
                 pairs=_pair_share(question, ordered),
-                kind=_kind_share(question, passage.text[span[0] : span[1]]),
+                kind=kind,
                 relative=relative,
+                carried=question.covered(subject) - own,
             )
-        before.append(terms)
+        before.append(asked)
 
 
-def _named_terms(text: str) -> frozenset[str]:
-    return frozenset(analyze(text)) if text else frozenset()
+def _named_terms(question: Question, text: str) -> frozenset[str]:
+    return question.among(analyze(text)) if text else frozenset()
 
 
 def _pair_share(question: Question, ordered: list[str]) -> float:
@@ -174,11 +218,15 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
     return (begin, finish) if finish > begin else None
 
 
-def _can_answer(text: str, start: int, end: int, headings: tuple[str, ...]) -> bool:
-    """Not a heading, a rule of a table, a question, or a run too long to be read as a sentence."""
-    sentence = text[start:end]
+def _can_answer(question: Question, sentence: str, headings: tuple[str, ...]) -> bool:
+    """Not a heading, a rule of a table, a question, or a run too long to be read as a sentence.
+
+    Nor one that speaks of another time than the question, nor, where a colour is asked for, one that names none.
+    """
     if len(sentence) > MAX_SENTENCE or _RULE.match(sentence) or sentence in headings:
         return False
-    if sentence.endswith(("?", "？", "؟")):
+    if sentence.endswith(("?", "？", "؟")) or question.otherwise(sentence):
+        return False
+    if question.kind == "colour" and not names_kind(sentence, "colour", question.text):
         return False
     return bool(_ENDED.search(sentence)) or len(analyze(sentence)) >= 3

@@ -44,6 +44,7 @@ class Weights:
     pairs: float
     kind: float
     relative: float
+    carried: float
     cosine: float = 0.0
 
     def probability(self, candidate: Candidate) -> float:
@@ -55,19 +56,22 @@ class Weights:
             + self.pairs * candidate.pairs
             + self.kind * candidate.kind
             + self.relative * candidate.relative
+            + self.carried * candidate.carried
             + self.cosine * (candidate.cosine or 0.0)
         )
         return 1.0 / (1.0 + math.exp(-total))
 
 
-SENTENCE = Weights(-14.11, coverage=4.79, context=3.17, around=-3.32, pairs=0.58, kind=0.9, relative=10.26)
-ANSWERED = Weights(-5.49, coverage=2.37, context=2.69, around=0.73, pairs=0.86, kind=0.57, relative=0.86)
-THRESHOLD = 0.23
+SENTENCE = Weights(
+    -14.97, coverage=4.74, context=1.77, around=-2.21, pairs=1.02, kind=0.66, relative=11.45, carried=1.33
+)
+ANSWERED = Weights(-6.03, coverage=2.36, context=2.41, around=1.74, pairs=0.86, kind=0.46, relative=0.94, carried=2.34)
+THRESHOLD = 0.22
 SENTENCE_EMBEDDED = Weights(
-    -15.12, coverage=3.6, context=2.85, around=-3.05, pairs=0.7, kind=0.92, relative=10.33, cosine=2.55
+    -15.12, coverage=3.6, context=2.85, around=-3.05, pairs=0.7, kind=0.92, relative=10.33, carried=1.4, cosine=2.55
 )
 ANSWERED_EMBEDDED = Weights(
-    -6.52, coverage=1.88, context=2.59, around=0.75, pairs=0.72, kind=0.6, relative=0.88, cosine=2.29
+    -6.52, coverage=1.88, context=2.59, around=0.75, pairs=0.72, kind=0.6, relative=0.88, carried=2.0, cosine=2.29
 )
 THRESHOLD_EMBEDDED = 0.23
 

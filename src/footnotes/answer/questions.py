@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Kind = Literal["number", "date", "name", "any"]
+Kind = Literal["number", "date", "name", "colour", "any"]
 
 _FUNCTION_WORDS = """
     a about after all also am an and any are as at be been before being between but by can could did do does doing
@@ -38,6 +38,10 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade|time)\b"
         r"|\bwann\b|\bwelche[mns]? (?:jahr|tag|datum)|\bcuándo\b|\bqué (?:año|fecha|día)\b"
         r"|\bquand\b|\bquelle (?:année|date)\b|何时|什么时候|哪一?年|متى|في أي عام",
+    ),
+    (
+        "colour",
+        r"\b(?:what|which) colou?rs?\b|\bwelche[rns]? farben?\b|\bqué color(?:es)?\b|\bquelles? couleurs?\b|什么颜色",
     ),
     (
         "number",
@@ -70,6 +74,12 @@ DATE = re.compile(
     r"|\b(?:century|decade|jahrhundert|siglo|siècle)\b",
     re.I,
 )
+COLOUR = re.compile(
+    r"\b(?:black|white|gr[ae]y|red|green|blue|yellow|orange|brown|purple|violet|pink|gold(?:en)?|silver|turquoise|beige"
+    r"|ivory|crimson|scarlet|schwarz|weiß|grau|rot|grün|blau|gelb|braun|lila|rosa|negr[oa]|blanc[oa]|gris|roj[oa]|verde"
+    r"|azul|amarill[oa]|marrón|noire?|blanche?|rouge|verte?|bleue?|jaune)(?:e[mnrs]?|s)?\b|[黑白灰红绿蓝黄橙棕紫粉金银]色",
+    re.IGNORECASE,
+)
 NAME = re.compile(r"(?<![.!?:\n] )(?<!^)\b[A-ZÀ-ÖØ-ÞА-Я][\w'’-]+")
 DIGITS = re.compile(r"\d[\d.,:]*")
 WORD = re.compile(r"\w+")
@@ -87,6 +97,6 @@ def names_kind(sentence: str, kind: Kind, question: str) -> bool:
     """Does the sentence name something of that kind that the question did not already say?"""
     if kind == "any":
         return True
-    pattern = {"number": NUMBER, "date": DATE, "name": NAME}[kind]
+    pattern = {"number": NUMBER, "date": DATE, "name": NAME, "colour": COLOUR}[kind]
     known = {word.casefold() for word in WORD.findall(question)}
     return any(found.casefold() not in known for found in pattern.findall(sentence))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from footnotes.answer import Answerer
+from footnotes.answer.candidates import read_question
 from footnotes.answer.extractive import ABSTENTION, extract, written
 from footnotes.config import Settings
 from footnotes.embed import Matrix
@@ -142,3 +143,48 @@ def test_any_text_gives_exact_footnotes_or_an_abstention(text: str, question: st
     answer = ask(question, make_hit(text))
     assert answer.abstained == (not answer.citations)
     assert written(extract(question, [make_hit(text)]))[0]
+
+
+LEAVE = """| occasion | paid days | who approves |
+| --- | --- | --- |
+| Funeral of a parent | 3 | people team |
+| Own wedding | 2 | head of workshop |
+"""
+
+
+def test_what_holds_after_it_does_not_answer_what_holds_during_it() -> None:
+    text = (
+        "The first six months are a probation period. During it either side may leave with two weeks of notice. "
+        "After the probation period the notice period is three months."
+    )
+    found = ask("What is the notice period during the probation period?", make_hit(text)).answer
+    assert "two weeks" in found and "three months" not in found
+    assert "three months" in ask("What is the notice period after the probation period?", make_hit(text)).answer
+
+
+def test_a_tables_header_is_no_answer_but_tells_what_its_rows_are() -> None:
+    days = ask("How many paid days for the funeral of a parent?", make_hit(LEAVE))
+    assert [each.quote for each in days.citations] == ["Funeral of a parent | 3 | people team"]
+    who = ask("Who approves days for my own wedding?", make_hit(LEAVE))
+    assert [each.quote for each in who.citations] == ["Own wedding | 2 | head of workshop"]
+
+
+def test_a_heading_says_what_the_line_below_it_is() -> None:
+    hits = [
+        make_hit("Next meeting\n\n9 April 2026, at ten.", document="a.txt", headings=("Next meeting",), score=0.9),
+        make_hit("Minutes of the workshop meeting of Thursday.", document="b.txt", score=0.8),
+    ]
+    assert ask("When is the next meeting?", *hits).answer == "9 April 2026, at ten."
+
+
+def test_a_colour_is_found_in_the_sentence_that_points_back() -> None:
+    text = "The harp in the hall was built in Dublin. It is painted green with shamrocks. The piano is black."
+    assert ask("What colour is the harp?", make_hit(text)).answer == "It is painted green with shamrocks."
+    assert ask("What colour is the harp?", make_hit("The harp in the hall was built in Dublin.")).abstained
+
+
+def test_words_of_one_stem_and_years_with_letters_are_the_same() -> None:
+    shares = {"2023": 0.1, "percentag": 0.2}
+    read = read_question("Did it fall by a percent in FY2023, or xy1999?", [], lambda term: shares.get(term, 0.0))
+    assert "2023" in read.weights and "xy1999" in read.weights
+    assert read.among(["percentag", "perfect", "2023"]) == {"percent", "2023"}

@@ -1,0 +1,86 @@
+# ruff: noqa: SIM905 (lists of words read better as prose)
+"""What says how a sentence is to be read: what it points back to, its table's header, before or after what it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from footnotes.text.analysis import analyze
+
+Relations = dict[str, str]
+"""Terms with how the text relates to them: `during`, `after`, `before` or `without`."""
+
+REACH = 3
+"""Words after a preposition that it may govern."""
+
+_RELATED = {
+    word: relation
+    for relation, words in {
+        "during": "during throughout während durante pendant",
+        "after": "after nach después après",
+        "before": "before until till vor bis antes hasta avant",
+        "without": "without except ohne sin sans",
+    }.items()
+    for word in words.split()
+}
+_LATER = frozenset(
+    "afterwards afterward thereafter later subsequently danach später después luego ensuite après".split()
+)
+_SKIPPED = frozenset(
+    "the a an this that my our your his her their its der die das den dem la el le les los las".split()
+)
+_WORD = re.compile(r"[^\W_]+")
+_POINTS_BACK = re.compile(
+    r"[\"'“‘«(]?(?:(?:during|after|before|until|for|with|in) (?:it|this|that|them)|it|its|he|she|his|her|they|their"
+    r"|this|these|those|such|both|er|sie|es|seine?|ihre?|diese[rs]?|él|ella|ellos|ellas|este|esta|estos|estas|esto"
+    r"|il|elle|ils|elles|ce|cette|ces)\b|他|她|它|这|其",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*")
+
+
+def points_back(sentence: str) -> bool:
+    """Does a sentence open with a word that stands for what the one before it named?"""
+    return _POINTS_BACK.match(sentence) is not None
+
+
+def header_rows(text: str, spans: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """For each row of a table the place of its header row; that row itself is its own header."""
+    headers: dict[int, int] = {}
+    for place, (start, end) in enumerate(spans):
+        if "|" not in text[start:end]:
+            continue
+        if place + 1 < len(spans) and "|" in (rule := text[slice(*spans[place + 1])]) and _RULE.fullmatch(rule):
+            headers[place] = place
+        elif place - 1 in headers:
+            headers[place] = headers[place - 1]
+    return headers
+
+
+@lru_cache(maxsize=4_096)
+def relations_of(text: str) -> Relations:
+    """The terms of a text that stand after a preposition of time or exception, each with that relation."""
+    found: Relations = {}
+    relation, left = "", 0
+    for word in _WORD.findall(text.lower()):
+        if word in _RELATED:
+            relation, left = _RELATED[word], REACH
+        elif left and word not in _SKIPPED:
+            for term in analyze(word, "en") if left == REACH else ():
+                found.setdefault(term, relation)
+            left = 0
+    return found
+
+
+def turned(asked: Relations, sentence: str) -> frozenset[str]:
+    """The terms asked for in one relation that the sentence has in another: what it says of them is something else."""
+    here = relations_of(sentence)
+    first = _WORD.search(sentence)
+    later = first is not None and first[0].lower() in _LATER
+    return frozenset(
+        term
+        for term, relation in asked.items()
+        if here.get(term, relation) != relation or (later and relation != "after")
+    )
