@@ -25,11 +25,18 @@ class Running:
         self.app = app
         self.address = address
         self.client = httpx.Client(base_url=address, timeout=30, trust_env=False)
+        self._clients = [self.client]
 
     def with_key(self, key: str) -> httpx.Client:
-        return httpx.Client(
-            base_url=self.address, timeout=30, trust_env=False, headers={"Authorization": f"Bearer {key}"}
-        )
+        """A client that sends a key; closed with the server."""
+        headers = {"Authorization": f"Bearer {key}"}
+        made = httpx.Client(base_url=self.address, timeout=30, trust_env=False, headers=headers)
+        self._clients.append(made)
+        return made
+
+    def close(self) -> None:
+        for client in self._clients:
+            client.close()
 
     def add(self, name: str, text: str, client: httpx.Client | None = None, **fields: Any) -> str:
         """Upload a text and wait until it is in; its document's id."""
@@ -65,7 +72,7 @@ def serving(folder: Path, *, needs_keys: bool = False, **settings: Any) -> Itera
         try:
             yield running
         finally:
-            running.client.close()
+            running.close()
             server.should_exit = True
             thread.join(30)
             assert not thread.is_alive()

@@ -18,7 +18,7 @@ from footnotes.config import Settings, load
 from footnotes.serve.answers import SafeJson, error_answer, error_body
 from footnotes.serve.gate import Gate, request_id_of
 from footnotes.serve.models import ErrorBody
-from footnotes.serve.routes import collections, documents, finding, service, work
+from footnotes.serve.routes import collections, compat, documents, finding, openai, service, work
 from footnotes.serve.state import ServerState, make_state
 
 _SAID = {
@@ -66,8 +66,8 @@ def create_app(
         default_response_class=SafeJson,
     )
     api.state.server = state
-    for router in (documents.router, collections.router, finding.router, work.router, service.router):
-        api.include_router(router)
+    for part in (documents, collections, finding, work, openai, compat, service):
+        api.include_router(part.router)
     _shape_errors(api)
     return Server(api, state, Gate(_with_cors(api, chosen), state, local=local))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -54,11 +55,11 @@ class Streams:
         """
         end = object()
         pending: asyncio.Task[Any] | None = None
-        checked = time.monotonic()
+        checked, held = time.monotonic(), _Held(items)
         with self.one():
             try:
                 while True:
-                    pending = pending or asyncio.create_task(asyncio.to_thread(next, items, end))
+                    pending = pending or asyncio.create_task(asyncio.to_thread(held.next, end))
                     await asyncio.wait({pending}, timeout=CHECK_SECONDS)
                     if time.monotonic() - checked >= CHECK_SECONDS:
                         checked = time.monotonic()
@@ -71,15 +72,32 @@ class Streams:
                         return
                     yield item
             finally:
-                # A generator cannot be closed while a thread is inside it: that thread's step is waited for behind.
-                asyncio.get_running_loop().run_in_executor(None, _close, items, pending)
+                if pending is not None:
+                    pending.add_done_callback(_seen)
+                threading.Thread(target=held.close, daemon=True).start()
 
 
-def _close(items: Iterator[Any], pending: asyncio.Task[Any] | None) -> None:
-    while pending is not None and not pending.done():
-        time.sleep(0.05)
-    if callable(close := getattr(items, "close", None)):
-        close()
+class _Held:
+    """An iterator that several threads take turns at: one cannot be closed while a thread is inside it."""
+
+    def __init__(self, items: Iterator[Any]) -> None:
+        self._items = items
+        self._turn = threading.Lock()
+
+    def next(self, end: object) -> Any:
+        with self._turn:
+            return next(self._items, end)
+
+    def close(self) -> None:
+        with self._turn:
+            if callable(close := getattr(self._items, "close", None)):
+                close()
+
+
+def _seen(task: asyncio.Task[Any]) -> None:
+    """Nobody waits for this step any more: what became of it is of no interest."""
+    if not task.cancelled():
+        task.exception()
 
 
 def event_line(name: str, data: Mapping[str, Any]) -> str:

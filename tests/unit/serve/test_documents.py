@@ -152,9 +152,9 @@ def _pixels(client: httpx.Client, document: str, params: dict[str, int]) -> np.n
 
 
 def test_progress_is_told_as_it_is_made(server: Running) -> None:
-    job = server.client.post("/v1/documents", files={"file": ("long.txt", b"Words and words. " * 5000)}).json()[
-        "jobs"
-    ][0]
+    job = server.client.post("/v1/documents", files={"file": ("long.txt", b"Words and words. " * 5000)}).json()["jobs"][
+        0
+    ]
     with server.client.stream("GET", f"/v1/jobs/{job['id']}/events") as answer:
         seen = [json.loads(data) for name, data in events_of(answer.iter_lines()) if name == "job"]
     assert seen[-1]["state"] == "ready" and seen[-1]["document_id"]

@@ -23,22 +23,23 @@ from footnotes.shapes import chunk_shape, document_shape
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
 MOST_FILES = 1_000
 _SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "X-Content-Type-Options": "nosniff"}
+_FORM = {
+    "multipart/form-data": {
+        "schema": {
+            "type": "object",
+            "required": ["file"],
+            "properties": {
+                "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                "collection": {"type": "string"},
+                "metadata": {"type": "string", "description": "A JSON object, given to every file."},
+            },
+        }
+    }
+}
+FORM_BODY = {"required": True, "content": _FORM}
 _UPLOAD_BODY = {
     "required": True,
-    "content": {
-        "multipart/form-data": {
-            "schema": {
-                "type": "object",
-                "required": ["file"],
-                "properties": {
-                    "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
-                    "collection": {"type": "string"},
-                    "metadata": {"type": "string", "description": "A JSON object, given to every file."},
-                },
-            }
-        },
-        "application/json": {"schema": TextDocument.model_json_schema()},
-    },
+    "content": {**_FORM, "application/json": {"schema": TextDocument.model_json_schema()}},
 }
 
 

@@ -1,0 +1,207 @@
+"""Routes that other systems of this kind have, so that their clients and curl lines work as they are."""
+
+from __future__ import annotations
+
+import io
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field
+
+from footnotes.errors import NotFound, QueryEmpty, ServerBusy
+from footnotes.serve.answers import SafeJson, error_body
+from footnotes.serve.gate import request_id_of
+from footnotes.serve.jobs import ServerJob
+from footnotes.serve.routes.documents import FORM_BODY, uploaded
+from footnotes.serve.routes.finding import counted
+from footnotes.serve.state import Books, Reader, ServerState, State, Writer
+from footnotes.types import Answer, Document, Hit, SearchResult
+
+router = APIRouter(tags=["compatibility"])
+SIMILARITY, TOP, MOST = 0.25, 5, 10
+WAIT_SECONDS = 300.0
+
+
+class IndexBody(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    filename: str = Field(min_length=1, max_length=1_000, examples=["notes.md"])
+    content: str = Field(examples=["The bridge was built in 1974."])
+    metadata: dict[str, Any] | None = None
+
+
+class RagSearchBody(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    query: str
+    limit: int = Field(TOP, ge=1, le=100)
+
+
+# ── /rag
+
+
+@router.post("/rag/index", summary="Index a text and wait for it")
+def rag_index(body: IndexBody, state: State, caller: Writer) -> SafeJson:
+    return SafeJson(index_text(state, caller.tenant, body.filename, body.content, body.metadata))
+
+
+def index_text(
+    state: ServerState,
+    tenant: str,
+    filename: str,
+    content: str,
+    metadata: dict[str, Any] | None,
+    collection: str | None = None,
+) -> dict[str, Any]:
+    """Take a text in and wait; `{id, status: indexed | deduplicated, chunks}`."""
+    held = io.BytesIO(content.encode("utf-8", "replace"))
+    job = state.intake.accept_file(tenant, held, filename=filename, collection=collection, metadata=metadata)
+    done = state.intake.wait(tenant, job.id, WAIT_SECONDS)
+    return _indexed(done)
+
+
+def _indexed(job: ServerJob) -> dict[str, Any]:
+    if job.error is not None:
+        from footnotes.errors import DocumentError, all_errors
+
+        kind = next((kind for kind in all_errors() if kind.code == job.error.code), DocumentError)
+        raise kind(job.error.message, remedy=job.error.remedy)
+    if job.state != "ready":
+        raise ServerBusy(f"the document waits as job {job.id}", remedy=f"Look at /v1/jobs/{job.id}.")
+    (row, *_) = job.result
+    status = "deduplicated" if row["status"] == "deduplicated" else "indexed"
+    return {"id": row["document_id"], "status": status, "chunks": row["chunks"]}
+
+
+@router.post("/rag/search", summary="Search; at most one chunk a document")
+def rag_search(body: RagSearchBody, library: Books, state: State) -> SafeJson:
+    found = library.search(body.query, limit=body.limit, per_document=1)
+    state.metrics.searched(found)
+    return SafeJson({"query": body.query, "results": [_rag_hit(hit) for hit in found.hits]})
+
+
+def _rag_hit(hit: Hit) -> dict[str, Any]:
+    lexical, dense = hit.scores.lexical, hit.scores.dense
+    return {
+        "id": hit.document_id,
+        "chunk_id": hit.chunk_id,
+        "filename": hit.filename,
+        "content": hit.text,
+        "metadata": dict(hit.metadata),
+        "chunk_index": hit.index,
+        "rrf_score": hit.scores.fused,
+        "vector_score": dense.score if dense else None,
+        "text_score": lexical.score if lexical else None,
+    }
+
+
+@router.get("/rag/documents", summary="List documents")
+def rag_documents(library: Books) -> SafeJson:
+    return SafeJson({"documents": [_rag_document(document) for document in library.documents(limit=10_000)]})
+
+
+def _rag_document(document: Document) -> dict[str, Any]:
+    return {
+        "id": document.id,
+        "filename": document.filename,
+        "status": document.status,
+        "chunks": document.chunks,
+        "metadata": dict(document.metadata),
+        "created_at": document.created_at,
+    }
+
+
+@router.delete("/rag/documents/{document_id}", summary="Delete a document")
+def rag_delete(document_id: str, library: Books, state: State, caller: Writer) -> dict[str, Any]:
+    gone = library.delete(library.document(document_id).id)
+    state.intake.forget(caller.tenant, gone)
+    return {"id": document_id, "status": "deleted"}
+
+
+@router.post("/rag/admin/reindex", summary="Reindex everything and wait for it")
+def rag_reindex(state: State, library: Books, caller: Writer) -> dict[str, Any]:
+    return {"status": "reindexed", "documents": reindexed(state, caller.tenant, None)}
+
+
+def reindexed(state: ServerState, tenant: str, collection: str | None) -> int:
+    """Reindex, wait, and say how many documents there are in what was meant."""
+    job = state.intake.accept_reindex(tenant, {"collection": collection})
+    done = state.intake.wait(tenant, job.id, WAIT_SECONDS)
+    if done.error is not None or done.state != "ready":
+        _indexed(done)
+    return len(state.tenants.library(tenant).documents(collection=collection))
+
+
+@router.post("/subjects/{subject}/reindex", summary="Reindex a collection")
+def subject_reindex(subject: str, state: State, library: Books, caller: Writer) -> dict[str, Any]:
+    if subject not in {row["name"] for row in library.collections()}:
+        raise NotFound(f"there is no subject {subject[:60]!r}", remedy="GET /v1/collections lists them.")
+    return {"ok": True, "reindexed": reindexed(state, caller.tenant, subject)}
+
+
+# ── /api
+
+
+@router.post("/api/upload", openapi_extra={"requestBody": FORM_BODY}, summary="Upload a file and wait for it")
+async def api_upload(request: Request, state: State, caller: Writer) -> SafeJson:
+    jobs = await uploaded(request, state, caller.tenant)
+    rows = []
+    for job in jobs:
+        done = await run_in_threadpool(state.intake.wait, caller.tenant, job.id, WAIT_SECONDS)
+        rows.append({**_indexed(done), "filename": done.name})
+    return SafeJson({**rows[0], "doc_id": rows[0]["id"], "documents": rows})
+
+
+@router.get("/api/search", summary="Search, or with rag=true an answer")
+def api_search(
+    request: Request,
+    library: Books,
+    state: State,
+    caller: Reader,
+    q: Annotated[str, Query(max_length=100_000)] = "",
+    rag: bool = False,
+    limit: Annotated[int, Query(ge=1, le=MOST)] = TOP,
+) -> SafeJson:
+    if not q.strip():
+        return SafeJson(error_body(QueryEmpty("q is empty"), request_id_of(request.scope)), 400)
+    if not rag:
+        found = library.search(q, limit=limit, per_document=limit)
+        state.metrics.searched(found)
+        return SafeJson({"results": [_api_hit(hit, hit.score) for hit in found.hits]})
+    allowance = state.answers.take(caller.tenant)
+    near = library.search(q, limit=limit, per_document=limit, mode="dense")
+    events = counted(library.ask_stream(q, passages=limit), state)
+    answer = next(event.answer for event in events if event.answer is not None)
+    return SafeJson({"results": [], "rag": {**_rag_answer(q, answer, near), "rateLimit": allowance.shape()}})
+
+
+def _rag_answer(query: str, answer: Answer, near: SearchResult) -> dict[str, Any]:
+    used = answer.usage
+    tokens = {"prompt_tokens": used.prompt_tokens, "completion_tokens": used.completion_tokens}
+    similar = ((hit, hit.scores.dense.score) for hit in near.hits if hit.scores.dense)
+    return {
+        "query": query,
+        "final_answer": answer.answer,
+        "model": answer.model,
+        "token_usage": {**tokens, "total_tokens": used.prompt_tokens + used.completion_tokens},
+        "retrieved_chunks": [_api_hit(hit, score) for hit, score in similar if score >= SIMILARITY],
+        "final_prompt": answer.prompt,
+        "agent_steps": [
+            {"type": step.type, "text": step.text, "tool": step.tool, "tool_output": step.tool_output}
+            for step in answer.steps
+        ],
+        "debug_logs": list(answer.log),
+    }
+
+
+def _api_hit(hit: Hit, similarity: float) -> dict[str, Any]:
+    return {
+        "doc_id": hit.document_id,
+        "filename": hit.filename,
+        "chunk_id": hit.chunk_id,
+        "text": hit.text,
+        "similarity": similarity,
+        "start_offset": hit.start,
+        "end_offset": hit.end,
+    }

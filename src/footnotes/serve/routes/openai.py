@@ -1,0 +1,209 @@
+"""The OpenAI dialect: chat completions answered from the documents, models and embeddings."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from footnotes.answer import last_answer
+from footnotes.embed.checked import embed_all
+from footnotes.errors import NotFound, RequestInvalid
+from footnotes.render import answer_as_text, distinct_footnotes, footnote_line
+from footnotes.serve.answers import SafeJson, as_json
+from footnotes.serve.gate import request_id_of
+from footnotes.serve.routes.finding import counted
+from footnotes.serve.state import Books, Reader, State
+from footnotes.serve.streams import event_stream
+from footnotes.shapes import citation_shape
+from footnotes.text.tokens import count_tokens
+from footnotes.types import Answer, Event
+
+router = APIRouter(prefix="/v1", tags=["openai"])
+MODEL = "footnotes"
+"""The model that answers from all documents; `footnotes:NAME` answers from one collection."""
+MOST_INPUTS = 2_048
+
+
+class Lenient(BaseModel):
+    """A body of another dialect: what is not known is left aside."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class MessagePart(Lenient):
+    type: str
+    text: str | None = None
+
+
+class ChatMessage(Lenient):
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[MessagePart] | None = None
+
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content if part.text)
+        return self.content or ""
+
+
+class StreamOptions(Lenient):
+    include_usage: bool = False
+
+
+class ChatBody(Lenient):
+    model: str = Field(MODEL, max_length=300, examples=[MODEL])
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=1_000)]
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+    temperature: float | None = Field(None, ge=0, le=2)
+    max_tokens: int | None = Field(None, ge=1, le=100_000)
+    max_completion_tokens: int | None = Field(None, ge=1, le=100_000)
+
+    def asked(self) -> tuple[str, dict[str, Any]]:
+        """The question and the options of `Library.ask`: the last turn is the question, those before the history."""
+        turns = [turn for turn in self.messages if turn.role in ("user", "assistant")]
+        if not turns or turns[-1].role != "user":
+            raise RequestInvalid("the last message must be the user's")
+        history = [(turn.role, turn.text()) for turn in turns[:-1] if turn.text().strip()]
+        given = {"temperature": self.temperature, "max_tokens": self.max_completion_tokens or self.max_tokens}
+        return turns[-1].text(), {**given, "history": history, "collection": _collection(self.model)}
+
+
+def _collection(model: str) -> str | None:
+    name, _, collection = model.partition(":")
+    if name != MODEL:
+        raise NotFound(f"there is no model {model[:60]!r}", remedy="GET /v1/models lists them.")
+    return collection or None
+
+
+@router.post("/chat/completions", response_model=None, summary="Chat, answered from the documents")
+async def chat(request: Request, body: ChatBody, library: Books, state: State, caller: Reader) -> Response:
+    """Footnotes stand in the text, and as data in the field `citations` of the message or of the last chunk."""
+    question, options = body.asked()
+    await run_in_threadpool(state.answers.take, caller.tenant)
+    events = counted(library.ask_stream(question, **options), state)
+    request_id = request_id_of(request.scope)
+    head = {"id": f"chatcmpl-{request_id}", "created": int(time.time()), "model": body.model}
+    if not body.stream:
+        answer = await run_in_threadpool(last_answer, events)
+        return SafeJson(_completion(head, answer))
+    wants_usage = bool(body.stream_options and body.stream_options.include_usage)
+    pieces = _pieces(events, head, wants_usage)
+    first = await run_in_threadpool(next, pieces)
+    return event_stream(state.streams, _chained(first, pieces), caller, request_id, write=str)
+
+
+def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _completion(head: dict[str, Any], answer: Answer) -> dict[str, Any]:
+    message = {"role": "assistant", "content": answer_as_text(answer), "refusal": None, **_extension(answer)}
+    choice = {"index": 0, "message": message, "finish_reason": _reason(answer), "logprobs": None}
+    return {**head, "object": "chat.completion", "choices": [choice], "usage": _usage(answer)}
+
+
+def _extension(answer: Answer) -> dict[str, Any]:
+    """What the dialect has no field for."""
+    citations = [citation_shape(citation) for citation in answer.citations]
+    return {"citations": citations, "abstained": answer.abstained, "degraded": answer.degraded}
+
+
+def _reason(answer: Answer) -> str:
+    return "length" if answer.incomplete else "stop"
+
+
+def _usage(answer: Answer) -> dict[str, int]:
+    used = answer.usage
+    total = used.prompt_tokens + used.completion_tokens
+    return {"prompt_tokens": used.prompt_tokens, "completion_tokens": used.completion_tokens, "total_tokens": total}
+
+
+def _pieces(events: Iterator[Event], head: dict[str, Any], wants_usage: bool) -> Iterator[str]:
+    """Chunks of the dialect: the words as they come, each footnote's mark behind its sentence, the notes at the end."""
+
+    def chunk(delta: dict[str, Any], reason: str | None = None, **more: Any) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
+        return f"data: {as_json({**head, 'object': 'chat.completion.chunk', 'choices': [choice], **more})}\n\n"
+
+    said, answer = "", None
+    begun = False
+    for event in events:
+        if not begun:
+            begun = True
+            yield chunk({"role": "assistant", "content": ""})
+        if event.type == "token":
+            said += event.text
+            yield chunk({"content": event.text})
+        elif event.type == "citation" and event.citation and event.citation.answer_span[1] >= len(said.rstrip()):
+            yield chunk({"content": f" [{event.citation.marker}]"})
+        answer = event.answer or answer
+    assert answer is not None
+    if closing := _closing(said, answer):
+        yield chunk({"content": closing})
+    yield chunk({}, _reason(answer), **_extension(answer))
+    if wants_usage:
+        last = {**head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer)}
+        yield f"data: {as_json(last)}\n\n"
+    yield "data: [DONE]\n\n"
+
+
+def _closing(said: str, answer: Answer) -> str:
+    if said.strip() != answer.answer.strip():
+        return ("\n\n" if said else "") + answer_as_text(answer)
+    notes = "\n".join(footnote_line(citation) for citation in distinct_footnotes(answer.citations))
+    return f"\n\n{notes}" if notes else ""
+
+
+@router.get("/models", summary="The models of the dialect")
+def models(library: Books) -> dict[str, Any]:
+    names = [MODEL, *(f"{MODEL}:{row['name']}" for row in library.collections())]
+    return {"object": "list", "data": [_model(name) for name in [*names, library.settings.embedder]]}
+
+
+@router.get("/models/{name:path}", summary="One model of the dialect")
+def model(name: str, library: Books) -> dict[str, Any]:
+    if name not in {row["id"] for row in models(library)["data"]}:
+        raise NotFound(f"there is no model {name[:60]!r}", remedy="GET /v1/models lists them.")
+    return _model(name)
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "footnotes"}
+
+
+class EmbeddingBody(Lenient):
+    input: str | Annotated[list[str], Field(min_length=1, max_length=MOST_INPUTS)]
+    model: str = Field("", max_length=300, examples=["local:minilm-l6"])
+    encoding_format: Literal["float", "base64"] | None = "float"
+    input_type: Literal["query", "passage"] = Field("passage", description="Questions and passages may differ.")
+
+
+@router.post("/embeddings", summary="Vectors of texts, from the library's embedder")
+def embeddings(body: EmbeddingBody, library: Books) -> SafeJson:
+    texts = [body.input] if isinstance(body.input, str) else body.input
+    longest = library.settings.max_query_chars
+    if any(not text or len(text) > longest for text in texts):
+        raise RequestInvalid(f"each input must have between 1 and {longest:,} characters")
+    embedder = library.embedder()
+    vectors = embed_all(embedder, texts, role=body.input_type, batch=library.settings.embed_batch)
+    packed = body.encoding_format == "base64"
+    rows = [
+        {"object": "embedding", "index": at, "embedding": _packed(vector) if packed else vector.tolist()}
+        for at, vector in enumerate(vectors)
+    ]
+    tokens = sum(count_tokens(text) for text in texts)
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return SafeJson({"object": "list", "data": rows, "model": embedder.name, "usage": usage})
+
+
+def _packed(vector: Any) -> str:
+    return base64.b64encode(np.ascontiguousarray(vector, dtype="<f4").tobytes()).decode("ascii")

@@ -1,0 +1,71 @@
+"""The official `openai` client, unchanged, against the real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import openai
+import pytest
+
+from serving import Running
+
+
+@pytest.fixture
+def client(shared: Running) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=f"{shared.address}/v1", api_key="none", max_retries=0) as made:
+        yield made
+
+
+QUESTION = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How long is the notice period?"}]
+
+
+def test_a_completion_carries_footnotes(client: openai.OpenAI) -> None:
+    done = client.chat.completions.create(model="footnotes", messages=QUESTION)  # type: ignore[arg-type]
+    said = done.choices[0].message
+    assert "three months" in str(said.content) and "[1] handbook.md" in str(said.content)
+    assert said.citations[0]["quote"] in str(said.content)  # type: ignore[attr-defined]
+    assert done.choices[0].finish_reason == "stop" and done.usage is not None
+
+
+def test_a_streamed_completion_says_the_same(client: openai.OpenAI) -> None:
+    stream = client.chat.completions.create(
+        model="footnotes",
+        messages=QUESTION,  # type: ignore[arg-type]
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    chunks = list(stream)
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    whole = client.chat.completions.create(model="footnotes", messages=QUESTION)  # type: ignore[arg-type]
+    assert text == whole.choices[0].message.content
+    ended = [chunk for chunk in chunks if chunk.choices and chunk.choices[0].finish_reason]
+    assert len(ended) == 1 and ended[0].citations  # type: ignore[attr-defined]
+    assert chunks[-1].usage is not None
+
+
+def test_a_collection_is_a_model(client: openai.OpenAI) -> None:
+    names = [model.id for model in client.models.list()]
+    assert "footnotes" in names and "footnotes:trips" in names
+    asked = [{"role": "user", "content": "What may hotels cost?"}]
+    done = client.chat.completions.create(model="footnotes:trips", messages=asked)  # type: ignore[arg-type]
+    assert "140 euros" in str(done.choices[0].message.content)
+    with pytest.raises(openai.NotFoundError, match="no model"):
+        client.chat.completions.create(model="gpt-4o", messages=asked)  # type: ignore[arg-type]
+
+
+def test_a_conversation_is_understood(client: openai.OpenAI) -> None:
+    turns = [
+        {"role": "user", "content": "How many days of paid leave are there?"},
+        {"role": "assistant", "content": "28 days."},
+        {"role": "user", "content": [{"type": "text", "text": "When does it expire?"}]},
+    ]
+    done = client.chat.completions.create(model="footnotes", messages=turns)  # type: ignore[arg-type]
+    assert "31 March" in str(done.choices[0].message.content)
+
+
+def test_embeddings_in_both_encodings(client: openai.OpenAI) -> None:
+    packed = client.embeddings.create(model="hashing", input=["notice period", "hotel"])
+    plain = client.embeddings.create(model="hashing", input=["notice period", "hotel"], encoding_format="float")
+    assert np.allclose([row.embedding for row in packed.data], [row.embedding for row in plain.data])
+    assert np.linalg.norm(packed.data[0].embedding) == pytest.approx(1.0, abs=1e-5)
