@@ -153,6 +153,28 @@ def test_a_model_that_ran_into_its_limit_leaves_an_answer_marked_incomplete(prov
     assert events[-1].type == "done" and events[-1].answer is not None and events[-1].answer.incomplete
 
 
+def test_a_model_that_goes_round_in_circles_is_stopped(provider: ScriptedProvider) -> None:
+    provider.script(fake.says("The cook is Maria Rossi. " + "The harp was made by the workshop. " * 500))
+    events = events_of(settings_for(provider))
+    answer = events[-1].answer
+    assert answer is not None and answer.incomplete and not answer.degraded
+    assert answer.answer.count("The harp was made") <= 5 and answer.citations
+    assert "repeating itself" in answer.steps[-1].text
+    assert "".join(event.text for event in events) == answer.answer
+
+
+def test_the_budget_is_in_the_models_own_tokens(provider: ScriptedProvider) -> None:
+    said = "The cook is Maria Rossi."
+    provider.default = lambda handler, asked: fake.says(said, usage=(len(asked.prompt), 5))(handler, asked)
+    answerer = Answerer(settings_for(provider, context_tokens=6_000, max_tokens=100))
+    texts = [f"{TEXT} Part {number} says {' '.join(f'{number}word{n}' for n in range(60))}." for number in range(12)]
+    hits = [make_hit(text, document=f"{number}.txt") for number, text in enumerate(texts)]
+    first, second = (answerer.answer("Who is the cook?", hits, legs=LEGS, degraded=False) for _ in range(2))
+    answerer.close()
+    # The model reports a token for every character, which is learnt from the first answer.
+    assert len(first.prompt) > 6_000 - 100 >= len(second.prompt) and second.citations
+
+
 def test_the_circuit_opens_and_a_dead_provider_costs_nothing(provider: ScriptedProvider) -> None:
     provider.default = fake.status(500)
     answerer = Answerer(settings_for(provider))

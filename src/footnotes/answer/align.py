@@ -22,6 +22,8 @@ from footnotes.text.sentences import sentence_spans
 
 ENOUGH = 0.6
 """The share of a sentence's weight that its span must hold."""
+ENOUGH_OF_FEW, FEW = 0.7, 4
+"""The same for a sentence of few content words: of three, all but one may not be enough."""
 WIDENING = 0.03
 """What each further sentence of a span costs, so that the shortest span that supports is chosen."""
 NAMED = 0.02
@@ -136,12 +138,13 @@ class Aligner:
         facts = facts_of(claim, ordinary=self._ordinary)
         # "Three months." says little alone: what it leaves to the question, its source must have as well.
         meant = self._asked | weights if len(weights) < SHORT else weights
+        enough = ENOUGH_OF_FEW if len(meant) <= FEW else ENOUGH
         best: tuple[float, Support] | None = None
         for window in self._windows(meant):
             terms = frozenset().union(*(sentence.terms for sentence in window))
             score = min(_covered(weights, terms), _covered(meant, terms))
             value = score - WIDENING * (len(window) - 1) + NAMED * (window[0].passage + 1 in named)
-            if score < ENOUGH or (best is not None and value <= best[0]):
+            if score < enough or (best is not None and value <= best[0]):
                 continue
             passage = self._passages[window[0].passage]
             support = Support(passage, window[0].start, window[-1].end, min(1.0, score), claim_span)

@@ -11,16 +11,16 @@ from typing import Any
 from footnotes.answer.align import Aligner
 from footnotes.answer.candidates import DocumentFrequency
 from footnotes.answer.citations import Cited, cite_with
-from footnotes.answer.context import Context, ReadText, build_context
+from footnotes.answer.context import Context, Count, ReadText, build_context
 from footnotes.answer.extractive import ABSTENTION, Embed, Extract, extract, extract_parts, written
 from footnotes.answer.generate import Transcript
 from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, estimated_usage
+from footnotes.answer.models.counting import ModelTokens
 from footnotes.answer.models.make import make_chat_model
 from footnotes.answer.prompt import answer_messages, load_template, split_template
 from footnotes.config import Settings
 from footnotes.errors import ConfigError, FootnotesError, ProviderBadResponse, ProviderError
 from footnotes.remote import Deadline
-from footnotes.text.tokens import count_tokens
 from footnotes.types import Answer, Event, Hit, Leg, Step, Usage
 
 EXTRACTIVE = "extractive"
@@ -54,6 +54,7 @@ class Answerer:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._models: dict[tuple[object, ...], ChatModel] = {}
+        self._tokens = ModelTokens()
         self._guard = threading.Lock()
 
     def answer(self, question: str, hits: Sequence[Hit], *, settings: Settings | None = None, **found: Any) -> Answer:
@@ -104,7 +105,7 @@ class Answerer:
         try:
             model = self.model(settings)
             assert model is not None
-            yield from generated_events(findings, settings, model)
+            yield from generated_events(findings, settings, model, self._tokens)
         except ConfigError:
             raise
         except FootnotesError as error:
@@ -173,10 +174,10 @@ def answer_of(findings: Findings, **changes: Any) -> Answer:
 # ── with a model ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def generated_events(findings: Findings, settings: Settings, model: ChatModel) -> Iterator[Event]:
+def generated_events(findings: Findings, settings: Settings, model: ChatModel, tokens: ModelTokens) -> Iterator[Event]:
     """The model's answer, every sentence checked. Fails before the first word, or ends incomplete after it."""
     template = load_template(settings.prompt_template)
-    context = fitted_context(findings, settings, model, template)
+    context = fitted_context(findings, settings, model, template, tokens.counter(model.name))
     if not context.passages:
         yield from abstention_events(findings, model.name)
         return
@@ -193,6 +194,8 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel) -
             usage, finish = piece.usage or usage, piece.finish or finish
             if piece.text:
                 yield from transcript.add(piece.text)
+            if transcript.circles:
+                break
             if len(transcript.raw) > LONGEST_REPLY:
                 raise ProviderBadResponse(f"{model.name} did not stop writing")
     except ProviderError as error:
@@ -200,12 +203,18 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel) -
             raise
         broken = error
     yield from transcript.finish()
+    if transcript.circles:
+        step = Step("thought", f"{model.name} went on repeating itself and was stopped.")
+        findings = replace(findings, steps=(*findings.steps, step))
+        yield Event("step", step=step)
+    if usage:
+        tokens.learn(model.name, request, usage)
     spent = added_usage(findings.usage, usage or estimated_usage(request, transcript.raw))
     answer = checked_answer(
         findings, cite_with(aligner, transcript.raw, strict=settings.strict), model.name, spent, request
     )
     yield Event("usage", usage=spent)
-    yield ending(replace(answer, incomplete=finish == "length"), broken)
+    yield ending(replace(answer, incomplete=finish == "length" or transcript.circles), broken)
 
 
 def ending(answer: Answer, broken: FootnotesError | None) -> Event:
@@ -235,11 +244,11 @@ def abstention_events(findings: Findings, model: str) -> Iterator[Event]:
     yield Event("done", answer=answer_of(findings, model=model, answer=ABSTENTION, abstained=True, citations=()))
 
 
-def fitted_context(findings: Findings, settings: Settings, model: ChatModel, template: str) -> Context:
-    """The passages that fit beside the template, the question and the answer."""
+def fitted_context(findings: Findings, settings: Settings, model: ChatModel, template: str, count: Count) -> Context:
+    """The passages that fit beside the template, the question and the answer, in the model's own tokens."""
     fixed = "".join((*split_template(template), findings.question, findings.collection_prompt))
-    budget = model.context_tokens - settings.max_tokens - count_tokens(fixed) - MARGIN_TOKENS
-    return build_context(findings.hits, budget=budget, count=count_tokens, read=findings.read)
+    budget = model.context_tokens - settings.max_tokens - count(fixed) - MARGIN_TOKENS
+    return build_context(findings.hits, budget=budget, count=count, read=findings.read)
 
 
 def chat_request(findings: Findings, settings: Settings, context: Context, template: str) -> ChatRequest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from footnotes.answer.align import Aligner
@@ -17,6 +18,10 @@ _LAST_LINE = re.compile(r"\n[^\n]{0,30}\Z")
 _SETTLED = 12
 """Characters of the next sentence that must have come before one is taken to have ended."""
 
+REPEATS = 4
+"""How often a model may write the same sentence before it is taken to go round in circles."""
+_WORDS_OF_A_SENTENCE = 4
+
 
 class Transcript:
     """Takes a model's text in pieces and gives the events that may be shown after each.
@@ -28,6 +33,8 @@ class Transcript:
 
     def __init__(self, aligner: Aligner, *, strict: bool = False) -> None:
         self.raw = ""
+        self.circles = False  # the model writes the same again and again
+        self._said: Counter[str] = Counter()
         self._strict = strict
         self._aligner = aligner
         self._footnotes = Footnotes()
@@ -63,6 +70,7 @@ class Transcript:
 
     def _sentence(self, clean: str, start: int, end: int, gap: str, markers: list[Marker]) -> Iterator[Event]:
         """A sentence that has ended, and its footnotes."""
+        self._note(clean[start:end])
         supports = self._aligner.align(clean[start:end], named_at(markers, start, end))
         offset = self._base + start
         if not self._strict:
@@ -74,6 +82,13 @@ class Transcript:
             yield Event("token", text=text)
         for support in supports:
             yield Event("citation", citation=self._footnotes.add(support, offset))
+
+    def _note(self, sentence: str) -> None:
+        words = sentence.lower().split()
+        if len(words) >= _WORDS_OF_A_SENTENCE:
+            said = " ".join(words)
+            self._said[said] += 1
+            self.circles = self.circles or self._said[said] >= REPEATS
 
     def _new_text(self, clean: str) -> Iterator[Event]:
         if clean.startswith(self._shown) and len(clean) > len(self._shown):

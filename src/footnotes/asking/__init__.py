@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from footnotes.answer import Answerer
+from footnotes.answer.answerer import EXTRACTIVE
 from footnotes.answer.models import ChatRequest, Message, complete
 from footnotes.answer.prompt import escaped
-from footnotes.asking.memory import Remembered, memory_key, replayed
+from footnotes.asking.memory import Remembered, memory_key, replayed, worth_remembering
 from footnotes.asking.options import AskOptions, Ground, as_turns, changed_settings
 from footnotes.asking.run import Run
 from footnotes.config import Settings
@@ -36,11 +37,16 @@ class Asking:
     def stream(self, question: str, options: AskOptions) -> Iterator[Event]:
         """Events as they happen; the last holds the answer."""
         run = Run(self._ground, self._answerer, options)
-        key = memory_key(question, options, self._ground.stamp()) if self._remembered.size else ""
+        key = memory_key(question, options, self._state(options)) if self._remembered.size else ""
         if (known := self._remembered.get(key)) is not None:
             yield from replayed(known, run.request_id)
             return
         for event in run.events(question):
-            if event.type == "done" and event.answer and not event.answer.degraded:
+            if event.type == "done" and event.answer and worth_remembering(event.answer):
                 self._remembered.put(key, event.answer)
             yield event
+
+    def _state(self, options: AskOptions) -> str:
+        """The library as an answer depends on it; only a model reads the collections' prompts."""
+        prompts = {} if options.settings.model == EXTRACTIVE else self._ground.system_prompts()
+        return f"{self._ground.stamp()} {sorted(prompts.items())}"

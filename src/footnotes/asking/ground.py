@@ -48,8 +48,12 @@ class LibraryGround:
 
     def system_prompt(self, collection: str) -> str:
         """What a collection adds to the prompt of a model."""
+        return self.system_prompts().get(collection, "")
+
+    def system_prompts(self) -> dict[str, str]:
+        """What the collections that add anything add to the prompt of a model."""
         listed = self._library.collections()
-        return next((str(each["system_prompt"] or "") for each in listed if each["name"] == collection), "")
+        return {str(each["name"]): str(each["system_prompt"]) for each in listed if each["system_prompt"]}
 
     def stamp(self) -> str:
         """Changes whenever the library does: tenant, generation, last change."""

@@ -8,13 +8,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from pathlib import Path
 
 from footnotes.asking.options import AskOptions
 from footnotes.types import Answer, Event, Step, Usage
 
 
 class Remembered:
-    """Answers to questions on an unchanged library, the last ones asked. Never holds a degraded answer."""
+    """Answers to questions on an unchanged library, the last ones asked. Whoever puts one in has checked it."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -36,6 +37,12 @@ class Remembered:
                 self._answers.popitem(last=False)
 
 
+def worth_remembering(answer: Answer) -> bool:
+    """Not what would be better if it were asked again: degraded, broken off, or before all vectors are made."""
+    pending = any(leg.status == "pending" for leg in answer.legs.values())
+    return not (answer.degraded or answer.incomplete or pending)
+
+
 def replayed(answer: Answer, request_id: str) -> Iterator[Event]:
     """A remembered answer as the events it came in."""
     step = Step("thought", "Answered from memory: the library has not changed since this was last asked.")
@@ -54,6 +61,17 @@ def replayed(answer: Answer, request_id: str) -> Iterator[Event]:
 
 
 def memory_key(question: str, options: AskOptions, stamp: str) -> str:
-    """Tenant, generation and change are in the stamp; what else may matter is in the options."""
-    described = json.dumps([question, stamp, asdict(options)], sort_keys=True, default=repr)
+    """Tenant, generation and change are in the stamp; what else may matter in the options and the files they name."""
+    named = (options.settings.prompt_template, options.settings.synonyms_file)
+    files = [_state_of(path) for path in named if path]
+    described = json.dumps([question, stamp, files, asdict(options)], sort_keys=True, default=repr)
     return hashlib.sha256(described.encode("utf-8", "replace")).hexdigest()
+
+
+def _state_of(path: str) -> tuple[int, int]:
+    """Changes when the file does; a file that is not there is told to whoever reads it."""
+    try:
+        found = Path(path).expanduser().stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)

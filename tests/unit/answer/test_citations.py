@@ -110,6 +110,10 @@ def test_nothing_supported_is_an_abstention_with_or_without_strict() -> None:
     assert cited("").abstained
 
 
+def test_of_a_short_sentence_more_must_be_found() -> None:
+    assert cited("The canteen opens at noon. The canteen opens for guests.").unsupported == ((27, 56),)
+
+
 def test_a_name_from_the_sentence_before_widens_the_span() -> None:
     (citation,) = cited("Maria Rossi came from Bologna in 2011.").citations
     assert citation.quote == "The cook is Maria Rossi. She came from Bologna in 2011."

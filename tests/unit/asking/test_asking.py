@@ -220,6 +220,30 @@ def test_repeated_questions_are_answered_from_memory_until_the_library_changes(
         assert len(provider.requests) == 5
 
 
+def test_a_changed_prompt_or_template_is_asked_anew(tmp_path: Path, provider: ScriptedProvider) -> None:
+    provider.default = fake.says("The cook is Maria Rossi [1].")
+    template = tmp_path / "prompt.txt"
+    template.write_text("--- user ---\n{{context}}\n{{question}}\n")
+    with opened(tmp_path, provider, prompt_template=str(template)) as library:
+        library.ask("Who is the cook?")
+        library.ask("Who is the cook?")
+        assert len(provider.requests) == 1
+        template.write_text("--- user ---\nBe brief.\n{{context}}\n{{question}}\n")
+        library.ask("Who is the cook?")
+        assert "Be brief." in provider.requests[1].prompt
+        library.set_collection("default", system_prompt="Speak plainly.")
+        library.ask("Who is the cook?")
+        assert len(provider.requests) == 3
+
+
+def test_an_answer_that_broke_off_is_not_remembered(tmp_path: Path, provider: ScriptedProvider) -> None:
+    provider.default = fake.says("The cook is Maria Rossi. Lunch costs", finish="length")
+    with opened(tmp_path, provider) as library:
+        assert library.ask("Who is the cook?").incomplete
+        library.ask("Who is the cook?")
+        assert len(provider.requests) == 2
+
+
 def test_tenants_never_share_a_memory(tmp_path: Path, provider: ScriptedProvider) -> None:
     provider.default = fake.replies(lambda asked: "The cook is Maria Rossi." if "Maria" in asked.prompt else "Nobody.")
     with opened(tmp_path, provider) as library:
