@@ -1,4 +1,4 @@
-"""`footnotes serve` and `footnotes keys`."""
+"""`footnotes serve`, `footnotes mcp` and `footnotes keys`."""
 
 from __future__ import annotations
 
@@ -32,6 +32,22 @@ def serve_command(library: str | None, host: str, port: int) -> None:
 
     click.echo(f"Footnotes on http://{host}:{port} (Ctrl-C stops it)", err=True)
     serve(Path(library).expanduser() if library else None, host, port)
+
+
+@click.command("mcp")
+@_library
+@click.option("--read-only", is_flag=True, help="Leave out what changes the library.")
+def mcp_command(library: str | None, read_only: bool) -> None:
+    """Serve the library to an agent over standard input and output (Model Context Protocol)."""
+    from footnotes.engine import Library
+    from footnotes.serve.run import missing
+
+    try:
+        from footnotes.serve.mcp import serve_stdio
+    except ModuleNotFoundError as error:
+        raise missing(error) from error
+    with Library(Path(library).expanduser() if library else None) as opened:
+        serve_stdio(opened, read_only=read_only)
 
 
 @click.group("keys")

@@ -9,16 +9,19 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from footnotes import __version__, errors
 from footnotes.config import Settings, load
 from footnotes.serve.answers import SafeJson, error_answer, error_body
 from footnotes.serve.gate import Gate, request_id_of
+from footnotes.serve.mcp import make_manager
 from footnotes.serve.models import ErrorBody
-from footnotes.serve.routes import collections, compat, documents, finding, openai, service, work
+from footnotes.serve.routes import collections, compat, documents, finding, openai, service, socket, work
 from footnotes.serve.state import ServerState, make_state
 
 _SAID = {
@@ -55,29 +58,42 @@ def create_app(
     chosen = settings or load(None if folder is None else Path(folder).expanduser())
     root = Path(folder or chosen.library).expanduser()
     state = make_state(root, chosen, needs_keys=needs_keys)
+    sessions = make_manager(state)
     api = FastAPI(
         title="Footnotes",
         version=__version__,
         description="Answers from your own documents, each sentence with a footnote to where it came from.",
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(state),
+        lifespan=_lifespan(state, sessions),
         responses=_RESPONSES,
         default_response_class=SafeJson,
     )
     api.state.server = state
-    for part in (documents, collections, finding, work, openai, compat, service):
+    for part in (documents, collections, finding, work, openai, compat, service, socket):
         api.include_router(part.router)
+    api.router.routes.append(Route("/mcp", _Mcp(sessions)))
     _shape_errors(api)
     return Server(api, state, Gate(_with_cors(api, chosen), state, local=local))
 
 
-def _lifespan(state: ServerState) -> Any:
+class _Mcp:
+    """The route of the Model Context Protocol."""
+
+    def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
+        self._sessions = sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._sessions.handle_request(scope, receive, send)
+
+
+def _lifespan(state: ServerState, sessions: StreamableHTTPSessionManager) -> Any:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         state.intake.start()
         try:
-            yield
+            async with sessions.run():
+                yield
         finally:
             state.close()
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from footnotes.errors import BodyTooLarge, FootnotesError, StoreLocked
+from footnotes.errors import BodyTooLarge, FootnotesError, OptionError, StoreLocked
 from footnotes.fetch.url import is_url
 from footnotes.ingest.work import Progress
 from footnotes.serve.jobs import Jobs, ServerJob
@@ -30,8 +29,9 @@ _BLOCK = 1 << 20
 class Intake:
     """Accepts work and does it. `accept_*` return at once; the worker's results are in the jobs."""
 
-    def __init__(self, tenants: Tenants, jobs: Jobs) -> None:
+    def __init__(self, tenants: Tenants, jobs: Jobs, on_added: Callable[[Added], object] = lambda _: None) -> None:
         self._tenants = tenants
+        self._on_added = on_added
         self.jobs = jobs
         self._spool = tenants.folder / SPOOL
         self._wake = threading.Event()
@@ -95,8 +95,6 @@ class Intake:
         self, tenant: str, address: str, *, collection: str | None, metadata: Mapping[str, Any] | None
     ) -> ServerJob:
         """Queue a page or a sitemap to be fetched."""
-        from footnotes.errors import OptionError
-
         if not is_url(address):
             raise OptionError("the address must begin with http:// or https://")
         library = self._tenants.library(tenant)
@@ -252,6 +250,8 @@ class Intake:
     def _settle(self, job: ServerJob, found: list[Added]) -> None:
         """Write down what became of a job. The bytes of a failed one stay, for another try."""
         rows = added_shape(found, 0.0)["documents"]
+        for added in found:
+            self._on_added(added)
         broken = next((added.error for added in found if added.error), None)
         if broken is not None and all(added.error or added.status == "skipped" for added in found):
             self.jobs.change(job, state="failed", result=tuple(rows), error=broken)
@@ -276,7 +276,3 @@ def _copy(file: BinaryIO, path: Path, most: int) -> None:
                 raise BodyTooLarge(f"a file has more than {most:,} bytes")
             target.write(block)
         target.flush()
-
-
-def free_bytes(folder: Path) -> int:
-    return shutil.disk_usage(folder).free

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from footnotes.types import Answer, SearchResult
+from footnotes.types import Added, Answer, SearchResult
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -50,6 +50,10 @@ class Metrics:
         self.tokens.labels("prompt").inc(answer.usage.prompt_tokens)
         self.tokens.labels("completion").inc(answer.usage.completion_tokens)
         self.model_calls.inc(answer.usage.model_calls)
+
+    def added(self, added: Added) -> None:
+        self.documents.labels(added.status).inc()
+        self.chunks.inc(added.chunks)
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

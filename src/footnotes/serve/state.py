@@ -65,7 +65,7 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
         database.close()
         raise
     tenants, keys = Tenants(folder, settings), Keys(database)
-    jobs = Jobs(database, settings.serve_queue)
+    jobs, metrics = Jobs(database, settings.serve_queue), Metrics()
     return ServerState(
         settings=settings,
         database=database,
@@ -74,9 +74,9 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
         answers=Answers(database, settings.serve_answers),
         buckets=Buckets(settings.serve_rate, settings.serve_burst),
         jobs=jobs,
-        intake=Intake(tenants, jobs),
+        intake=Intake(tenants, jobs, metrics.added),
         streams=Streams(settings.serve_streams, keys),
-        metrics=Metrics(),
+        metrics=metrics,
         needs_keys=needs_keys,
         lock=lock,
     )

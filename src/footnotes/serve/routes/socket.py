@@ -1,0 +1,113 @@
+"""/v1/ws: questions over a WebSocket, answered with the same events as /v1/ask."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from fastapi import APIRouter, WebSocket
+from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.websockets import WebSocketDisconnect
+
+from footnotes.errors import FootnotesError, Forbidden, RequestInvalid, Unauthorized
+from footnotes.serve.answers import as_json, error_body
+from footnotes.serve.keys import Caller
+from footnotes.serve.models import AskBody
+from footnotes.serve.routes.documents import first_mistake
+from footnotes.serve.routes.finding import counted
+from footnotes.serve.state import ServerState, state_of
+from footnotes.shapes import event_shape
+
+router = APIRouter()
+KEY_SECONDS = 10.0
+IDLE_SECONDS = 600.0
+
+
+@router.websocket("/v1/ws")
+async def socket(websocket: WebSocket) -> None:
+    """`{"type": "key", "key": …}` first where the key is not in a header; then `{"type": "ask", "question": …}`.
+
+    `{"type": "stop"}` ends the answer that is being made. Events carry the `id` the question had, if any.
+    """
+    state = state_of(websocket)
+    await websocket.accept()
+    request_id = websocket.scope["footnotes.request_id"]
+    try:
+        with state.streams.one():
+            caller = await _admitted(websocket, state)
+            await _converse(websocket, state, caller, request_id)
+    except FootnotesError as error:
+        await _send(websocket, {"type": "error", **error_body(error, request_id)})
+        await websocket.close(1008)
+    except (WebSocketDisconnect, TimeoutError):
+        return
+
+
+async def _admitted(websocket: WebSocket, state: ServerState) -> Caller:
+    caller: Caller | None = websocket.scope.get("footnotes.caller")
+    if caller is None:
+        first = await asyncio.wait_for(_received(websocket), KEY_SECONDS)
+        if first.get("type") != "key" or not isinstance(first.get("key"), str):
+            raise Unauthorized("the key is not valid")
+        caller = await run_in_threadpool(state.caller, first["key"])
+    if not caller.may("read"):
+        raise Forbidden("the key has no read scope")
+    return caller
+
+
+async def _converse(websocket: WebSocket, state: ServerState, caller: Caller, request_id: str) -> None:
+    answering: asyncio.Task[None] | None = None
+    try:
+        while True:
+            message = await asyncio.wait_for(_received(websocket), IDLE_SECONDS)
+            if answering is not None and (answering.done() or message.get("type") in ("stop", "ask")):
+                answering.cancel()
+                await asyncio.gather(answering, return_exceptions=True)
+                answering = None
+            if message.get("type") == "ask":
+                answering = asyncio.create_task(_answer(websocket, state, caller, message, request_id))
+            elif message.get("type") != "stop":
+                raise RequestInvalid("a message is of type ask or stop")
+    finally:
+        if answering is not None:
+            answering.cancel()
+            await asyncio.gather(answering, return_exceptions=True)
+
+
+async def _answer(
+    websocket: WebSocket, state: ServerState, caller: Caller, message: dict[str, Any], request_id: str
+) -> None:
+    mark = {"id": message["id"]} if "id" in message else {}
+    try:
+        body = AskBody.model_validate({key: value for key, value in message.items() if key not in ("type", "id")})
+        if caller.key_id:
+            state.buckets.take(caller.key_id)
+        await run_in_threadpool(state.answers.take, caller.tenant)
+        library = await run_in_threadpool(state.tenants.library, caller.tenant)
+        events = counted(library.ask_stream(body.question, **body.options()), state)
+        async for event in state.streams.pull(events, caller):
+            if event is not None:
+                await _send(websocket, {**event_shape(event), **mark})
+    except ValidationError as error:
+        await _send(
+            websocket, {"type": "error", **error_body(RequestInvalid(first_mistake(error)), request_id), **mark}
+        )
+    except FootnotesError as error:
+        await _send(websocket, {"type": "error", **error_body(error, request_id), **mark})
+
+
+async def _received(websocket: WebSocket) -> dict[str, Any]:
+    text = await websocket.receive_text()
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RequestInvalid("a message is not valid JSON") from error
+    if not isinstance(message, dict):
+        raise RequestInvalid("a message is a JSON object")
+    return message
+
+
+async def _send(websocket: WebSocket, message: dict[str, Any]) -> None:
+    await websocket.send_text(as_json(message))

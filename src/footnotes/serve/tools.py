@@ -1,0 +1,228 @@
+"""Tools for agents: five functions with their JSON schemas, usable in process by any framework. MCP only wraps them.
+
+context = ToolContext(library, user="local")
+call_tool("search_documents", {"query": "notice period"}, context)
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from footnotes.answer import last_answer
+from footnotes.engine import Library
+from footnotes.errors import FootnotesError, Forbidden, OptionError
+from footnotes.render import answer_as_text
+from footnotes.shapes import citation_shape, hit_shape, legs_shape
+
+_LIMITED = {"type": "integer", "minimum": 1, "maximum": 100}
+_COLLECTION = {"type": "string", "description": "Only this named group of documents."}
+_TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "boolean": (bool,), "object": (dict,)}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLimits:
+    """How much one call may take and give."""
+
+    results: int = 50
+    content_characters: int = 20_000_000
+    passage_characters: int = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """On whose behalf tools run, in which library, and how much they may."""
+
+    library: Library
+    user: str = "local"
+    request_id: str = field(default_factory=lambda: secrets.token_hex(8))
+    limits: ToolLimits = field(default_factory=ToolLimits)
+    scopes: frozenset[str] = frozenset(("read", "write"))
+    index: Callable[[str, str, Mapping[str, Any] | None, str | None], dict[str, Any]] | None = None
+    before_answer: Callable[[], object] = lambda: None
+    after_delete: Callable[[list[str]], object] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool: its name, what it is for, the schema of its input, the scope it needs, and what it does."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    scope: str
+    run: Callable[[ToolContext, dict[str, Any]], dict[str, Any]]
+
+
+def call_tool(name: str, arguments: Mapping[str, Any] | None, context: ToolContext) -> dict[str, Any]:
+    """Run a tool. Raises errors of the tree; what is wrong with the arguments is among them."""
+    tool = TOOLS.get(name)
+    if tool is None:
+        raise OptionError(f"there is no tool {name[:60]!r}; known: {', '.join(TOOLS)}")
+    if tool.scope not in context.scopes and "admin" not in context.scopes:
+        raise Forbidden(f"{name} needs the {tool.scope} scope")
+    return tool.run(context, _checked(tool, dict(arguments or {})))
+
+
+def _checked(tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments that fit the schema: known names, what is required, the right types and ranges."""
+    properties: dict[str, dict[str, Any]] = tool.input_schema["properties"]
+    if unknown := sorted(set(given) - set(properties)):
+        raise OptionError(f"{tool.name} does not know {unknown[0][:60]!r}")
+    for name in tool.input_schema["required"]:
+        if given.get(name) is None:
+            raise OptionError(f"{tool.name} needs {name}")
+    for name, value in given.items():
+        schema = properties[name]
+        wrong = not isinstance(value, _TYPES[schema["type"]]) or (
+            isinstance(value, bool) and schema["type"] != "boolean"
+        )
+        if value is not None and (wrong or not _within(value, schema)):
+            raise OptionError(f"{name} of {tool.name} must be {_said(schema)}")
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _within(value: Any, schema: Mapping[str, Any]) -> bool:
+    if not isinstance(value, int):
+        return True
+    return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
+
+
+def _said(schema: Mapping[str, Any]) -> str:
+    between = f" from {schema['minimum']} to {schema['maximum']}" if "maximum" in schema else ""
+    return f"of type {schema['type']}{between}"
+
+
+# ── what they do
+
+
+def _index_document(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
+    content = given["content"]
+    if len(content) > context.limits.content_characters:
+        raise OptionError(f"the content has more than {context.limits.content_characters:,} characters")
+    index = context.index or _indexed_here(context.library)
+    return index(given["filename"], content, given.get("metadata"), given.get("collection"))
+
+
+def _indexed_here(library: Library) -> Callable[..., dict[str, Any]]:
+    def index(
+        filename: str, content: str, metadata: Mapping[str, Any] | None, collection: str | None
+    ) -> dict[str, Any]:
+        added = library.add_text(
+            content, filename=filename, metadata=metadata, collection=collection, source=f"upload:{filename}"
+        )
+        if added.error is not None:
+            raise FootnotesError(added.error.message, remedy=added.error.remedy)
+        status = "deduplicated" if added.status == "deduplicated" else "indexed"
+        return {"id": added.document_id, "status": status, "chunks": added.chunks}
+
+    return index
+
+
+def _search_documents(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
+    limit = min(given.pop("limit", 10), context.limits.results)
+    found = context.library.search(given.pop("query"), limit=limit, **given)
+    most = context.limits.passage_characters
+    hits = [{**hit_shape(hit), "text": hit.text[:most]} for hit in found.hits]
+    return {"hits": hits, "legs": legs_shape(found.legs), "degraded": found.degraded}
+
+
+def _list_documents(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
+    limit = min(given.get("limit", 50), context.limits.results)
+    offset = given.get("offset", 0)
+    found = context.library.documents(collection=given.get("collection"), limit=limit + 1, offset=offset)
+    rows = [
+        {"id": one.id, "filename": one.filename, "title": one.title, "collection": one.collection,
+         "status": one.status, "chunks": one.chunks, "pages": one.pages, "metadata": dict(one.metadata)}
+        for one in found[:limit]
+    ]  # fmt: skip
+    return {"documents": rows, "next_offset": offset + limit if len(found) > limit else None}
+
+
+def _delete_document(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
+    gone = context.library.delete(context.library.document(given["document_id"]).id)
+    context.after_delete(gone)
+    return {"deleted": gone}
+
+
+def _ask(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
+    context.before_answer()
+    answer = last_answer(context.library.ask_stream(given.pop("question"), **given))
+    return {
+        "answer": answer.answer,
+        "text": answer_as_text(answer),
+        "abstained": answer.abstained,
+        "citations": [citation_shape(citation) for citation in answer.citations],
+        "unsupported": [list(span) for span in answer.unsupported],
+        "degraded": answer.degraded,
+    }
+
+
+def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+TOOLS: dict[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "index_document",
+            "Add a text to the library, so that it can be searched and cited. The same filename again replaces it.",
+            _schema(
+                ["filename", "content"],
+                filename={"type": "string", "description": "Its name, with an ending that tells its kind: .md, .txt."},
+                content={"type": "string"},
+                collection=_COLLECTION,
+                metadata={"type": "object", "description": "What is known of it: {\"year\": 2026}."},
+            ),
+            "write",
+            _index_document,
+        ),
+        Tool(
+            "search_documents",
+            "Find passages by words and meaning. Gives the passages with document, page and exact offsets.",
+            _schema(
+                ["query"],
+                query={"type": "string"},
+                limit=_LIMITED,
+                collection=_COLLECTION,
+                where={"type": "object", "description": "A filter: {\"year\": {\"$gte\": 2020}}."},
+            ),
+            "read",
+            _search_documents,
+        ),
+        Tool(
+            "list_documents",
+            "List the documents of the library.",
+            _schema(
+                [],
+                collection=_COLLECTION,
+                limit=_LIMITED,
+                offset={"type": "integer", "minimum": 0, "maximum": 1_000_000_000},
+            ),
+            "read",
+            _list_documents,
+        ),
+        Tool(
+            "delete_document",
+            "Delete a document for good, by its id.",
+            _schema(["document_id"], document_id={"type": "string"}),
+            "write",
+            _delete_document,
+        ),
+        Tool(
+            "ask",
+            "Answer a question from the documents; every sentence carries a footnote to the words that support it.",
+            _schema(
+                ["question"],
+                question={"type": "string"},
+                collection=_COLLECTION,
+                deep={"type": "boolean", "description": "Search more than once, for questions with several parts."},
+            ),
+            "read",
+            _ask,
+        ),
+    )
+}  # fmt: skip

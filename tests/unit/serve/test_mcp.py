@@ -1,0 +1,112 @@
+"""The official MCP client over both transports, and the tools in process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from footnotes.engine import Library
+from footnotes.errors import Forbidden, OptionError
+from footnotes.serve.tools import TOOLS, ToolContext, call_tool
+from libraries import HANDBOOK
+from serving import Running, serving
+
+
+async def through(client: Client) -> dict[str, Any]:
+    """Everything an agent does: look, index, list, search, ask, delete."""
+    tools = await client.list_tools()
+    assert {tool.name for tool in tools.tools} == set(TOOLS)
+    made = await said(client, "index_document", filename="handbook.md", content=HANDBOOK, metadata={"year": 2026})
+    listed = await said(client, "list_documents")
+    found = await said(client, "search_documents", query="notice period", where={"year": 2026}, limit=3)
+    answer = await said(client, "ask", question="How long is the notice period?")
+    gone = await said(client, "delete_document", document_id=made["id"])
+    after = await said(client, "search_documents", query="notice period")
+    refused = await client.call_tool("delete_document", {"document_id": made["id"]})
+    assert refused.is_error and refused.structured_content["error"]["code"] == "not_found"
+    return {"made": made, "listed": listed, "found": found, "answer": answer, "gone": gone, "after": after}
+
+
+async def said(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result
+    return dict(result.structured_content)
+
+
+def check(seen: dict[str, Any]) -> None:
+    assert seen["made"]["status"] == "indexed"
+    assert [row["filename"] for row in seen["listed"]["documents"]] == ["handbook.md"]
+    assert "notice" in seen["found"]["hits"][0]["text"]
+    assert "three months" in seen["answer"]["answer"] and "[1] handbook.md" in seen["answer"]["text"]
+    assert seen["gone"] == {"deleted": [seen["made"]["id"]]} and seen["after"]["hits"] == []
+
+
+def test_over_http(server: Running) -> None:
+    async def run() -> dict[str, Any]:
+        async with Client(f"{server.address}/mcp") as client:
+            return await through(client)
+
+    check(asyncio.run(run()))
+
+
+def test_over_standard_input_and_output(tmp_path: Path) -> None:
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "footnotes", "mcp", "--library", str(tmp_path / "library")],
+        env={"FOOTNOTES_EMBEDDER": "hashing"},
+    )
+
+    async def run() -> dict[str, Any]:
+        async with Client(command) as client:
+            return await through(client)
+
+    check(asyncio.run(run()))
+
+
+def test_the_key_names_the_tenant_over_http_too(tmp_path: Path) -> None:
+    with serving(tmp_path / "library", needs_keys=True) as running:
+        ours, _ = running.app.state.keys.create("ours", scopes=("read", "write"))
+        theirs, _ = running.app.state.keys.create("theirs", scopes=("read",))
+        running.add("secret.txt", "The vault opens with 4711.", running.with_key(ours))
+
+        async def hits(key: str) -> tuple[int, Any]:
+            headers = {"Authorization": f"Bearer {key}"}
+            async with (
+                httpx2.AsyncClient(headers=headers) as http,
+                Client(streamable_http_client(f"{running.address}/mcp", http_client=http)) as client,
+            ):
+                found = await said(client, "search_documents", query="vault")
+                refused = await client.call_tool("index_document", {"filename": "a", "content": "b"})
+                return len(found["hits"]), refused.structured_content
+
+        assert asyncio.run(hits(ours))[0] == 1
+        count, refused = asyncio.run(hits(theirs))
+        assert count == 0 and refused["error"]["code"] == "forbidden"
+        assert running.client.post("/mcp", json={}).status_code == 401
+
+
+def test_tools_in_process(filled: Library) -> None:
+    context = ToolContext(filled)
+    found = call_tool("search_documents", {"query": "hotel", "limit": 1}, context)
+    assert found["hits"][0]["filename"] == "travel.txt"
+    for name, arguments in (
+        ("nothing", {}),
+        ("ask", {}),
+        ("ask", {"question": 3}),
+        ("ask", {"question": "a", "unknown": 1}),
+        ("search_documents", {"query": "a", "limit": 0}),
+        ("search_documents", {"query": "a", "limit": True}),
+    ):
+        with pytest.raises(OptionError):
+            call_tool(name, arguments, context)
+    with pytest.raises(Forbidden):
+        call_tool("delete_document", {"document_id": "x"}, ToolContext(filled, scopes=frozenset(("read",))))
+    assert all(json.dumps(tool.input_schema) for tool in TOOLS.values())
