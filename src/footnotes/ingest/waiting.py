@@ -57,9 +57,9 @@ class WaitingDocuments:
 
     def _gather(self, pk: int) -> None:
         """Collect a document's inputs; a large one is embedded on the way."""
-        after, room = 0, self._embedder.max_tokens
+        after, room = -1, self._embedder.max_tokens
         while found := self._store.inputs_without_vector(self._generation, pk, after=after, limit=self._size):
-            after = found[-1].key
+            after = found[-1].index
             for item in found:
                 self._inputs[item.input_hash] = embedding_pieces(item, item.text, max_tokens=room)
             if len(found) < self._size:

@@ -57,7 +57,7 @@ class NewChunk:
 class StoredInput:
     """A stored chunk that has no vector yet, with what is needed to make one."""
 
-    key: int
+    index: int
     input_hash: bytes
     start: int
     tokens: int

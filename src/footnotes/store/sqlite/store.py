@@ -287,7 +287,7 @@ class SqliteStore:
             return waiting.chunk_count(connection, user_id)
 
     def inputs_without_vector(self, generation: Generation, pk: int, *, after: int, limit: int) -> list[StoredInput]:
-        """What is still to be embedded of a document, in order, beginning after a key."""
+        """What is still to be embedded of a document, in order, beginning after a chunk."""
         with self.database.snapshot() as connection:
             return list(waiting.inputs(connection, generation, pk, after, limit))
 

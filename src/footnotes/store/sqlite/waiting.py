@@ -42,14 +42,14 @@ def is_incomplete(connection: apsw.Connection, generation: Generation, pk: int) 
 def inputs(
     connection: apsw.Connection, generation: Generation, pk: int, after: int, limit: int
 ) -> Iterator[StoredInput]:
-    """What is still to be embedded of a document, in order, beginning after a key."""
+    """What is still to be embedded of a document, in order, beginning after a chunk."""
     bindings = (generation.pk, generation.user_id, pk, after, generation.model, limit)
     reader: SpanReader | None = None
     for row in cast(list[Any], connection.execute(queries()["inputs_without_vector"], bindings).fetchall()):
-        key, input_hash, version, start, end, tokens, prefix, headings, parts = row
+        index, input_hash, version, start, end, tokens, prefix, headings, parts = row
         reader = reader or SpanReader(connection, version)
         yield StoredInput(
-            key=key,
+            index=index,
             input_hash=input_hash,
             start=start,
             tokens=tokens,

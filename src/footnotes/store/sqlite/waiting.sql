@@ -15,9 +15,9 @@ SELECT 1 FROM chunks c WHERE c.generation = ?1 AND c.version = ?2 AND NOT EXISTS
     SELECT 1 FROM embeddings e WHERE e.user_id = c.user_id AND e.model = ?3 AND e.input_hash = c.input_hash) LIMIT 1;
 
 -- name: inputs_without_vector
-SELECT c.key, c.input_hash, c.version, c.start, c.end, c.tokens, c.prefix, c.headings, c.parts
+SELECT c.chunk_index, c.input_hash, c.version, c.start, c.end, c.tokens, c.prefix, c.headings, c.parts
 FROM documents d JOIN chunks c ON c.version = d.current AND c.generation = ?1
-WHERE d.user_id = ?2 AND d.pk = ?3 AND c.key > ?4 AND NOT EXISTS (
+WHERE d.user_id = ?2 AND d.pk = ?3 AND c.chunk_index > ?4 AND NOT EXISTS (
     SELECT 1 FROM embeddings e WHERE e.user_id = c.user_id AND e.model = ?5 AND e.input_hash = c.input_hash)
 ORDER BY c.chunk_index LIMIT ?6;
 
