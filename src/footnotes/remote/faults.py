@@ -27,7 +27,9 @@ def error_of_status(
     detail = f": {said}" if said else ""
     if status in (401, 403):
         remedy = f"Check the setting {key_setting}." if key_setting else None
-        return ProviderRefused(f"{provider} refused the key ({status}){detail}", remedy=remedy)
+        # The message alone is what an answer made without the provider quotes, so that it too names the setting.
+        named = f" of the setting {key_setting}" if key_setting else ""
+        return ProviderRefused(f"{provider} refused the key{named} ({status}){detail}", remedy=remedy)
     if status == 429:
         error = ProviderRateLimited(f"{provider} asks to wait (429){detail}")
         error.retry_after = retry_after(headers)
