@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from footnotes import __version__, errors
@@ -25,6 +25,7 @@ from footnotes.serve.routes import collections, compat, documents, finding, open
 from footnotes.serve.state import ServerState, make_state
 
 _SAID = {
+    400: "The body cannot be read",
     401: "No valid key",
     403: "The key may not do this",
     404: "There is no such thing",
@@ -129,12 +130,27 @@ def _shape_errors(api: FastAPI) -> None:
             return await known(request, error.__cause__)
         found = _as_error(error)
         _count(request, found.code)
-        body = error_body(found, request_id_of(request.scope))
-        return SafeJson(body, error.status_code, headers=dict(error.headers or {}))
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = _allowed(request)
+        return SafeJson(error_body(found, request_id_of(request.scope)), error.status_code, headers=headers)
 
     api.add_exception_handler(errors.FootnotesError, known)
     api.add_exception_handler(RequestValidationError, invalid)
     api.add_exception_handler(HTTPException, http)
+
+
+def _allowed(request: Request) -> str:
+    """The methods of every route at an address; the router itself names those of the first alone."""
+    found: set[str] = set()
+    for route in _flat(request.app.router.routes):
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set()
+    return ", ".join(sorted(found))
+
+
+def _flat(routes: Iterable[BaseRoute]) -> Iterator[Route]:
+    return (route for route in routes if isinstance(route, Route))
 
 
 def _count(request: Request, code: str) -> None:

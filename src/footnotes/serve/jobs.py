@@ -98,9 +98,10 @@ class Jobs:
             return jobs[:1]
         first, batch, sources = jobs[0], [], set()
         for job in jobs:
-            alike = (job.tenant, job.kind, job.request["collection"])
+            if (job.tenant, job.kind) != (first.tenant, "upload"):
+                continue
             source = job.request["source"]
-            if alike == (first.tenant, first.kind, first.request["collection"]) and source not in sources:
+            if job.request["collection"] == first.request["collection"] and source not in sources:
                 sources.add(source)
                 batch.append(job)
         return batch

@@ -13,9 +13,9 @@ SearchMode = Literal["hybrid", "lexical", "dense"]
 
 
 class Body(BaseModel):
-    """A request body: unknown fields are mistakes."""
+    """A request body: unknown fields are mistakes, and `"5"` is no number."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class ErrorDetail(BaseModel):
