@@ -440,7 +440,9 @@ def status(library: Library, collection: str | None, as_json: bool) -> None:
         wait = f"{_count(found['waiting'], 'document')} found by words alone until vectors are made: `footnotes resume`"
         click.echo(f"waiting      {wait}")
     click.echo(f"chunks       {found['chunks']:,}")
-    click.echo(f"embedder     {found['embedder']}")
+    other = found["configured_embedder"].partition(":")[0] != found["embedder"].partition(":")[0]
+    wanted = f"  (the settings name {found['configured_embedder']}: `footnotes reindex` changes to it)" if other else ""
+    click.echo(f"embedder     {found['embedder']}{wanted}")
     click.echo(f"generation   {found['generation'] or 'none yet'}")
     for item in found["collections"]:
         chunker = f", chunker {item['chunker']}" if item["chunker"] else ""

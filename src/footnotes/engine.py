@@ -578,6 +578,7 @@ class Library:
             "waiting": len(self._store.waiting(self._user)),
             "collections": self.collections(),
             "embedder": generation.embedder if generation else self.settings.embedder,
+            "configured_embedder": self.settings.embedder,
             "dimensions": generation.dimensions if generation else None,
             "generation": generation.pk if generation else None,
             "generations": [

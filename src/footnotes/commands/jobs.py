@@ -52,6 +52,8 @@ def stalled(job: Job, moment: datetime) -> int | None:
 
 def _show(run: Job, files: Sequence[Job], moment: datetime, everything: bool) -> None:
     click.echo(f"{run.number:<5} {run.kind:8} {run.stage:10} {one_line(run.source)}{_state(run, moment)}")
+    if run.error is not None:
+        click.echo(f"      {one_line(run.error.message)} [{run.error.code}]")
     counts = Counter(job.stage for job in files)
     if counts:
         click.echo("      " + ", ".join(f"{count} {stage}" for stage, count in sorted(counts.items())))

@@ -13,7 +13,7 @@ from contextlib import nullcontext, suppress
 from types import TracebackType
 from typing import Any
 
-from footnotes.errors import StoreError, is_retryable
+from footnotes.errors import FootnotesError, StoreError, is_retryable
 from footnotes.ingest.work import Progress
 from footnotes.store.records import JobUpdate, NewJob
 from footnotes.store.sqlite import SqliteStore
@@ -57,7 +57,7 @@ class Journal:
     ) -> None:
         # A run that was cut off must not hide what cut it off.
         with suppress(StoreError) if kind else nullcontext():
-            self.close(finished=kind is None)
+            self.close(error, finished=kind is None)
 
     def expect(self, sources: Iterable[str]) -> None:
         """Write the files down that are going to be taken in."""
@@ -88,9 +88,12 @@ class Journal:
             number, stage, error=added.error, retryable=again, document_id=added.document_id
         )
 
-    def close(self, *, finished: bool) -> None:
-        """The end of the run. One that was cut off stays queued, for `resume`."""
-        self._state = JobUpdate(self._run, "ready" if finished else "queued")
+    def close(self, error: BaseException | None = None, *, finished: bool) -> None:
+        """The end. A run that was cut off stays queued, for `resume`; one that could not be done has failed."""
+        if isinstance(error, FootnotesError):
+            self._state = JobUpdate(self._run, "failed", error=error.info(), retryable=error.retryable)
+        else:
+            self._state = JobUpdate(self._run, "ready" if finished else "queued")
         self._write()
         self._store.let_go_jobs()
 
@@ -104,4 +107,9 @@ def unfinished_runs(jobs: Iterable[Job]) -> list[Job]:
     """Runs that were cut off, or in which something failed that may work the next time."""
     everything = list(jobs)
     again = {job.run for job in everything if job.run and job.stage == "failed" and job.retryable}
-    return [job for job in everything if job.run is None and (job.stage != "ready" or job.number in again)]
+    open_runs = (job for job in everything if job.run is None)
+    return [
+        job
+        for job in open_runs
+        if job.number in again or (job.retryable if job.stage == "failed" else job.stage != "ready")
+    ]

@@ -17,8 +17,9 @@ from footnotes.cli import main
 from footnotes.config import Settings
 from footnotes.embed import Matrix
 from footnotes.engine import Library
-from footnotes.errors import ProviderUnavailable, ReindexRefused
+from footnotes.errors import DimensionMismatch, ProviderUnavailable, ReindexRefused
 from footnotes.evaluate.gate import golden_gate
+from footnotes.ingest.journal import unfinished_runs
 from footnotes.ingest.work import Progress
 from footnotes.progress import ProgressLine
 from footnotes.testing.embedder import HashingEmbedder
@@ -176,3 +177,15 @@ def test_a_stall_is_said_with_its_stage(monkeypatch: pytest.MonkeyPatch) -> None
         while "nothing has moved in embedding" not in stream.getvalue():
             assert time.monotonic() < deadline
             time.sleep(0.05)
+
+
+def test_a_run_that_cannot_be_done_has_failed_and_is_not_tried_again(tmp_path: Path) -> None:
+    with Library(tmp_path / "library", settings=Settings(embedder="hashing")) as library:
+        library.add(write(tmp_path / "in", zebra="The zebra has stripes."))
+    with Library(tmp_path / "library", settings=Settings(embedder="hashing:32")) as library:
+        with pytest.raises(DimensionMismatch):
+            library.add(write(tmp_path / "in", quokka="The quokka smiles."))
+        run = [job for job in library.jobs() if job.kind == "add"][-1]
+        assert run.stage == "failed" and run.error is not None and run.error.code == "dimension_mismatch"
+        assert run not in unfinished_runs(library.jobs())
+        assert library.search("zebra").hits[0].scores.dense is not None  # by the model the vectors were made with
