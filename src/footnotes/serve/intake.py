@@ -6,7 +6,8 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,6 +27,10 @@ _STAGES = {"reading": "parsing", "parsing": "parsing", "embedding": "embedding",
 _BLOCK = 1 << 20
 
 
+class _BrokenOff(Exception):
+    """Work stops here and is gone on with later. Not of the error tree: no document failed."""
+
+
 class Intake:
     """Accepts work and does it. `accept_*` return at once; the worker's results are in the jobs."""
 
@@ -37,6 +42,8 @@ class Intake:
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._settled = threading.Condition()
+        self._pausing = 0
+        self._pause_guard = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="footnotes-intake", daemon=True)
 
     def start(self) -> None:
@@ -49,11 +56,23 @@ class Intake:
         self._thread.start()
 
     def stop(self, seconds: float = 20.0) -> None:
-        """Finish the document at hand; what waits is taken up at the next start."""
+        """Break off soon; what was committed is kept, and the next start goes on with the rest."""
         self._stop.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(seconds)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Lets somebody else write: the worker breaks off soon, and goes on where it was afterwards."""
+        with self._pause_guard:
+            self._pausing += 1
+        try:
+            yield
+        finally:
+            with self._pause_guard:
+                self._pausing -= 1
+            self._wake.set()
 
     @property
     def alive(self) -> bool:
@@ -148,6 +167,9 @@ class Intake:
     def _work(self) -> None:
         while not self._stop.is_set():
             self._wake.clear()
+            if self._pausing:
+                self._wake.wait(0.2)
+                continue
             try:
                 batch = self.jobs.next_batch(BATCH)
                 if batch:
@@ -168,10 +190,11 @@ class Intake:
                 self._address(running[0])
             else:
                 self._reindex(running[0])
-        except StoreLocked:
+        except (StoreLocked, _BrokenOff) as error:
             for job in running:
                 self._requeue(job)
-            self._stop.wait(LOCKED_WAIT_SECONDS)
+            if isinstance(error, StoreLocked):
+                self._stop.wait(LOCKED_WAIT_SECONDS)
         except FootnotesError as error:
             self._fail(running, error)
         except Exception as error:
@@ -183,7 +206,14 @@ class Intake:
 
     def _requeue(self, job: ServerJob) -> None:
         if self.jobs.find(job.tenant, job.id).state == "running":
-            self.jobs.change(job, state="queued")
+            self.jobs.change(job, state="queued", attempts=job.attempts - 1)
+
+    def _report(self, jobs: Iterable[ServerJob], report: Progress) -> None:
+        """Progress of some jobs; also the moment at which work can be broken off."""
+        if self._stop.is_set() or self._pausing:
+            raise _BrokenOff
+        for job in jobs:
+            self.jobs.progress(job.id, _STAGES.get(report.stage, "indexing"), report.done, report.total)
 
     def _fail(self, jobs: list[ServerJob], error: FootnotesError) -> None:
         for job in jobs:
@@ -206,9 +236,7 @@ class Intake:
         results: dict[str, list[Added]] = {job.id: [] for job in jobs}
 
         def progress(report: Progress) -> None:
-            stage = _STAGES.get(report.stage, "indexing")
-            for job in [by_source[report.path]] if report.path in by_source else jobs:
-                self.jobs.progress(job.id, stage, report.done, report.total)
+            self._report([by_source[report.path]] if report.path in by_source else jobs, report)
 
         for added in library.adding_files(files, on_progress=progress):
             job = by_source.get(added.path) or self._holder(added.path, jobs)
@@ -226,24 +254,18 @@ class Intake:
         return max(inside or jobs[:1], key=lambda job: len(job.request["source"]))
 
     def _address(self, job: ServerJob) -> None:
-        library = self._tenants.library(job.tenant)
-
-        def progress(report: Progress) -> None:
-            self.jobs.progress(job.id, _STAGES.get(report.stage, "indexing"), report.done, report.total)
-
-        request = job.request
+        library, request = self._tenants.library(job.tenant), job.request
         found = library.add(
-            request["url"], collection=request["collection"], metadata=request["metadata"], on_progress=progress
+            request["url"],
+            collection=request["collection"],
+            metadata=request["metadata"],
+            on_progress=lambda report: self._report([job], report),
         )
         self._settle(job, found)
 
     def _reindex(self, job: ServerJob) -> None:
         library = self._tenants.library(job.tenant)
-
-        def progress(report: Progress) -> None:
-            self.jobs.progress(job.id, _STAGES.get(report.stage, "indexing"), report.done, report.total)
-
-        done = library.reindex(**job.request, on_progress=progress)
+        done = library.reindex(**job.request, on_progress=lambda report: self._report([job], report))
         row = {"document_id": None, "status": "reindexed", "chunks": done["embedded"], "documents": done["documents"]}
         self.jobs.change(job, state="ready", result=(row,), error=None)
 

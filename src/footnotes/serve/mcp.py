@@ -101,5 +101,6 @@ def context_for(state: ServerState, scope: Any) -> ToolContext:
             state, tenant, name, content, dict(metadata) if metadata else None, collection
         ),
         before_answer=lambda: state.answers.take(tenant),
+        writing=state.intake.paused,
         after_delete=lambda gone: state.intake.forget(tenant, gone),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +43,7 @@ class ToolContext:
     scopes: frozenset[str] = frozenset(("read", "write"))
     index: Callable[[str, str, Mapping[str, Any] | None, str | None], dict[str, Any]] | None = None
     before_answer: Callable[[], object] = lambda: None
+    writing: Callable[[], AbstractContextManager[None]] = nullcontext
     after_delete: Callable[[list[str]], object] = lambda _: None
 
 
@@ -142,7 +144,9 @@ def _list_documents(context: ToolContext, given: dict[str, Any]) -> dict[str, An
 
 
 def _delete_document(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
-    gone = context.library.delete(context.library.document(given["document_id"]).id)
+    found = context.library.document(given["document_id"]).id
+    with context.writing():
+        gone = context.library.delete(found)
     context.after_delete(gone)
     return {"deleted": gone}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 import zipfile
 from pathlib import Path
 
@@ -179,6 +180,31 @@ def test_what_was_accepted_before_a_crash_is_taken_in_after_it(tmp_path: Path) -
         assert settled(second.client, job_id)["state"] == "ready"
     with Library(folder) as library:
         assert [document.filename for document in library.documents()] == ["late.txt"]
+
+
+def test_deleting_does_not_wait_for_a_long_intake(server: Running) -> None:
+    document = server.add("short.txt", "Owls turn their heads.")
+    long = " ".join(f"Sentence {n} speaks of item {n * 7} and of place {n % 89}." for n in range(30_000))
+    job = server.client.post("/v1/documents", files={"file": ("long.txt", long.encode())}).json()["jobs"][0]
+    while server.client.get(f"/v1/jobs/{job['id']}").json()["stage"] != "embedding":
+        time.sleep(0.01)
+    assert server.client.delete(f"/v1/documents/{document}").status_code == 200
+    done = settled(server.client, job["id"])
+    assert done["state"] == "ready" and done["documents"][0]["chunks"] > 100
+    hits = server.client.post("/v1/search", json={"query": "Sentence 29999 speaks of item"}).json()
+    assert "29999" in hits["hits"][0]["text"] and hits["legs"]["dense"]["status"] == "ok"
+
+
+def test_a_server_that_stops_in_the_middle_goes_on_after_a_restart(tmp_path: Path) -> None:
+    long = " ".join(f"Sentence {n} speaks of item {n * 7} and of place {n % 89}." for n in range(30_000))
+    with serving(tmp_path / "library") as first:
+        job = first.client.post("/v1/documents", files={"file": ("long.txt", long.encode())}).json()["jobs"][0]
+        while first.client.get(f"/v1/jobs/{job['id']}").json()["stage"] != "embedding":
+            time.sleep(0.01)
+    with serving(tmp_path / "library") as second:
+        assert settled(second.client, job["id"])["state"] == "ready"
+        (document,) = second.client.get("/v1/documents").json()["documents"]
+        assert document["status"] == "ready"
 
 
 def test_collections(server: Running) -> None:

@@ -28,6 +28,7 @@ def change(name: Name, body: CollectionBody, library: Books, caller: Writer) -> 
 
 @router.delete("/{name}", summary="Delete the documents of a collection")
 def delete(name: Name, library: Books, state: State, caller: Writer) -> dict[str, Any]:
-    gone = library.delete(collection=name)
+    with state.intake.paused():
+        gone = library.delete(collection=name)
     state.intake.forget(caller.tenant, gone)
     return {"deleted": gone}

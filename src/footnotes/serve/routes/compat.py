@@ -114,7 +114,9 @@ def _rag_document(document: Document) -> dict[str, Any]:
 
 @router.delete("/rag/documents/{document_id}", summary="Delete a document")
 def rag_delete(document_id: str, library: Books, state: State, caller: Writer) -> dict[str, Any]:
-    gone = library.delete(library.document(document_id).id)
+    found = library.document(document_id).id
+    with state.intake.paused():
+        gone = library.delete(found)
     state.intake.forget(caller.tenant, gone)
     return {"id": document_id, "status": "deleted"}
 

@@ -150,7 +150,9 @@ def document(document_id: str, library: Books) -> SafeJson:
 @router.delete("/{document_id}", summary="Delete a document")
 def delete(document_id: str, library: Books, state: State, caller: Writer) -> dict[str, Any]:
     """When it returns the document is found by nothing any more."""
-    gone = library.delete(library.document(document_id).id)
+    found = library.document(document_id).id
+    with state.intake.paused():
+        gone = library.delete(found)
     state.intake.forget(caller.tenant, gone)
     return {"deleted": gone}
 
