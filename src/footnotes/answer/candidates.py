@@ -31,6 +31,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\u
 _LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _JOINED = re.compile(r"[a-z]{1,4}((?:19|20)\d\d)")
+_PLAIN_WORD = re.compile(rf"(?<![^\s\"'“‘«(*_\[|])[^\W\d_]{{2,}}(?![^\s\"'”’»)*_\].,;:!?…|-])|{_UNSPACED.pattern}")
 _RULE = re.compile(r"[\s|:=_*+-]*\Z")
 _ENDED = re.compile(r"[.!?…。！？؟۔:;|][\"'”’»)\]*_]*\s*\Z")
 
@@ -229,4 +230,6 @@ def _can_answer(question: Question, sentence: str, headings: tuple[str, ...]) ->
         return False
     if question.kind == "colour" and not names_kind(sentence, "colour", question.text):
         return False
+    if not _PLAIN_WORD.search(sentence):
+        return False  # a path, a macro, a line of code
     return bool(_ENDED.search(sentence)) or len(analyze(sentence)) >= 3

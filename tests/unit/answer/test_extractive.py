@@ -169,6 +169,12 @@ def test_a_tables_header_is_no_answer_but_tells_what_its_rows_are() -> None:
     assert [each.quote for each in who.citations] == ["Own wedding | 2 | head of workshop"]
 
 
+def test_paths_and_macros_are_no_sentences() -> None:
+    text = "{* ../docs_src/response_model/tutorial001.py hl[17,22] *}\n\nThe response model filters what is returned."
+    found = ask("What does the response model tutorial return?", make_hit(text))
+    assert [each.quote for each in found.citations] == ["The response model filters what is returned."]
+
+
 def test_a_heading_says_what_the_line_below_it_is() -> None:
     hits = [
         make_hit("Next meeting\n\n9 April 2026, at ten.", document="a.txt", headings=("Next meeting",), score=0.9),
