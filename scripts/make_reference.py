@@ -1,4 +1,4 @@
-"""Writes docs/reference/{cli,settings,errors,chunkers}.md from the code. A test fails when they differ from it.
+"""Writes docs/reference/{cli,settings,errors,chunkers,routes}.md from the code. A test fails when they differ from it.
 
 python scripts/make_reference.py
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import tempfile
 from dataclasses import MISSING, fields
 from pathlib import Path
 
@@ -94,12 +95,35 @@ def chunkers_page() -> str:
     return f"{WRITTEN_BY}# Chunkers\n\n" + "\n".join(rows) + "\n"
 
 
+def routes_page() -> str:
+    """Every route of the server."""
+    from footnotes.serve.app import create_app
+
+    with tempfile.TemporaryDirectory() as folder:
+        server = create_app(folder)
+        paths = server.api.openapi()["paths"]
+        server.state.close()
+    rows = ["| method | address | what it does |", "| --- | --- | --- |"]
+    for path, methods in paths.items():
+        for method, operation in methods.items():
+            more = operation.get("description", "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+            said = operation["summary"] + (f". {more}" if more else "")
+            rows.append(f"| `{method.upper()}` | `{path}` | {said} |")
+    rows.append("| | `/v1/ws` | WebSocket: questions, answered with the events of `/v1/ask` |")
+    rows.append("| | `/mcp` | Model Context Protocol, streamable HTTP |")
+    return (
+        f"{WRITTEN_BY}# Routes of the server\n\n`GET /openapi.json` has them with every parameter and body. "
+        "How to use them is in [server.md](../server.md).\n\n" + "\n".join(rows) + "\n"
+    )
+
+
 def pages() -> dict[str, str]:
     return {
         "settings.md": settings_page(),
         "errors.md": errors_page(),
         "cli.md": command_page(),
         "chunkers.md": chunkers_page(),
+        "routes.md": routes_page(),
     }
 
 
