@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import mcp_types as types
@@ -24,7 +24,7 @@ ContextOf = Callable[[ServerRequestContext[Any, Any]], ToolContext]
 INSTRUCTIONS = "Search and ask the documents of this library; cite the file name and the quoted words you use."
 
 
-def make_server(context_of: ContextOf) -> Server[Any]:
+def make_server(context_of: ContextOf, run_slowly: Callable[..., Awaitable[Any]] = asyncio.to_thread) -> Server[Any]:
     """An MCP server whose tools run in the context that a request stands for."""
 
     async def list_tools(_: ServerRequestContext[Any, Any], __: Any) -> types.ListToolsResult:
@@ -33,7 +33,7 @@ def make_server(context_of: ContextOf) -> Server[Any]:
     async def run(request: ServerRequestContext[Any, Any], called: types.CallToolRequestParams) -> types.CallToolResult:
         context = await asyncio.to_thread(context_of, request)
         try:
-            result = await asyncio.to_thread(call_tool, called.name, called.arguments, context)
+            result = await run_slowly(call_tool, called.name, called.arguments, context)
         except FootnotesError as error:
             return _result(error_body(error, context.request_id), is_error=True)
         return _result(result, is_error=False)
@@ -84,7 +84,7 @@ def make_manager(state: ServerState) -> StreamableHTTPSessionManager:
 
     limit = state.settings.serve_body_bytes
     return StreamableHTTPSessionManager(
-        make_server(context_of), stateless=True, json_response=True, max_request_body_size=limit
+        make_server(context_of, state.slowly.run), stateless=True, json_response=True, max_request_body_size=limit
     )
 
 

@@ -20,7 +20,7 @@ from footnotes.serve.jobs import Jobs
 from footnotes.serve.keys import Caller, Keys
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.quota import Answers, Buckets
-from footnotes.serve.streams import Streams
+from footnotes.serve.streams import Slowly, Streams
 from footnotes.serve.tenants import Tenants
 
 EVERYTHING = frozenset(("read", "write", "admin"))
@@ -38,6 +38,7 @@ class ServerState:
     buckets: Buckets
     jobs: Jobs
     intake: Intake
+    slowly: Slowly
     streams: Streams
     metrics: Metrics
     needs_keys: bool
@@ -51,6 +52,7 @@ class ServerState:
 
     def close(self) -> None:
         self.intake.stop()
+        self.slowly.close()
         self.tenants.close()
         self.database.close()
         os.close(self.lock)
@@ -64,7 +66,7 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
     except BaseException:
         database.close()
         raise
-    tenants, keys = Tenants(folder, settings), Keys(database)
+    tenants, keys, slowly = Tenants(folder, settings), Keys(database), Slowly()
     jobs, metrics = Jobs(database, settings.serve_queue), Metrics()
     return ServerState(
         settings=settings,
@@ -75,7 +77,8 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
         buckets=Buckets(settings.serve_rate, settings.serve_burst),
         jobs=jobs,
         intake=Intake(tenants, jobs, metrics.added),
-        streams=Streams(settings.serve_streams, keys),
+        slowly=slowly,
+        streams=Streams(settings.serve_streams, keys, slowly),
         metrics=metrics,
         needs_keys=needs_keys,
         lock=lock,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -17,15 +19,33 @@ from footnotes.serve.keys import Caller, Keys
 
 T = TypeVar("T")
 CHECK_SECONDS = 2.0
+SLOW_THREADS = 64
 ALIVE_SECONDS = 15.0
 _SSE_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+class Slowly:
+    """Threads for what may take long: answers, and waiting for documents. Searches have others and never queue here."""
+
+    def __init__(self, threads: int = SLOW_THREADS) -> None:
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="footnotes-slow")
+
+    async def run(self, call: Callable[..., T], *given: Any, **options: Any) -> T:
+        """Call a function in one of the threads; what is logged there carries the request's id."""
+        context = contextvars.copy_context()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: context.run(call, *given, **options))
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class Streams:
     """Counts streams, and says which may go on."""
 
-    def __init__(self, most: int, keys: Keys) -> None:
+    def __init__(self, most: int, keys: Keys, slowly: Slowly) -> None:
         self._most = most
+        self._slowly = slowly
         self._keys = keys
         self.open = 0
 
@@ -59,7 +79,7 @@ class Streams:
         with self.one():
             try:
                 while True:
-                    pending = pending or asyncio.create_task(asyncio.to_thread(held.next, end))
+                    pending = pending or asyncio.create_task(self._slowly.run(held.next, end))
                     await asyncio.wait({pending}, timeout=CHECK_SECONDS)
                     if time.monotonic() - checked >= CHECK_SECONDS:
                         checked = time.monotonic()
@@ -106,8 +126,7 @@ def event_line(name: str, data: Mapping[str, Any]) -> str:
 
 def event_stream(
     streams: Streams,
-    items: Iterator[T],
-    caller: Caller,
+    items: AsyncIterator[T | None],
     request_id: str,
     *,
     write: Callable[[T], str],
@@ -119,7 +138,7 @@ def event_stream(
     async def body() -> AsyncIterator[str]:
         alive = time.monotonic()
         try:
-            async for item in streams.pull(items, caller):
+            async for item in items:
                 if item is not None:
                     yield write(item)
                 elif time.monotonic() - alive >= ALIVE_SECONDS:
@@ -127,5 +146,8 @@ def event_stream(
                     yield ": still here\n\n"
         except FootnotesError as error:
             yield event_line("error", {"type": "error", **error_body(error, request_id)})
+        finally:
+            if isinstance(items, AsyncGenerator):
+                await items.aclose()
 
     return StreamingResponse(body(), media_type="text/event-stream", headers={**_SSE_HEADERS, **(headers or {})})

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
+from footnotes.answer import last_answer
 from footnotes.errors import NotFound, QueryEmpty, ServerBusy
 from footnotes.serve.answers import SafeJson, error_body
 from footnotes.serve.gate import request_id_of
@@ -42,8 +43,9 @@ class RagSearchBody(BaseModel):
 
 
 @router.post("/rag/index", summary="Index a text and wait for it")
-def rag_index(body: IndexBody, state: State, caller: Writer) -> SafeJson:
-    return SafeJson(index_text(state, caller.tenant, body.filename, body.content, body.metadata))
+async def rag_index(body: IndexBody, state: State, caller: Writer) -> SafeJson:
+    made = await state.slowly.run(index_text, state, caller.tenant, body.filename, body.content, body.metadata)
+    return SafeJson(made)
 
 
 def index_text(
@@ -122,8 +124,8 @@ def rag_delete(document_id: str, library: Books, state: State, caller: Writer) -
 
 
 @router.post("/rag/admin/reindex", summary="Reindex everything and wait for it")
-def rag_reindex(state: State, library: Books, caller: Writer) -> dict[str, Any]:
-    return {"status": "reindexed", "documents": reindexed(state, caller.tenant, None)}
+async def rag_reindex(state: State, library: Books, caller: Writer) -> dict[str, Any]:
+    return {"status": "reindexed", "documents": await state.slowly.run(reindexed, state, caller.tenant, None)}
 
 
 def reindexed(state: ServerState, tenant: str, collection: str | None) -> int:
@@ -136,10 +138,10 @@ def reindexed(state: ServerState, tenant: str, collection: str | None) -> int:
 
 
 @router.post("/subjects/{subject}/reindex", summary="Reindex a collection")
-def subject_reindex(subject: str, state: State, library: Books, caller: Writer) -> dict[str, Any]:
-    if subject not in {row["name"] for row in library.collections()}:
+async def subject_reindex(subject: str, state: State, library: Books, caller: Writer) -> dict[str, Any]:
+    if subject not in {row["name"] for row in await run_in_threadpool(library.collections)}:
         raise NotFound(f"there is no subject {subject[:60]!r}", remedy="GET /v1/collections lists them.")
-    return {"ok": True, "reindexed": reindexed(state, caller.tenant, subject)}
+    return {"ok": True, "reindexed": await state.slowly.run(reindexed, state, caller.tenant, subject)}
 
 
 # ── /api
@@ -150,13 +152,13 @@ async def api_upload(request: Request, state: State, caller: Writer) -> SafeJson
     jobs = await uploaded(request, state, caller.tenant)
     rows = []
     for job in jobs:
-        done = await run_in_threadpool(state.intake.wait, caller.tenant, job.id, WAIT_SECONDS)
+        done = await state.slowly.run(state.intake.wait, caller.tenant, job.id, WAIT_SECONDS)
         rows.append({**_indexed(done), "filename": done.name})
     return SafeJson({**rows[0], "doc_id": rows[0]["id"], "documents": rows})
 
 
 @router.get("/api/search", summary="Search, or with rag=true an answer")
-def api_search(
+async def api_search(
     request: Request,
     library: Books,
     state: State,
@@ -168,13 +170,12 @@ def api_search(
     if not q.strip():
         return SafeJson(error_body(QueryEmpty("q is empty"), request_id_of(request.scope)), 400)
     if not rag:
-        found = library.search(q, limit=limit, per_document=limit)
+        found = await run_in_threadpool(library.search, q, limit=limit, per_document=limit)
         state.metrics.searched(found)
         return SafeJson({"results": [_api_hit(hit, hit.score) for hit in found.hits]})
-    allowance = state.answers.take(caller.tenant)
-    near = library.search(q, limit=limit, per_document=limit, mode="dense")
-    events = counted(library.ask_stream(q, passages=limit), state)
-    answer = next(event.answer for event in events if event.answer is not None)
+    allowance = await run_in_threadpool(state.answers.take, caller.tenant)
+    near = await run_in_threadpool(library.search, q, limit=limit, per_document=limit, mode="dense")
+    answer = await state.slowly.run(last_answer, counted(library.ask_stream(q, passages=limit), state))
     return SafeJson({"results": [], "rag": {**_rag_answer(q, answer, near), "rateLimit": allowance.shape()}})
 
 

@@ -42,16 +42,15 @@ async def ask(request: Request, body: AskBody, library: Books, state: State, cal
     headers = {"X-Quota-Limit": str(allowance.limit), "X-Quota-Remaining": str(allowance.limit - allowance.used)}
     events = counted(library.ask_stream(body.question, **body.options()), state)
     if "text/event-stream" in request.headers.get("accept", ""):
-        first = await run_in_threadpool(next, events)  # what is wrong with the question is a status, not an event
+        first = await state.slowly.run(next, events)  # what is wrong with the question is a status, not an event
         return event_stream(
             state.streams,
-            _again(first, events),
-            caller,
+            state.streams.pull(_again(first, events), caller),
             request_id_of(request.scope),
             write=lambda event: event_line(event.type, event_shape(event)),
             headers=headers,
         )
-    answer = await run_in_threadpool(last_answer, events)
+    answer = await state.slowly.run(last_answer, events)
     return SafeJson(answer_shape(answer), headers=headers)
 
 

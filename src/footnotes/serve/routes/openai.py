@@ -92,12 +92,12 @@ async def chat(request: Request, body: ChatBody, library: Books, state: State, c
     request_id = request_id_of(request.scope)
     head = {"id": f"chatcmpl-{request_id}", "created": int(time.time()), "model": body.model}
     if not body.stream:
-        answer = await run_in_threadpool(last_answer, events)
+        answer = await state.slowly.run(last_answer, events)
         return SafeJson(_completion(head, answer))
     wants_usage = bool(body.stream_options and body.stream_options.include_usage)
     pieces = _pieces(events, head, wants_usage)
-    first = await run_in_threadpool(next, pieces)
-    return event_stream(state.streams, _chained(first, pieces), caller, request_id, write=str)
+    first = await state.slowly.run(next, pieces)
+    return event_stream(state.streams, state.streams.pull(_chained(first, pieces), caller), request_id, write=str)
 
 
 def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:

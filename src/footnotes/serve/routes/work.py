@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from footnotes.serve.gate import request_id_of
-from footnotes.serve.jobs import Jobs
+from footnotes.serve.jobs import Jobs, ServerJob
+from footnotes.serve.keys import Caller
 from footnotes.serve.models import ReindexBody
-from footnotes.serve.state import Books, Reader, State, Writer
-from footnotes.serve.streams import event_line, event_stream
+from footnotes.serve.state import Books, Reader, ServerState, State, Writer
+from footnotes.serve.streams import CHECK_SECONDS, event_line, event_stream
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 POLL_SECONDS = 0.2
@@ -41,10 +44,9 @@ def all_events(request: Request, state: State, caller: Reader) -> StreamingRespo
     """First every job that is not done, then each change of any job, as long as the stream is open."""
     return event_stream(
         state.streams,
-        _changes(state.jobs, caller.tenant, None),
-        caller,
+        _changes(state, caller, None),
         request_id_of(request.scope),
-        write=lambda job: event_line("job", job) if job else "",
+        write=lambda job: event_line("job", job),
     )
 
 
@@ -59,37 +61,42 @@ def job_events(job_id: str, request: Request, state: State, caller: Reader) -> S
     state.jobs.find(caller.tenant, job_id)
     return event_stream(
         state.streams,
-        _changes(state.jobs, caller.tenant, job_id),
-        caller,
+        _changes(state, caller, job_id),
         request_id_of(request.scope),
-        write=lambda job: event_line("job", job) if job else "",
+        write=lambda job: event_line("job", job),
     )
 
 
-def _changes(jobs: Jobs, tenant: str, job_id: str | None) -> Iterator[dict[str, Any] | None]:
-    """Shapes of jobs as they change; None now and then while nothing does, so that the stream can be checked."""
-    _, point = jobs.changed(tenant, 2**62)
-    first = [jobs.find(tenant, job_id)] if job_id else _unfinished(jobs, tenant)
-    for found in first:
-        yield found.shape()
-    if job_id and first[0].state in ("ready", "failed"):
-        return
-    quiet = time.monotonic()
-    while True:
-        changed, point = jobs.changed(tenant, point)
-        for found in changed:
-            if job_id in (None, found.id):
-                quiet = time.monotonic()
-                yield found.shape()
-                if job_id and found.state in ("ready", "failed"):
-                    return
-        if time.monotonic() - quiet > 1.0:
-            quiet = time.monotonic()
-            yield None
-        time.sleep(POLL_SECONDS)
+async def _changes(state: ServerState, caller: Caller, job_id: str | None) -> AsyncIterator[dict[str, Any] | None]:
+    """Shapes of jobs as they change; None now and then while nothing does, so that the stream is kept alive."""
+    jobs, tenant = state.jobs, caller.tenant
+    with state.streams.one():
+        _, point = jobs.changed(tenant, 2**62)
+        first = await run_in_threadpool(_first, jobs, tenant, job_id)
+        for found in first:
+            yield found.shape()
+        if job_id and first[0].state in ("ready", "failed"):
+            return
+        checked = time.monotonic()
+        while True:
+            changed, point = jobs.changed(tenant, point)
+            for found in changed:
+                if job_id in (None, found.id):
+                    yield found.shape()
+                    if job_id and found.state in ("ready", "failed"):
+                        return
+            if time.monotonic() - checked > CHECK_SECONDS:
+                checked = time.monotonic()
+                await run_in_threadpool(state.streams.check_key, caller)
+                yield None
+            await asyncio.sleep(POLL_SECONDS)
 
 
-def _unfinished(jobs: Jobs, tenant: str) -> list[Any]:
+def _first(jobs: Jobs, tenant: str, job_id: str | None) -> list[ServerJob]:
+    return [jobs.find(tenant, job_id)] if job_id else _unfinished(jobs, tenant)
+
+
+def _unfinished(jobs: Jobs, tenant: str) -> list[ServerJob]:
     return [found for name in ("running", "queued") for found in reversed(jobs.of(tenant, state=name, limit=1_000))]
 
 
