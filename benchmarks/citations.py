@@ -136,14 +136,14 @@ def outcomes(shelf: Shelf, maker: Maker, cases: Sequence[Case]) -> Iterator[tupl
     """Every claim with whether it was supported, whether its footnote holds the answer, and the milliseconds."""
     for case in cases:
         hits = shelf.search(case.question, PASSAGES)
-        if not any(hit.filename == case.source for hit in hits):
+        (start, end), *_ = case.spans
+        if not any(hit.filename == case.source and hit.start <= start and end <= hit.end for hit in hits):
             continue
         aligner = Aligner(passages_of(hits))
         for claim in maker.claims(case, {hit.filename for hit in hits}):
             began = time.perf_counter()
             supports = aligner.align(claim.text)
             took = (time.perf_counter() - began) * 1000
-            start, end = case.spans[0]
             exact = any(s.passage.filename == case.source and s.start <= start and end <= s.end for s in supports)
             yield claim, bool(supports), exact, took
 

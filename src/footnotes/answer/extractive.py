@@ -68,12 +68,12 @@ SENTENCE = Weights(
 ANSWERED = Weights(-6.03, coverage=2.36, context=2.41, around=1.74, pairs=0.86, kind=0.46, relative=0.94, carried=2.34)
 THRESHOLD = 0.22
 SENTENCE_EMBEDDED = Weights(
-    -15.12, coverage=3.6, context=2.85, around=-3.05, pairs=0.7, kind=0.92, relative=10.33, carried=1.4, cosine=2.55
+    -15.19, coverage=3.95, context=1.84, around=-2.1, pairs=0.92, kind=0.67, relative=10.85, carried=1.33, cosine=1.9
 )
 ANSWERED_EMBEDDED = Weights(
-    -6.52, coverage=1.88, context=2.59, around=0.75, pairs=0.72, kind=0.6, relative=0.88, carried=2.0, cosine=2.29
+    -6.67, coverage=1.95, context=2.21, around=1.5, pairs=0.67, kind=0.52, relative=0.8, carried=2.37, cosine=2.24
 )
-THRESHOLD_EMBEDDED = 0.23
+THRESHOLD_EMBEDDED = 0.24
 
 
 @dataclass(frozen=True, slots=True)

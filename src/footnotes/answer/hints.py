@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from footnotes.text.analysis import analyze
 
@@ -38,7 +39,7 @@ _POINTS_BACK = re.compile(
     r"|il|elle|ils|elles|ce|cette|ces)\b|他|她|它|这|其",
     re.IGNORECASE,
 )
-_RULE = re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*")
+_RULE = re.compile(r":?-{2,}:?")
 
 
 def points_back(sentence: str) -> bool:
@@ -47,16 +48,31 @@ def points_back(sentence: str) -> bool:
 
 
 def header_rows(text: str, spans: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """For each row of a table the place of its header row; that row itself is its own header."""
+    """For each row of a table that has a header row the place of that row, which is its own header."""
+    rows = {place: _cells(text[start:end]) for place, (start, end) in enumerate(spans) if "|" in text[start:end]}
     headers: dict[int, int] = {}
-    for place, (start, end) in enumerate(spans):
-        if "|" not in text[start:end]:
-            continue
-        if place + 1 < len(spans) and "|" in (rule := text[slice(*spans[place + 1])]) and _RULE.fullmatch(rule):
-            headers[place] = place
-        elif place - 1 in headers:
-            headers[place] = headers[place - 1]
+    for place in rows:
+        if place - 1 not in rows:
+            below = list(takewhile(lambda other: other in rows, range(place + 1, len(spans))))
+            if _is_header(rows[place], [rows[other] for other in below]):
+                headers |= dict.fromkeys((place, *below), place)
     return headers
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+
+
+def _is_header(first: list[str], below: list[list[str]]) -> bool:
+    """A row over a rule, or one with a word over a column that holds nothing but numbers."""
+    if below and all(_RULE.fullmatch(cell) for cell in below[0]):
+        return True
+    columns = list(zip(first, *below, strict=False)) if below else []
+    return any(not _has_digit(top) and all(map(_has_digit, rest)) for top, *rest in columns)
+
+
+def _has_digit(cell: str) -> bool:
+    return any(char.isdigit() for char in cell)
 
 
 @lru_cache(maxsize=4_096)
