@@ -19,6 +19,7 @@ SCANNED_ROWS = 8_000
 """Up to here all of the graph's small copies are compared: no slower than walking it widely enough, and exact."""
 _GRAPH_CANDIDATES = 64
 _BLOCK_ROWS = 8_192
+_COMPARED_AT_ONCE = 512
 
 
 class DenseView:
@@ -70,8 +71,14 @@ class DenseView:
         if len(self.keys) <= ROWS_IN_MEMORY:
             near: Vector = self._in_memory()[positions] @ vector
             return near
-        result: Vector = self.raw(positions).astype(np.float32) @ (vector / SCALE)
-        return result
+        scaled = vector / SCALE
+        if len(positions) <= _COMPARED_AT_ONCE:
+            result: Vector = self.raw(positions).astype(np.float32) @ scaled
+            return result
+        # Many rows at once would be a large array to make and throw away; a few stay near the processor.
+        starts = range(0, len(positions), _COMPARED_AT_ONCE)
+        blocks = [self.raw(positions[at : at + _COMPARED_AT_ONCE]).astype(np.float32) @ scaled for at in starts]
+        return np.concatenate(blocks)
 
     def rows(self, positions: NDArray[np.intp]) -> NDArray[np.float32]:
         """Vectors in single precision."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from footnotes.types import Filter
 
 _ALLOWED = """
 SELECT c.key FROM documents d JOIN chunks c ON c.generation = ? AND c.document = d.pk AND c.version = d.current
-WHERE d.user_id = ? AND {condition} ORDER BY c.key
+WHERE d.user_id = ? AND {condition}
 """
 
 
@@ -75,7 +76,9 @@ class SqliteSearchView:
         statement = _ALLOWED.format(condition=condition)
         with self._database.snapshot() as connection:
             rows = connection.execute(statement, (self._generation.pk, self._user_id, *bindings)).fetchall()
-        return Allowed(np.array([row[0] for row in rows], dtype=np.int64), facet_groups(where))
+        keys = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
+        keys.sort()
+        return Allowed(keys, facet_groups(where))
 
     def chunk_count(self) -> int:
         index = self._lexical()
