@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 from typing import Any
@@ -67,6 +68,13 @@ def _without_nan(content: Any) -> Any:
     if isinstance(content, (list, tuple)):
         return [_without_nan(value) for value in content]
     return content
+
+
+def as_known(error: Exception) -> errors.FootnotesError:
+    """An error nobody expected as one of the tree. Its own words stay in the server: they may quote a document."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return errors.StoreFull("there is no space left on the server")
+    return errors.FootnotesError("the server failed")
 
 
 def status_of(error: errors.FootnotesError) -> int:

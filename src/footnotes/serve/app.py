@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from footnotes import __version__, errors
 from footnotes.config import Settings, load
-from footnotes.serve.answers import SafeJson, error_answer, error_body
+from footnotes.serve.answers import SafeJson, as_known, error_answer, error_body
 from footnotes.serve.gate import Gate, request_id_of
 from footnotes.serve.mcp import make_manager
 from footnotes.serve.models import ErrorBody
@@ -135,6 +135,10 @@ def _shape_errors(api: FastAPI) -> None:
             headers["Allow"] = _allowed(request)
         return SafeJson(error_body(found, request_id_of(request.scope)), error.status_code, headers=headers)
 
+    async def crashed(request: Request, error: Exception) -> Response:
+        return error_answer(as_known(error), request_id_of(request.scope))
+
+    api.add_exception_handler(Exception, crashed)
     api.add_exception_handler(errors.FootnotesError, known)
     api.add_exception_handler(RequestValidationError, invalid)
     api.add_exception_handler(HTTPException, http)

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from footnotes.errors import BodyTooLarge, ClientTooSlow, FootnotesError, OriginRefused, RateLimited
-from footnotes.serve.answers import error_answer
+from footnotes.serve.answers import as_known, error_answer
 from footnotes.serve.keys import Caller
 from footnotes.serve.state import ServerState
 
@@ -88,10 +88,11 @@ class Gate:
             if not sent["status"]:
                 await error_answer(error, request_id)(scope, receive, sending)
         except Exception as error:
-            self._state.metrics.errors.labels("internal_error").inc()
+            found = as_known(error)
+            self._state.metrics.errors.labels(found.code).inc()
             _LOG.exception("a request failed", extra={"request_id": request_id, "reason": type(error).__name__})
             if not sent["status"]:
-                await error_answer(FootnotesError("the server failed"), request_id)(scope, receive, sending)
+                await error_answer(found, request_id)(scope, receive, sending)
         finally:
             self._note(scope, sent["status"], time.monotonic() - began, request_id)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 import uuid
@@ -298,3 +299,4 @@ def _copy(file: BinaryIO, path: Path, most: int) -> None:
                 raise BodyTooLarge(f"a file has more than {most:,} bytes")
             target.write(block)
         target.flush()
+        os.fsync(target.fileno())  # what was accepted outlives a power cut

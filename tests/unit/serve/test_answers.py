@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 
 import pytest
@@ -76,6 +77,18 @@ def test_a_lone_surrogate_in_a_query_is_answered(shared: Running) -> None:
     raw = '{"query": "notice \\ud800 period"}'
     answer = shared.client.post("/v1/search", content=raw, headers={"Content-Type": "application/json"})
     assert answer.status_code == 200 and answer.json()["hits"]
+
+
+def test_failures_of_the_server_have_the_shape_too_and_quote_nothing(server: Running) -> None:
+    def crash(full: bool = False) -> None:
+        raise OSError(errno.ENOSPC, "secret") if full else ValueError("secret")
+
+    server.app.api.add_api_route("/v1/crash", crash)
+    answer = server.client.get("/v1/crash")
+    assert answer.status_code == 500 and answer.json()["error"]["code"] == "internal_error"
+    assert answer.json()["error"]["request_id"] == answer.headers["x-request-id"] and "secret" not in answer.text
+    full = server.client.get("/v1/crash", params={"full": True})
+    assert full.status_code == 507 and full.json()["error"]["code"] == "storage_full"
 
 
 def test_health_and_headers(shared: Running) -> None:
