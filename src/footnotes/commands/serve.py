@@ -30,8 +30,8 @@ def serve_command(library: str | None, host: str, port: int) -> None:
     """
     from footnotes.serve.run import serve
 
-    click.echo(f"Footnotes on http://{host}:{port} (Ctrl-C stops it)", err=True)
-    serve(Path(library).expanduser() if library else None, host, port)
+    folder = Path(library).expanduser() if library else None
+    serve(folder, host, port, say=lambda text: click.echo(text, err=True))
 
 
 @click.command("mcp")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from pathlib import Path
 
 from footnotes.config import load
@@ -13,7 +14,7 @@ from footnotes.serve.keys import Keys
 STOP_SECONDS = 10
 
 
-def serve(folder: Path | None, host: str, port: int) -> None:
+def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], None]) -> None:
     """Serve the library in a folder until interrupted."""
     try:
         import uvicorn
@@ -30,6 +31,7 @@ def serve(folder: Path | None, host: str, port: int) -> None:
 
     set_up_logs()
     app = create_app(root, settings=settings, needs_keys=keyed, local=local)
+    say(f"Footnotes on http://{host}:{port} (Ctrl-C stops it)")
     uvicorn.run(
         app,
         host=host,
