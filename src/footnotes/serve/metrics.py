@@ -34,6 +34,10 @@ class Metrics:
         self.model_calls = Counter("footnotes_model_calls", "Calls to chat models", registry=registry)
         self.documents = Counter("footnotes_documents", "Documents taken in, by status", ["status"], registry=registry)
         self.chunks = Counter("footnotes_chunks", "Chunks of the documents taken in", registry=registry)
+        self.embedding_calls = Counter(
+            "footnotes_embedding_calls", "Calls to the embedder", ["role"], registry=registry
+        )
+        self.embedded = Counter("footnotes_embedded_texts", "Texts embedded", ["role"], registry=registry)
         self.queue = Gauge("footnotes_queue_depth", "Jobs that are not done", registry=registry)
         self.open_streams = Gauge("footnotes_open_streams", "Streams that are open", registry=registry)
         self.tenants = Gauge("footnotes_open_libraries", "Libraries that are open", registry=registry)
@@ -50,6 +54,10 @@ class Metrics:
         self.tokens.labels("prompt").inc(answer.usage.prompt_tokens)
         self.tokens.labels("completion").inc(answer.usage.completion_tokens)
         self.model_calls.inc(answer.usage.model_calls)
+
+    def embedding(self, count: int, role: str) -> None:
+        self.embedding_calls.labels(role).inc()
+        self.embedded.labels(role).inc(count)
 
     def added(self, added: Added) -> None:
         self.documents.labels(added.status).inc()

@@ -66,8 +66,8 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
     except BaseException:
         database.close()
         raise
-    tenants, keys, slowly = Tenants(folder, settings), Keys(database), Slowly()
-    jobs, metrics = Jobs(database, settings.serve_queue), Metrics()
+    metrics, keys, slowly = Metrics(), Keys(database), Slowly()
+    tenants, jobs = Tenants(folder, settings, metrics.embedding), Jobs(database, settings.serve_queue)
     return ServerState(
         settings=settings,
         database=database,

@@ -71,6 +71,10 @@ def test_metrics(shared: Running) -> None:
     assert 'footnotes_searches_total{leg="dense",status="ok"}' in text
     assert 'footnotes_requests_total{method="POST",route="/v1/search",status="200"}' in text
     assert 'footnotes_errors_total{code="not_found"}' in text and "footnotes_queue_depth 0.0" in text
+    assert (
+        'footnotes_embedding_calls_total{role="query"}' in text
+        and 'footnotes_embedded_texts_total{role="passage"}' in text
+    )
     assert 'footnotes_documents_total{status="ready"}' in text
 
 
