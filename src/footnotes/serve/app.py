@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Route
+from starlette.routing import Route, compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from footnotes import __version__, errors
@@ -147,14 +147,10 @@ def _shape_errors(api: FastAPI) -> None:
 def _allowed(request: Request) -> str:
     """The methods of every route at an address; the router itself names those of the first alone."""
     found: set[str] = set()
-    for route in _flat(request.app.router.routes):
-        if route.matches(request.scope)[0] is not Match.NONE:
-            found |= route.methods or set()
+    for path, methods in request.app.openapi()["paths"].items():
+        if compile_path(path)[0].match(request.scope["path"]):
+            found |= {method.upper() for method in methods}
     return ", ".join(sorted(found))
-
-
-def _flat(routes: Iterable[BaseRoute]) -> Iterator[Route]:
-    return (route for route in routes if isinstance(route, Route))
 
 
 def _count(request: Request, code: str) -> None:

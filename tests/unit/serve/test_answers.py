@@ -91,6 +91,11 @@ def test_failures_of_the_server_have_the_shape_too_and_quote_nothing(server: Run
     assert full.status_code == 507 and full.json()["error"]["code"] == "storage_full"
 
 
+def test_a_wrong_method_is_told_the_right_ones(shared: Running) -> None:
+    assert shared.client.patch("/v1/documents/d0").headers["allow"] == "DELETE, GET"
+    assert shared.client.put("/v1/search").headers["allow"] == "POST"
+
+
 def test_health_and_headers(shared: Running) -> None:
     assert shared.client.get("/healthz").json()["status"] == "ok"
     ready = shared.client.get("/readyz")
