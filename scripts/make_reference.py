@@ -33,8 +33,8 @@ def settings_page() -> str:
     return (
         f"{WRITTEN_BY}# Settings\n\n"
         "Order, last wins: defaults, `footnotes.toml` in the library's folder, the file `FOOTNOTES_CONFIG` names, "
-        "`FOOTNOTES_*` variables, arguments. An unknown name in a file, and a value of the wrong kind anywhere, is an error "
-        "(`settings_invalid`).\n\n"
+        "`FOOTNOTES_*` variables, arguments. An unknown name in a file, and a value of the wrong kind anywhere, "
+        "is an error (`settings_invalid`).\n\n"
         '```toml\n# footnotes.toml\nchunker = "section"\nlimit = 20\n\n[chunker_options]\ntokens = 400\n```\n\n'
         + "\n".join(rows)
         + "\n"
