@@ -21,7 +21,7 @@ from footnotes.commands.serve import keys_command, mcp_command, serve_command
 from footnotes.errors import FootnotesError
 from footnotes.evaluate.commands import eval_command, tune_command
 from footnotes.inspect.commands import inspect_command
-from footnotes.render import answer_as_text, one_line, shortened
+from footnotes.render import answer_as_text, note_on_search, one_line, shortened
 from footnotes.types import Turn
 
 if TYPE_CHECKING:
@@ -239,9 +239,8 @@ def search(
         _show_hit(number, hit)
     if not result.hits:
         click.echo("Nothing found.")
-    for name, leg in result.legs.items():
-        if leg.status == "failed":
-            click.secho(f"note: the {name} leg failed: {leg.reason}", fg="yellow", err=True)
+    if note := note_on_search(result):
+        click.secho(note, fg="yellow", err=True)
 
 
 def _show_hit(number: int, hit: Hit) -> None:

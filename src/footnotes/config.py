@@ -132,6 +132,7 @@ _AT_LEAST_ONE = frozenset(
         "answer_sentences", "max_tokens", "agent_steps", "agent_tokens", "llama_context", "llama_threads",
     ]
 )  # fmt: skip
+_SAID = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 _MAY_BE_NEGATIVE = frozenset(["temperature", "seed"])
 
 
@@ -207,6 +208,8 @@ def _coerced(name: str, value: Any, kind: Any) -> Any:
             return float(value)
         if kind is int and not isinstance(value, (bool, float)):
             return int(value)
+        if kind is bool and isinstance(value, str) and value.strip().lower() in _SAID:
+            return _SAID[value.strip().lower()]
         if isinstance(value, str):
             value = tomllib.loads(f"value = {value}")["value"]
         if kind is bool and isinstance(value, bool):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -35,7 +36,6 @@ from footnotes.errors import (
     NotALibrary,
     NotFound,
     OptionError,
-    ReindexRefused,
     SearchUnavailable,
     SourceUnreadable,
 )
@@ -84,6 +84,7 @@ from footnotes.types import (
 )
 
 _MAX_NAME = 200
+_PASSWORD = re.compile(r"(://)[^/?#@]*@")
 
 
 class Library:
@@ -206,7 +207,7 @@ class Library:
             for added in self._taking.taken(found, place):
                 journal.settle(added)
                 yield added
-            for address in filter(is_url, map(str, paths)):
+            for address in filter(is_url, (str(_lasting(path)) for path in paths if is_url(str(path)))):
                 for added in self._taking.pages(address, place):
                     journal.settle(added)
                     yield added
@@ -222,7 +223,8 @@ class Library:
             for job in unfinished_runs(self.jobs()):
                 request: dict[str, Any] = dict(job.request)
                 if job.kind == "reindex":
-                    self._rebuild(request, None, on_progress, job.number)
+                    if not request.get("gated"):  # whoever set a gate has to be asked again
+                        self._rebuild(request, None, on_progress, job.number)
                     continue
                 options = (request["collection"], request["metadata"], request["chunker"], request["chunker_options"])
                 yield from self._adding(request["paths"], *options, on_progress, request, job.number)
@@ -639,7 +641,8 @@ class Library:
         """
         options = dict(chunker_options) if chunker_options else None
         choice = {"collection": collection, "chunker": chunker, "chunker_options": options}
-        return self._rebuild({**choice, "embedder": embedder, "keep": keep}, gate, on_progress)
+        request = {**choice, "embedder": embedder, "keep": keep, "gated": gate is not None}
+        return self._rebuild(request, gate, on_progress)
 
     def _rebuild(
         self,
@@ -649,19 +652,15 @@ class Library:
         run: int = 0,
     ) -> dict[str, Any]:
         collection, chunker, options = request["collection"], request["chunker"], request["chunker_options"]
-        with self._store.writing("reindexing"):
+        with self._store.writing("reindexing"), self._journal("reindex", request, run) as journal:
             choices = self._store.choices(self._user)
-            try:
-                with self._journal("reindex", request, run) as journal:
-                    if chunker is not None:
-                        self._store.remember_choices(self._user)
-                        for name in [collection] if collection else [c["name"] for c in self.collections()]:
-                            self.set_collection(name, chunker=chunker, chunker_options=options or {})
-                    rebuild = self._reindex(request["embedder"], _both(journal.progress, on_progress))
-                    result = rebuild.run(keep=request["keep"], gate=gate)
-            except ReindexRefused:
-                self._store.choose(self._user, choices)
-                raise
+            if chunker is not None:
+                made = make_chunker(chunker, self._chunker_options(chunker, options), **self._chunker_parts())
+                written = json.dumps(dict(options or {}), sort_keys=True)
+                choices |= {name: [made.name, written] for name in ([collection] if collection else choices)}
+            self._store.remember_choices(self._user)
+            rebuild = self._reindex(request["embedder"], _both(journal.progress, on_progress), choices)
+            result = rebuild.run(keep=request["keep"], gate=gate, choices=choices)
         self._finish_graph(on_progress)
         return result
 
@@ -681,15 +680,18 @@ class Library:
     def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, Any]:
         """Serve the generation that was kept, after filling in what came since."""
         with self._store.writing("rolling back"):
-            self._store.restore_choices(self._user)
-            return self._reindex(None, on_progress).rollback(lambda name: self.embedder(name))
+            choices = self._store.kept_choices(self._user)
+            rebuild = self._reindex(None, on_progress, choices)
+            return rebuild.rollback(lambda name: self.embedder(name), choices=choices)
 
-    def _reindex(self, embedder: str | None, on_progress: OnProgress | None) -> Reindex:
+    def _reindex(
+        self, embedder: str | None, on_progress: OnProgress | None, choices: Mapping[str, Sequence[str | None]]
+    ) -> Reindex:
         return Reindex(
             self._store,
             self._user,
             embedder=self.embedder(embedder),
-            chunker_of=self._chunkers(None, None),
+            chunker_of=self._chunkers(None, None, choices),
             embed_batch=self.settings.embed_batch,
             on_progress=on_progress or _quiet,
         )
@@ -743,17 +745,22 @@ class Library:
 
     # ── parts
 
-    def _chunkers(self, name: str | None, options: Mapping[str, Any] | None) -> ChunkerOf:
+    def _chunkers(
+        self,
+        name: str | None,
+        options: Mapping[str, Any] | None,
+        choices: Mapping[str, Sequence[str | None]] | None = None,
+    ) -> ChunkerOf:
         """Which chunker cuts a document: that of the call, else of its collection, else of its kind in the settings."""
-        stored = {row["name"]: row for row in self.collections() if row["chunker"]}
+        chosen_for = self._store.choices(self._user) if choices is None else choices
+        stored = {place: chosen for place, chosen in chosen_for.items() if chosen[0]}
 
         @cache
         def chunker_of(collection: str, mime: str) -> Chunker:
             if name is not None:
                 chosen, given = name, options
             elif collection in stored:
-                row = stored[collection]
-                chosen, given = row["chunker"], json.loads(row["chunker_options"] or "{}")
+                chosen, given = str(stored[collection][0]), json.loads(stored[collection][1] or "{}")
             elif is_source_code(mime):
                 chosen, given = self.settings.code_chunker, {}
             else:
@@ -817,8 +824,10 @@ def _safe_filename(name: str) -> str:
 
 
 def _lasting(path: str | Path) -> str | Path:
-    """A path that means the same from any folder, so that the work can be gone on with."""
-    return path if "://" in str(path) else Path(path).expanduser().absolute()
+    """A path that means the same from any folder, so that the work can be gone on with. Passwords are not kept."""
+    if "://" in str(path):
+        return _PASSWORD.sub(r"\1***@", str(path))
+    return Path(path).expanduser().absolute()
 
 
 def _both(first: OnProgress, second: OnProgress | None) -> OnProgress:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from footnotes.types import Answer, Citation
+from footnotes.types import Answer, Citation, Leg, SearchResult
 
 QUOTE_CHARACTERS = 160
 UNSUPPORTED = "[?]"
@@ -63,6 +63,20 @@ def one_line(text: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
+def _reasons(legs: Mapping[str, Leg]) -> Iterator[str]:
+    """Why a result is not all it could be."""
+    for name, leg in legs.items():
+        if leg.status == "failed":
+            yield f"{name} failed: {leg.reason or 'no reason given'}"
+        elif leg.status == "pending":
+            yield f"{leg.reason or 'vectors are being made'}, see `footnotes jobs`"
+
+
+def note_on_search(result: SearchResult) -> str | None:
+    """One line to say with hits that are not all they could be."""
+    return f"Note: degraded ({'; '.join(_reasons(result.legs))})." if result.degraded else None
+
+
 def notes_on(answer: Answer) -> Iterator[str]:
     """What the reader must know beside the answer: missing support, a break, legs that did not run."""
     if answer.unsupported:
@@ -71,8 +85,7 @@ def notes_on(answer: Answer) -> Iterator[str]:
         yield "Note: the answer broke off before its end."
     if not answer.degraded:
         return
-    failed = [(name, leg.reason) for name, leg in answer.legs.items() if leg.status == "failed"]
-    reasons = "; ".join(f"{name} failed: {reason or 'no reason given'}" for name, reason in failed)
+    reasons = "; ".join(_reasons(answer.legs))
     yield "Note: degraded" + (f" ({reasons})." if reasons else ".")
 
 

@@ -180,3 +180,54 @@ def test_arguments_of_the_wrong_type_are_clear_errors(tmp_path: Path) -> None:
         ):
             with pytest.raises(OptionError):
                 call()
+
+
+def test_links_in_circles_are_left_out(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", a_txt="Alpha beta.")
+    (folder / "one").symlink_to("two")
+    (folder / "two").symlink_to("one")
+    with quick_library(tmp_path / "library") as library:
+        added = {Path(item.path).name: item for item in library.add(folder)}
+        assert added["a.txt"].status == "ready"
+        assert added["one"].status == added["two"].status == "skipped" and added["one"].warnings
+
+
+def test_links_in_archives_are_said(tmp_path: Path) -> None:
+    import tarfile
+
+    file = write(tmp_path / "in", a_txt="Alpha beta.") / "a.txt"
+    with tarfile.open(tmp_path / "t.tar", "w") as archive:
+        archive.add(file, "a.txt")
+        for name, kind in (("hard.txt", tarfile.LNKTYPE), ("soft.txt", tarfile.SYMTYPE), ("pipe", tarfile.FIFOTYPE)):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = kind, "a.txt"
+            archive.addfile(entry)
+    with quick_library(tmp_path / "library") as library:
+        added = {item.path.rpartition("!/")[2]: item.status for item in library.add(tmp_path / "t.tar")}
+    assert added == {"a.txt": "ready", "hard.txt": "skipped", "soft.txt": "skipped", "pipe": "skipped"}
+
+
+def test_a_password_in_an_address_is_kept_nowhere(tmp_path: Path) -> None:
+    with quick_library(tmp_path / "library") as library:
+        (added,) = library.add("http://user:s3cretpw@127.0.0.1:9/page")
+        assert added.status == "failed" and "s3cretpw" not in str(added) + str(library.jobs())
+    assert not any(b"s3cretpw" in path.read_bytes() for path in (tmp_path / "library").rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(("said", "meant"), [("1", True), ("yes", True), ("True", True), ("off", False), ("0", False)])
+def test_yes_and_no_may_be_said_in_many_ways(tmp_path: Path, said: str, meant: bool) -> None:
+    from footnotes.config import load
+
+    assert load(tmp_path, environ={"FOOTNOTES_FETCH_PRIVATE": said}).fetch_private is meant
+
+
+def test_inspect_overwrites_no_document(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from footnotes.cli import main
+
+    file = write(tmp_path / "in", a_txt="Alpha beta.") / "a.txt"
+    for target in (file, write(tmp_path / "in", b_txt="Other.") / "b.txt"):
+        before = target.read_bytes()
+        assert CliRunner().invoke(main, ["inspect", str(file), "--html", str(target)]).exit_code == 1
+        assert target.read_bytes() == before

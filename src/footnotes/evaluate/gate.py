@@ -31,14 +31,19 @@ def golden_gate(
         measure = main_measure(after)
         found = compare(before.values(measure), after.values(measure))
         say(verdict(before, after, measure, found))
+        say(f"{RECALL}: {_recall(before):.3f} before, {_recall(after):.3f} after")
         _refuse_if_worse(after, measure, found, min_recall)
         return {"measure": measure, "before": found.before, "after": found.after, "verdict": found.verdict}
 
     return check
 
 
+def _recall(run: Run) -> float:
+    return run.means.get(RECALL, run.means.get("span_recall@5", 0.0))
+
+
 def _refuse_if_worse(after: Run, measure: str, found: Comparison, min_recall: float | None) -> None:
-    recall = after.means.get(RECALL, after.means.get("span_recall@5", 0.0))
+    recall = _recall(after)
     if min_recall is not None and recall < min_recall:
         raise ReindexRefused(f"the new generation finds {recall:.3f} of what is expected, less than {min_recall}")
     if found.verdict == "worse":

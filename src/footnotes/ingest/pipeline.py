@@ -138,7 +138,9 @@ class Pipeline:
             if same.document.status == "ready":
                 yield added
             else:
-                self._waiting.append((same.pk, added))
+                # Left by earlier work, it becomes ready now; come with this work already, it is only here twice.
+                here = any(pk == same.pk for pk, _ in self._waiting)
+                self._waiting.append((same.pk, added if here else replace(added, status="ready")))
             return
         if self._shares_with_pending(origin):
             yield from self._flush(generation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from footnotes.embed import Embedder
@@ -36,10 +36,13 @@ class Reindex:
         self._embed_batch = embed_batch
         self._on_progress = on_progress
 
-    def run(self, *, keep: bool, gate: Callable[[int], dict[str, Any]] | None = None) -> dict[str, Any]:
+    def run(
+        self, *, keep: bool, gate: Callable[[int], dict[str, Any]] | None, choices: Mapping[str, Sequence[str | None]]
+    ) -> dict[str, Any]:
         """Build, switch, and drop what served before unless it is to be kept. Resumes a build that was cut off.
 
-        A `gate` sees the generation before the switch, and raises to refuse it.
+        A `gate` sees the generation before the switch, and raises to refuse it. `choices` of chunkers hold from the
+        switch on.
         """
         before = self._store.serving(self._user_id)
         if before is None:
@@ -53,7 +56,7 @@ class Reindex:
         )
         documents, embedded = self._fill(building)
         judged = gate(building.pk) if gate is not None else None
-        self._store.switch_generation(self._user_id, building, keep=keep)
+        self._store.switch_generation(self._user_id, building, keep=keep, choices=choices)
         return {
             **({"golden": judged} if judged else {}),
             "generation": building.pk,
@@ -63,7 +66,9 @@ class Reindex:
             "embedded": embedded,
         }
 
-    def rollback(self, embedder_of: Callable[[str], Embedder]) -> dict[str, Any]:
+    def rollback(
+        self, embedder_of: Callable[[str], Embedder], *, choices: Mapping[str, Sequence[str | None]]
+    ) -> dict[str, Any]:
         """Serve the newest generation that was kept, after giving it the documents that came since."""
         kept = [g for g in self._store.generations(self._user_id) if g.state == "kept"]
         if not kept:
@@ -74,7 +79,7 @@ class Reindex:
             raise DimensionMismatch(f"the kept generation needs {target.embedder} as it was then")
         documents, embedded = self._fill(target)
         before = self._store.serving(self._user_id)
-        self._store.switch_generation(self._user_id, target, keep=True)
+        self._store.switch_generation(self._user_id, target, keep=True, choices=choices)
         return {
             "generation": target.pk,
             "replaced": before.pk if before else None,

@@ -61,7 +61,12 @@ def _folder(folder: Path, root: Path, ignored: list[_Ignored], avoid: Path | Non
         return
     for entry in entries:
         path = folder / entry.name
-        is_folder = entry.is_dir()
+        try:
+            is_folder = entry.is_dir()
+            path.resolve(strict=entry.is_symlink() and entry.is_file())
+        except (OSError, RuntimeError) as error:  # links that go in circles, folders nobody may look into
+            yield Skipped(path, f"cannot be read ({getattr(error, 'strerror', None) or 'a link that leads nowhere'})")
+            continue
         if reason := _reason_to_skip(path, entry, root, ignored, is_folder=is_folder):
             yield Skipped(path, reason)
         elif is_folder and (path.resolve() == avoid or _holds_a_library(path)):

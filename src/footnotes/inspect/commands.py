@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from footnotes.errors import StoreUnavailable
+from footnotes.errors import OptionError, StoreUnavailable
 
 if TYPE_CHECKING:
     from footnotes.config import Settings
@@ -31,6 +31,8 @@ def inspect_command(
     """Show what is read from a file, and how it is cut. Nothing is stored; no library is needed."""
     found = _inspected(file, chunker, _options(chunker_option))
     if page is not None:
+        if page.exists() and page.samefile(file):
+            raise OptionError(f"{page} is the file that is inspected", remedy="Name another file for the page.")
         _write_page(found, page, pages)
     if as_json:
         from footnotes.inspect.shape import inspection_shape
@@ -88,6 +90,8 @@ def _chunkers(settings: Settings, name: str | None, options: Mapping[str, Any]) 
 def _write_page(found: Inspection, page: Path, pages: int) -> None:
     from footnotes.inspect.page import html_page
 
+    if page.exists() and page.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"{page} exists and is no page", remedy="Name a new file, or one that ends in .html.")
     try:
         page.write_text(html_page(found, most_pages=max(pages, 0)), encoding="utf-8")
     except OSError as error:

@@ -17,7 +17,7 @@ from footnotes.cli import main
 from footnotes.config import Settings
 from footnotes.embed import Matrix
 from footnotes.engine import Library
-from footnotes.errors import DimensionMismatch, ProviderUnavailable, ReindexRefused
+from footnotes.errors import DimensionMismatch, FootnotesError, ProviderUnavailable, ReindexRefused
 from footnotes.evaluate.gate import golden_gate
 from footnotes.ingest.journal import unfinished_runs
 from footnotes.ingest.work import Progress
@@ -189,3 +189,38 @@ def test_a_run_that_cannot_be_done_has_failed_and_is_not_tried_again(tmp_path: P
         assert run.stage == "failed" and run.error is not None and run.error.code == "dimension_mismatch"
         assert run not in unfinished_runs(library.jobs())
         assert library.search("zebra").hits[0].scores.dense is not None  # by the model the vectors were made with
+
+
+def test_a_reindex_that_fails_changes_no_choice_and_a_rollback_goes_back_one(tmp_path: Path) -> None:
+    with Library(tmp_path / "library", settings=Settings(embedder="hashing")) as library:
+        library.add(write(tmp_path / "in", zebra="The zebra has stripes."))
+
+        def chunker() -> str | None:
+            return str(library.collections()[0]["chunker"])
+
+        with pytest.raises(FootnotesError):
+            library.reindex(chunker="section", embedder="nope:x")
+        assert chunker() == "None"
+        library.reindex(chunker="window", keep=True)
+        library.reindex(chunker="section", keep=True)
+        library.rollback()
+        assert (chunker(), library.status()["generation"]) == ("window", 2)
+        library.reindex(chunker="rules", keep=True)
+        assert [each["state"] for each in library.status()["generations"]] == ["kept", "serving"]
+        library.rollback()
+        assert (chunker(), library.status()["generation"]) == ("window", 2)
+        library.reindex(chunker="sentence")
+        assert len(library.status()["generations"]) == 1
+        assert library.verify().ok
+
+
+def test_a_refused_reindex_is_not_resumed(tmp_path: Path) -> None:
+    def refuse(generation: int) -> dict[str, Any]:
+        raise ReindexRefused("not good enough")
+
+    with Library(tmp_path / "library", settings=Settings(embedder="hashing")) as library:
+        library.add(write(tmp_path / "in", zebra="The zebra has stripes."))
+        with pytest.raises(ReindexRefused):
+            library.reindex(chunker="window", gate=refuse)
+        library.resume()
+        assert library.status()["generation"] == 1 and library.collections()[0]["chunker"] is None

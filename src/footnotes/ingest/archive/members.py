@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import re
+import stat
 import tarfile
 import zipfile
 import zlib
@@ -63,6 +64,7 @@ class Member:
     claimed: int
     encrypted: bool
     open: Any
+    left_out: str = ""
 
     @contextmanager
     def stream(self) -> Iterator[IO[bytes]]:
@@ -127,7 +129,9 @@ def _of_zip(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[Member
     check_directory(Source(path, filename, "application/zip"), most_entries=limits.members)
     with translated_damage(filename), zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
-            if not entry.is_dir():
+            if stat.S_ISLNK(entry.external_attr >> 16):
+                yield Member(entry.filename, 0, False, None, "a link")
+            elif not entry.is_dir():
                 encrypted = bool(entry.flag_bits & _ENCRYPTED_FLAG)
                 yield Member(entry.filename, entry.file_size, encrypted, lambda entry=entry: archive.open(entry))
 
@@ -138,7 +142,11 @@ def _of_tar(path: Path, filename: str) -> Iterator[Member]:
         with tarfile.open(fileobj=cast(Any, counted), mode="r|") as archive:
             for entry in archive:
                 counted.allow(entry.size + _HEADER_BYTES)
-                if entry.isreg():
+                if entry.islnk() or entry.issym():
+                    yield Member(entry.name, 0, False, None, f"a link to {as_text(entry.linkname)[:100]}")
+                elif not entry.isreg() and not entry.isdir():
+                    yield Member(entry.name, 0, False, None, "no file")
+                elif entry.isreg():
                     yield Member(entry.name, entry.size, False, lambda entry=entry: archive.extractfile(entry))
                 vars(archive)["members"] = []  # a stream never goes back, so nothing need be remembered
 

@@ -96,8 +96,8 @@ class _Reader:
     def take(self, member: Member, batch: Batch, target: Path) -> None:
         name = safe_name(member.name)
         source = f"{self.archive.source}{INSIDE}{name or as_text(member.name)}"
-        if name is not None and _is_hidden(name):
-            batch.results.append(Added(source, None, "skipped", 0, None, ("hidden",)))
+        if reason := member.left_out or ("hidden" if name is not None and _is_hidden(name) else ""):
+            batch.results.append(Added(source, None, "skipped", 0, None, (reason,)))
             return
         try:
             self._check(member, name)

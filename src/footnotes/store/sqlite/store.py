@@ -424,16 +424,24 @@ class SqliteStore:
             planned = (user_id, generation.pk, row.pk, version, len(made))
             connection.execute(queries()["put_planned"], planned)
 
-    def switch_generation(self, user_id: str, to: Generation, *, keep: bool) -> None:
-        """Serve a generation that is complete. Its indexes are ready before the first search can meet it."""
+    def switch_generation(
+        self, user_id: str, to: Generation, *, keep: bool, choices: Mapping[str, Sequence[str | None]]
+    ) -> None:
+        """Serve a generation that is complete, made by these choices. One that served may be kept, others go.
+
+        Its indexes are ready before the first search can meet it.
+        """
         seq = self._indexes.catch_up(to)
         self._indexes.grow_graph(to)
         before = self.serving(user_id)
         with self.database.transaction() as connection:
             generations.switch(connection, user_id, to, seq)
             generations.apply_planned(connection, user_id, to)
-        if before is not None and before.pk != to.pk and not keep:
-            self._drop_generation(user_id, before)
+            self._choose(connection, user_id, choices)
+        for generation in self.generations(user_id):
+            is_kept = keep and before is not None and generation.pk == before.pk
+            if generation.state == "kept" and not is_kept:
+                self._drop_generation(user_id, generation)
 
     def _drop_generation(self, user_id: str, generation: Generation) -> None:
         with self.database.transaction() as connection:
@@ -444,23 +452,23 @@ class SqliteStore:
         """Write down which chunkers the generation that serves was made with, so that a rollback can restore them."""
         with self.database.transaction() as connection:
             found, _ = generations.serving(connection, user_id)
-            if found is not None and "choices" not in found.plan:
+            if found is not None:
                 plan = {**found.plan, "choices": self.choices(user_id)}
                 connection.execute(queries()["set_plan"], (json.dumps(plan, sort_keys=True), user_id, found.pk))
 
-    def restore_choices(self, user_id: str) -> None:
-        """Choose the chunkers again that the newest kept generation was made with."""
+    def kept_choices(self, user_id: str) -> dict[str, list[str | None]]:
+        """The choices of chunkers by which the kept generation was made; those of now where it does not say."""
         kept = [generation for generation in self.generations(user_id) if generation.state == "kept"]
-        self.choose(user_id, (kept[-1].plan.get("choices") if kept else None) or {})
+        return self.choices(user_id) | ((kept[-1].plan.get("choices") if kept else None) or {})
 
     def choices(self, user_id: str) -> dict[str, list[str | None]]:
         """The chunker and its options chosen for every collection."""
         return {row["name"]: [row["chunker"], row["chunker_options"]] for row in self.collections(user_id)}
 
-    def choose(self, user_id: str, choices: Mapping[str, Sequence[str | None]]) -> None:
-        with self.database.transaction() as connection:
-            for name, (chunker, options) in choices.items():
-                connection.execute(queries()["set_chunker"], (chunker, options, user_id, name))
+    @staticmethod
+    def _choose(connection: apsw.Connection, user_id: str, choices: Mapping[str, Sequence[str | None]]) -> None:
+        for name, (chunker, options) in choices.items():
+            connection.execute(queries()["set_chunker"], (chunker, options, user_id, name))
 
     # ── indexes
 
