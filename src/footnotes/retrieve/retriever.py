@@ -50,7 +50,7 @@ class Retriever:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="footnotes-leg")
-        self._dense_ms = math.inf
+        self._embed_ms = math.inf
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -79,15 +79,24 @@ class Retriever:
             return lexical_leg(view, query, depth, allowed), skipped("the mode is lexical")
         if options.mode == "dense":
             return skipped("the mode is dense"), dense_leg(view, query, depth, allowed, embed)
-        if self._dense_ms < _WORTH_A_THREAD_MS:
-            dense = dense_leg(view, query, depth, allowed, embed)
-            lexical = lexical_leg(view, query, depth, allowed)
-        else:
-            other = self._pool.submit(dense_leg, view, query, depth, allowed, embed)
-            lexical = lexical_leg(view, query, depth, allowed)
-            dense = other.result()
-        self._dense_ms = dense.leg.ms
-        return lexical, dense
+        if self._embed_ms < _WORTH_A_THREAD_MS:
+            dense = dense_leg(view, query, depth, allowed, self._timed(embed))
+            return lexical_leg(view, query, depth, allowed), dense
+        other = self._pool.submit(dense_leg, view, query, depth, allowed, self._timed(embed))
+        lexical = lexical_leg(view, query, depth, allowed)
+        return lexical, other.result()
+
+    def _timed(self, embed: Callable[[str], Vector]) -> Callable[[str], Vector]:
+        """Notes how long the embedder is waited for: the rest of a leg takes longer in a thread than outside of one."""
+
+        def timed(query: str) -> Vector:
+            began = time.perf_counter()
+            try:
+                return embed(query)
+            finally:
+                self._embed_ms = (time.perf_counter() - began) * 1000
+
+        return timed
 
 
 def checked_query(query: str, max_chars: int) -> str:

@@ -123,6 +123,8 @@ class Indexes:
             return False
         fresh = slot.folder.with_name("lexical.new")
         with self._held(slot, "joining an index"):
+            if not slot.index.is_scattered():  # somebody else has done it meanwhile
+                return False
             shutil.rmtree(fresh, ignore_errors=True)
             joined = LexicalIndex(fresh, self._identity(generation, "lexical"))
             with self._database.snapshot() as connection, _disk_errors():
@@ -143,6 +145,12 @@ class Indexes:
                 return
             self._grower = threading.Thread(target=self._grow_quietly, args=(generation,), name="footnotes-graph")
             self._grower.start()
+
+    def await_growth(self) -> None:
+        """Wait for what is being built behind."""
+        grower = self._grower
+        if grower is not None and grower is not threading.current_thread():
+            grower.join()
 
     def _can_improve(self, generation: Generation) -> bool:
         dense, lexical = self._dense_slot(generation).index, self._lexical_slot(generation).index

@@ -505,7 +505,8 @@ class SqliteStore:
             self._indexes.grow_graph_behind(generation)
 
     def grow_graph(self, generation: Generation, progress: Callable[[int, int], None] | None = None) -> bool:
-        """Improve both indexes now."""
+        """Improve both indexes now, after what is being done behind."""
+        self._indexes.await_growth()
         self._indexes.join_segments(generation)
         return self._indexes.grow_graph(generation, progress)
 
