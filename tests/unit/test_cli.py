@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
+from command_line import run
 from footnotes.cli import main
 from libraries import HANDBOOK, TRAVEL, quick_library, write
 
@@ -25,15 +25,6 @@ HIT = {
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOOTNOTES_EMBEDDER", "hashing")
-
-
-def run(*arguments: str) -> Result:
-    # The group looks at the words it was called with to know how to print an error.
-    before, sys.argv = sys.argv, ["footnotes", *arguments]
-    try:
-        return CliRunner().invoke(main, arguments)
-    finally:
-        sys.argv = before
 
 
 def run_json(*arguments: str) -> dict[str, Any]:

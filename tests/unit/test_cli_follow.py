@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import footnotes
-from footnotes.cli import main
+from command_line import run
 from footnotes.errors import FootnotesError
 from footnotes.types import Synced
 from libraries import HANDBOOK, TRAVEL, quick_library, write
@@ -30,14 +29,6 @@ COUNTS = {"added", "changed", "renamed", "deleted", "unchanged", "skipped", "fai
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOOTNOTES_EMBEDDER", "hashing")
-
-
-def run(*arguments: str) -> Result:
-    before, sys.argv = sys.argv, ["footnotes", *arguments]
-    try:
-        return CliRunner().invoke(main, arguments)
-    finally:
-        sys.argv = before
 
 
 @pytest.fixture

@@ -5,31 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from footnotes.asking.options import Searched
 from footnotes.embed import Embedder
+from footnotes.retrieve.legs import ran as gave_results
 from footnotes.store import SearchView
-from footnotes.types import Chunk, Document, SearchResult
+from footnotes.types import SearchResult
 
 
-class Asked(Protocol):
+class Asked(Searched, Protocol):
     """What is needed of a library: its own public methods."""
-
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int | None = None,
-        mode: str | None = None,
-        where: Any = None,
-        collection: str | None = None,
-        per_document: int | None = None,
-        reranker: str | None = None,
-    ) -> SearchResult: ...
-
-    def text(self, document_id: str, start: int = 0, end: int | None = None) -> str: ...
-
-    def documents(self, *, where: Any = None, collection: str | None = None) -> list[Document]: ...
-
-    def chunks(self, document_id: str) -> list[Chunk]: ...
 
     def collections(self) -> list[dict[str, Any]]: ...
 
@@ -61,7 +45,7 @@ class LibraryGround:
 
     def evidence(self, found: SearchResult) -> dict[str, Any]:
         """What the answer stage weighs sentences by, as far as the legs that ran can give it."""
-        ran = {name for name, leg in found.legs.items() if leg.status in ("ok", "pending")}
+        ran = {name for name, leg in found.legs.items() if gave_results(leg)}
         embed = self._library.embedder().embed if "dense" in ran and found.hits else None
         return {"embed": embed, "document_frequency": self._share() if "lexical" in ran else None}
 

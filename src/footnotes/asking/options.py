@@ -23,8 +23,8 @@ DEEP_PASSAGES = 2
 """How many times as many passages a deep question may draw on."""
 
 
-class Ground(Protocol):
-    """What a question is asked of: the engine."""
+class Searched(Protocol):
+    """What can be searched and read: the engine's own methods."""
 
     def search(
         self,
@@ -43,6 +43,10 @@ class Ground(Protocol):
     def documents(self, *, where: Any = None, collection: str | None = None) -> list[Document]: ...
 
     def chunks(self, document_id: str) -> list[Chunk]: ...
+
+
+class Ground(Searched, Protocol):
+    """What a question is asked of: the engine, and what it says of itself."""
 
     def system_prompt(self, collection: str) -> str: ...
 

@@ -68,7 +68,9 @@ def test_loopback_in_any_spelling_is_blocked(host: str) -> None:
 def test_the_same_connection_is_made_where_it_is_allowed() -> None:
     """The positive control: without the rule the connection comes about."""
     with Site() as site:
-        connect("127.0.0.1", site.port, timeout=2, private=True).close()
+        connection = connect("127.0.0.1", site.port, timeout=2, private=True)
+        assert connection.getpeername() == ("127.0.0.1", site.port)
+        connection.close()
 
 
 def test_a_name_is_resolved_once_and_the_checked_address_is_dialled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,6 @@ def test_nul_in_text_formats_is_replaced(parse, name: str) -> None:
 
 
 def test_a_model_tells_what_neither_bytes_nor_name_do(tmp_path) -> None:
-    pytest.importorskip("magika")
     path = tmp_path / "data"
     path.write_bytes(b"name,days,place\n" + b"Anna,30,Rome\nBen,28,Paris\n" * 20)
     assert sniff(path, "data").mime == "text/csv"

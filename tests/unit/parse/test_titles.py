@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-import pytest
-
 from footnotes.parse import Source
 from footnotes.parse.open import parse_document
 from footnotes.parse.outline import document_title
@@ -44,7 +42,8 @@ def test_a_page_without_a_heading_has_the_title_of_its_head(tmp_path: Path) -> N
 
 
 def test_office_files_state_title_author_and_dates(tmp_path: Path) -> None:
-    docx = pytest.importorskip("docx")
+    import docx
+
     document = docx.Document()
     document.core_properties.title, document.core_properties.author = "Plan", "Ann"
     document.add_paragraph("The plan is to wait.")
@@ -55,7 +54,8 @@ def test_office_files_state_title_author_and_dates(tmp_path: Path) -> None:
 
 
 def test_a_workbook_states_title_and_author(tmp_path: Path) -> None:
-    xlsxwriter = pytest.importorskip("xlsxwriter")
+    import xlsxwriter
+
     file = io.BytesIO()
     with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
         book.set_properties({"title": "Leave", "author": "Ann"})
