@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,7 +22,6 @@ from footnotes.chunk import Chunker
 from footnotes.chunk.contextual import ContextualChunker, text_hash
 from footnotes.chunk.contextual import forget as forget_contexts
 from footnotes.chunk.contextual import forget_others as forget_other_contexts
-from footnotes.chunk.make import make_chunker
 from footnotes.chunk.memory import FolderMemory
 from footnotes.config import Settings, load
 from footnotes.embed import Embedder
@@ -42,9 +39,10 @@ from footnotes.errors import (
 from footnotes.fetch.url import is_url
 from footnotes.index import Vector
 from footnotes.ingest.archive import is_archive
+from footnotes.ingest.choosing import Choices, Chunkers
 from footnotes.ingest.derive import ChunkerOf
 from footnotes.ingest.journal import Journal, unfinished_runs
-from footnotes.ingest.names import as_text, checked_metadata, is_name
+from footnotes.ingest.names import as_text, checked_collection, checked_metadata, lasting, safe_filename
 from footnotes.ingest.pipeline import Pipeline
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.sync import FolderSync, synced
@@ -52,9 +50,8 @@ from footnotes.ingest.take import Place, Taking
 from footnotes.ingest.transfer import Imported, export_library, export_lines, import_library
 from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.watch import watching
-from footnotes.ingest.work import NewSource, OnProgress, Progress, embedding_input, input_hash
+from footnotes.ingest.work import NewSource, OnProgress, Progress, both, embedding_input, input_hash, quiet
 from footnotes.parse.open import Limits
-from footnotes.parse.types_by_name import is_source_code
 from footnotes.remote import Deadline
 from footnotes.retrieve.rerankers.make import Parts
 from footnotes.retrieve.retriever import Retriever, SearchOptions
@@ -82,9 +79,6 @@ from footnotes.types import (
     Synced,
     Turn,
 )
-
-_MAX_NAME = 200
-_PASSWORD = re.compile(r"(://)[^/?#@]*@")
 
 
 class Library:
@@ -114,6 +108,7 @@ class Library:
         self._asking = Asking(ground, self.settings, self._answerer)
         self._reranking = Reranking(self.settings, self._reranker_parts)
         self._taking = Taking(self._store, self._user, self.settings)
+        self._chunkers = Chunkers(self.settings, self._chunker_parts, self._with_contexts)
         self._guard = threading.Lock()
         self._local = threading.local()
         self._store.recover_if_idle()
@@ -169,7 +164,7 @@ class Library:
     ) -> Iterator[Added]:
         """As `add`, giving each result as soon as it is final."""
         request = {
-            "paths": [as_text(_lasting(path)) for path in paths],
+            "paths": [as_text(lasting(path)) for path in paths],
             "collection": collection,
             "metadata": None if callable(metadata) else metadata,
             "chunker": chunker,
@@ -188,15 +183,15 @@ class Library:
         request: Mapping[str, Any],
         run: int = 0,
     ) -> Iterator[Added]:
-        name = _checked_name(collection or self.settings.collection)
-        chunker_of = self._chunkers(chunker, chunker_options)
+        name = checked_collection(collection or self.settings.collection)
+        chunker_of = self._chunker_of(chunker, chunker_options)
         chunker_of(name, "text/plain")  # a wrong name or option is an error before anything is read
         for path in paths:
             if not str(path):
                 raise OptionError("a path to add is empty", remedy="Name a file or folder; `.` is this folder.")
         with self._store.writing("adding documents"), self._journal("add", request, run) as journal:
             found: list[NewSource] = []
-            place = Place(name, metadata, chunker_of, self._pipeline(_both(journal.progress, on_progress)))
+            place = Place(name, metadata, chunker_of, self._pipeline(both(journal.progress, on_progress)))
             for path in paths:
                 if is_url(str(path)):
                     continue
@@ -207,7 +202,7 @@ class Library:
             for added in self._taking.taken(found, place):
                 journal.settle(added)
                 yield added
-            for address in filter(is_url, (str(_lasting(path)) for path in paths if is_url(str(path)))):
+            for address in filter(is_url, (str(lasting(path)) for path in paths if is_url(str(path)))):
                 for added in self._taking.pages(address, place):
                     journal.settle(added)
                     yield added
@@ -228,7 +223,7 @@ class Library:
                     continue
                 options = (request["collection"], request["metadata"], request["chunker"], request["chunker_options"])
                 yield from self._adding(request["paths"], *options, on_progress, request, job.number)
-            yield from self._pipeline(on_progress).add([], self._chunkers(None, None))
+            yield from self._pipeline(on_progress).add([], self._chunker_of())
         self._finish_graph(on_progress)
 
     def jobs(self) -> list[Job]:
@@ -253,14 +248,14 @@ class Library:
 
         `keep_original` keeps the bytes too; nothing means as the settings say.
         """
-        name = _checked_name(collection or self.settings.collection)
-        safe = _safe_filename(filename)
+        name = checked_collection(collection or self.settings.collection)
+        safe = safe_filename(filename)
         named, said = as_text(source or f"text:{safe}"), checked_metadata(metadata or {})
         with self._store.writing("adding a text"):
             path = self._store.incoming() / "content"
             path.write_bytes(text.encode("utf-8", "replace") if isinstance(text, str) else text)
             origin = NewSource(path, named, safe, name, said)
-            place = Place(name, said, self._chunkers(None, None), self._pipeline(None))
+            place = Place(name, said, self._chunker_of(), self._pipeline(None))
             (added,) = self._taking.taken_as_they_are([origin], place, keep=keep_original)
         self._finish_graph(None)
         return added
@@ -275,8 +270,8 @@ class Library:
         source: str | None = None,
     ) -> NewSource:
         """A file that was handed over, as an upload is, checked and ready for `adding_files`."""
-        safe = _safe_filename(filename)
-        name = _checked_name(collection or self.settings.collection)
+        safe = safe_filename(filename)
+        name = checked_collection(collection or self.settings.collection)
         return NewSource(path, as_text(source or f"text:{safe}"), safe, name, checked_metadata(metadata or {}))
 
     def adding_files(self, files: Sequence[NewSource], *, on_progress: OnProgress | None = None) -> Iterator[Added]:
@@ -284,7 +279,7 @@ class Library:
         if not files:
             return
         with self._store.writing("adding uploads"):
-            place = Place(files[0].collection, None, self._chunkers(None, None), self._pipeline(on_progress))
+            place = Place(files[0].collection, None, self._chunker_of(), self._pipeline(on_progress))
             yield from self._taking.taken(files, place)
         self._finish_graph(None)
 
@@ -307,8 +302,8 @@ class Library:
 
         A folder that is missing is an error, and one whose files are all gone is only emptied with `delete_all`.
         """
-        name = _checked_name(collection or self.settings.collection)
-        place = Place(name, metadata, self._chunkers(chunker, chunker_options), self._pipeline(on_progress))
+        name = checked_collection(collection or self.settings.collection)
+        place = Place(name, metadata, self._chunker_of(chunker, chunker_options), self._pipeline(on_progress))
         one = FolderSync(
             self._store,
             self._user,
@@ -318,7 +313,7 @@ class Library:
             max_file_bytes=self.settings.max_file_bytes,
         )
         with nullcontext() if dry_run else self._store.writing("following a folder"):
-            done = synced(one, dry_run=dry_run, delete_all=delete_all, on_file=on_file or _quiet)
+            done = synced(one, dry_run=dry_run, delete_all=delete_all, on_file=on_file or quiet)
         if not dry_run and any(done.counts[kind] for kind in ("added", "changed")):
             self._finish_graph(on_progress)
         return done
@@ -360,7 +355,7 @@ class Library:
             limits=self._limits(),
             max_file_bytes=self.settings.max_file_bytes,
             embed_batch=self.settings.embed_batch,
-            on_progress=on_progress or _quiet,
+            on_progress=on_progress or quiet,
         )
 
     def _limits(self) -> Limits:
@@ -377,7 +372,7 @@ class Library:
 
     def settle(self, *, on_progress: OnProgress | None = None) -> None:
         """Wait until what is built behind searches is built."""
-        self._finish_graph(on_progress or _quiet)
+        self._finish_graph(on_progress or quiet)
 
     # ── find
 
@@ -561,10 +556,10 @@ class Library:
     ) -> None:
         """Choose a collection's chunker and system prompt; documents added from now on follow it."""
         if chunker is not None:
-            make_chunker(chunker, self._chunker_options(chunker, chunker_options), **self._chunker_parts())
+            self._chunkers.made(chunker, chunker_options)
         self._store.set_collection(
             self._user,
-            _checked_name(name),
+            checked_collection(name),
             chunker=chunker,
             chunker_options=chunker_options,
             system_prompt=system_prompt,
@@ -655,11 +650,11 @@ class Library:
         with self._store.writing("reindexing"), self._journal("reindex", request, run) as journal:
             choices = self._store.choices(self._user)
             if chunker is not None:
-                made = make_chunker(chunker, self._chunker_options(chunker, options), **self._chunker_parts())
+                made = self._chunkers.made(chunker, options)
                 written = json.dumps(dict(options or {}), sort_keys=True)
                 choices |= {name: [made.name, written] for name in ([collection] if collection else choices)}
             self._store.remember_choices(self._user)
-            rebuild = self._reindex(request["embedder"], _both(journal.progress, on_progress), choices)
+            rebuild = self._reindex(request["embedder"], both(journal.progress, on_progress), choices)
             result = rebuild.run(keep=request["keep"], gate=gate, choices=choices)
         self._finish_graph(on_progress)
         return result
@@ -684,16 +679,14 @@ class Library:
             rebuild = self._reindex(None, on_progress, choices)
             return rebuild.rollback(lambda name: self.embedder(name), choices=choices)
 
-    def _reindex(
-        self, embedder: str | None, on_progress: OnProgress | None, choices: Mapping[str, Sequence[str | None]]
-    ) -> Reindex:
+    def _reindex(self, embedder: str | None, on_progress: OnProgress | None, choices: Choices) -> Reindex:
         return Reindex(
             self._store,
             self._user,
             embedder=self.embedder(embedder),
-            chunker_of=self._chunkers(None, None, choices),
+            chunker_of=self._chunkers.of(choices),
             embed_batch=self.settings.embed_batch,
-            on_progress=on_progress or _quiet,
+            on_progress=on_progress or quiet,
         )
 
     def verify(self, *, repair: bool = False) -> Verification:
@@ -736,42 +729,24 @@ class Library:
                 self._store,
                 self._user,
                 Path(file).expanduser(),
-                collection=None if collection is None else _checked_name(collection),
+                collection=None if collection is None else checked_collection(collection),
                 embedder=self.embedder(),
-                chunker_of=self._chunkers(None, None),
+                chunker_of=self._chunker_of(),
                 embed_batch=self.settings.embed_batch,
-                on_progress=on_progress or _quiet,
+                on_progress=on_progress or quiet,
             )
 
     # ── parts
 
-    def _chunkers(
-        self,
-        name: str | None,
-        options: Mapping[str, Any] | None,
-        choices: Mapping[str, Sequence[str | None]] | None = None,
-    ) -> ChunkerOf:
-        """Which chunker cuts a document: that of the call, else of its collection, else of its kind in the settings."""
-        chosen_for = self._store.choices(self._user) if choices is None else choices
-        stored = {place: chosen for place, chosen in chosen_for.items() if chosen[0]}
+    def _chunker_of(self, name: str | None = None, options: Mapping[str, Any] | None = None) -> ChunkerOf:
+        return self._chunkers.of(self._store.choices(self._user), name, options)
 
-        @cache
-        def chunker_of(collection: str, mime: str) -> Chunker:
-            if name is not None:
-                chosen, given = name, options
-            elif collection in stored:
-                chosen, given = str(stored[collection][0]), json.loads(stored[collection][1] or "{}")
-            elif is_source_code(mime):
-                chosen, given = self.settings.code_chunker, {}
-            else:
-                chosen, given = self.settings.chunker, options or self.settings.chunker_options
-            made = make_chunker(chosen, self._chunker_options(chosen, given), **self._chunker_parts())
-            model = self.settings.contextual
-            if not model:
-                return made
-            return ContextualChunker(made, say=saying(self.settings, model), model=model, folder=self._contexts)
-
-        return chunker_of
+    def _with_contexts(self, chunker: Chunker) -> Chunker:
+        """The chunker, asking for a context of every chunk where the settings name a model for it."""
+        model = self.settings.contextual
+        if not model:
+            return chunker
+        return ContextualChunker(chunker, say=saying(self.settings, model), model=model, folder=self._contexts)
 
     @property
     def _contexts(self) -> Path:
@@ -783,10 +758,6 @@ class Library:
         for document_id in ids:
             with suppress(NotFound):
                 yield from (part.text for part in self._store.parts(self._user, document_id))
-
-    def _chunker_options(self, chunker: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The options of a chunker; one that asks a model is bound to the model that is set."""
-        return {**(given or {}), **({"model": self.settings.model} if chunker == "llm" else {})}
 
     def _chunker_parts(self) -> dict[str, Any]:
         def say(system: str, user: str) -> str:
@@ -809,35 +780,3 @@ def _scoped(where: Filter | None, collection: str | None) -> Filter | None:
         return where
     inside = Condition("collection", "eq", collection)
     return inside if where is None else AllOf((inside, where))
-
-
-def _checked_name(name: str) -> str:
-    if not is_name(name):
-        raise OptionError(f"{name[:40]!r} cannot be the name of a collection")
-    return name
-
-
-def _safe_filename(name: str) -> str:
-    """The last part of a name, without anything a path could be made of."""
-    last = as_text(name).replace("\\", "/").rpartition("/")[2].replace("\x00", "")
-    return last[:_MAX_NAME] or "unnamed"
-
-
-def _lasting(path: str | Path) -> str | Path:
-    """A path that means the same from any folder, so that the work can be gone on with. Passwords are not kept."""
-    if "://" in str(path):
-        return _PASSWORD.sub(r"\1***@", str(path))
-    return Path(path).expanduser().absolute()
-
-
-def _both(first: OnProgress, second: OnProgress | None) -> OnProgress:
-    def report(progress: Progress) -> None:
-        first(progress)
-        if second is not None:
-            second(progress)
-
-    return report
-
-
-def _quiet(_: object) -> None:
-    return None

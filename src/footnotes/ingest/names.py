@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from footnotes.types import Metadata
 
 MAX_NAME = 200
 MAX_METADATA = 100_000
+_PASSWORD = re.compile(r"(://)[^/?#@]*@")
 
 
 def as_text(name: str | Path) -> str:
@@ -39,3 +41,23 @@ def checked_metadata(metadata: Mapping[str, Any]) -> Metadata:
         raise OptionError(f"the metadata has {len(packed):,} characters; {MAX_METADATA:,} are allowed")
     unpacked: Metadata = json.loads(packed)
     return unpacked
+
+
+def checked_collection(name: str) -> str:
+    """The name of a collection, or a clear error."""
+    if not is_name(name):
+        raise OptionError(f"{name[:40]!r} cannot be the name of a collection")
+    return name
+
+
+def safe_filename(name: str) -> str:
+    """The last part of a name, without anything a path could be made of."""
+    last = as_text(name).replace("\\", "/").rpartition("/")[2].replace("\x00", "")
+    return last[:MAX_NAME] or "unnamed"
+
+
+def lasting(path: str | Path) -> str | Path:
+    """A path that means the same from any folder, so that the work can be gone on with. Passwords are not kept."""
+    if "://" in str(path):
+        return _PASSWORD.sub(r"\1***@", str(path))
+    return Path(path).expanduser().absolute()

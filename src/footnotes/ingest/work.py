@@ -38,6 +38,21 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
+def both(first: OnProgress, second: OnProgress | None) -> OnProgress:
+    """Reports progress to two, or to the first alone."""
+
+    def report(progress: Progress) -> None:
+        first(progress)
+        if second is not None:
+            second(progress)
+
+    return report
+
+
+def quiet(_: object) -> None:
+    """For whoever does not want to know."""
+
+
 def embedding_input(prefix: str, text: str) -> str:
     """What is embedded for a chunk."""
     return f"{prefix}\n{text}" if prefix else text

@@ -1,0 +1,51 @@
+"""Which chunker cuts which document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from footnotes.chunk import Chunker
+from footnotes.chunk.make import make_chunker
+from footnotes.config import Settings
+from footnotes.ingest.derive import ChunkerOf
+from footnotes.parse.types_by_name import is_source_code
+
+Choices = Mapping[str, Sequence[str | None]]
+"""Of every collection: its chunker, if it chose one, and that one's options as JSON."""
+
+
+class Chunkers:
+    """Makes chunkers by name. `parts` are what some of them need; `finished` adds what the settings ask for."""
+
+    def __init__(
+        self, settings: Settings, parts: Callable[[], dict[str, Any]], finished: Callable[[Chunker], Chunker]
+    ) -> None:
+        self._settings = settings
+        self._parts = parts
+        self._finished = finished
+
+    def made(self, name: str, options: Mapping[str, Any] | None) -> Chunker:
+        """A chunker, or a clear error. One that asks a model is bound to the model that is set."""
+        bound = {"model": self._settings.model} if name == "llm" else {}
+        return make_chunker(name, {**(options or {}), **bound}, **self._parts())
+
+    def of(self, choices: Choices, name: str | None = None, options: Mapping[str, Any] | None = None) -> ChunkerOf:
+        """The chunker of a call, else of a collection, else of a kind of document in the settings."""
+        chosen_by = {collection: choice for collection, choice in choices.items() if choice[0]}
+
+        @cache
+        def chunker_of(collection: str, mime: str) -> Chunker:
+            if name is not None:
+                chosen, given = name, options
+            elif collection in chosen_by:
+                chosen, given = str(chosen_by[collection][0]), json.loads(chosen_by[collection][1] or "{}")
+            elif is_source_code(mime):
+                chosen, given = self._settings.code_chunker, {}
+            else:
+                chosen, given = self._settings.chunker, options or self._settings.chunker_options
+            return self._finished(self.made(chosen, given))
+
+        return chunker_of
