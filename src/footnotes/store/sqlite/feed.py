@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 
 import apsw
 
 from footnotes.index import Change, Entry
 from footnotes.store.facets import MAX_TEXT, facet_term
+from footnotes.store.lexemes import chunk_terms
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import waiting
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import SpanReader, unpack_headings
-from footnotes.text.analysis import analyze
-
-_BEGINNING = 400
 
 EntriesOf = Callable[[apsw.Connection, Generation, int], Iterator[Entry]]
 
 
 def lexical_entries(connection: apsw.Connection, generation: Generation, document: int) -> Iterator[Entry]:
-    """The document's chunks as terms: its text, and apart from it titles, sections and what the chunker says of it.
-
-    Code is found by the name of its language too.
-    """
+    """The document's chunks as terms."""
     facets = tuple(
         facet_term(key, text)
         for key, text in connection.execute(queries()["facets_of"], (document,))
@@ -36,18 +30,10 @@ def lexical_entries(connection: apsw.Connection, generation: Generation, documen
         key, _, version, start, end, headings, title, prefix, language = row
         reader = reader or SpanReader(connection, version)
         text = reader.read(start, end)
-        names: Sequence[str] = unpack_headings(headings)
-        if language:
-            # A definition's first line names it already; "python" said of every file in Python tells nothing apart.
-            names, text = [name for name in names if name not in text[:_BEGINNING]], f"{text}\n{language}"
-        _, _, added = prefix.partition("\n")
-        yield Entry(key, document, " ".join(analyze(text)), _heading_terms(" ".join([title, *names, added])), facets)
-
-
-@lru_cache(maxsize=1_024)
-def _heading_terms(heading: str) -> str:
-    """All chunks of a section share their heading."""
-    return " ".join(analyze(heading))
+        body, heading = chunk_terms(
+            text, headings=unpack_headings(headings), title=title, prefix=prefix, language=language
+        )
+        yield Entry(key, document, " ".join(body), " ".join(heading), facets)
 
 
 def dense_entries(connection: apsw.Connection, generation: Generation, document: int) -> Iterator[Entry]:

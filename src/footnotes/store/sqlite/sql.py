@@ -1,31 +1,15 @@
-"""Reads the .sql files beside it: migrations in order, and queries by name."""
+"""The .sql files beside this one."""
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from importlib import resources
-
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+from footnotes.store import statements
 
 
-@cache
 def queries() -> dict[str, str]:
-    """Every query of the .sql files beside this one, under the name in the comment above it."""
-    found: dict[str, str] = {}
-    for item in resources.files(__package__).iterdir():
-        if _is_sql(item.name):
-            pieces = _NAME.split(item.read_text("utf-8"))
-            found.update(zip(pieces[1::2], (piece.strip() for piece in pieces[2::2]), strict=True))
-    return found
+    """Queries by name."""
+    return statements.queries(__package__)
 
 
 def migrations() -> list[tuple[int, str]]:
     """Numbered migrations, oldest first."""
-    folder = resources.files(__package__) / "migrations"
-    found = [(int(item.name.split("_")[0]), item.read_text("utf-8")) for item in folder.iterdir() if _is_sql(item.name)]
-    return sorted(found)
-
-
-def _is_sql(name: str) -> bool:
-    return name.endswith(".sql")
+    return statements.migrations(__package__)

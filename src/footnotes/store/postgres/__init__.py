@@ -1,0 +1,1 @@
+"""The PostgreSQL store: many servers and workers, one truth."""

@@ -1,0 +1,231 @@
+"""Connections to PostgreSQL: asyncpg on a thread of its own, used from any other thread.
+
+Every connection works as a role that sees one tenant's rows, the one it was given when it was taken from the pool.
+Only `owning` sees all of them, for what concerns the schema.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import weakref
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+import asyncpg
+from pgvector.asyncpg import register_vector
+
+from footnotes.errors import StoreUnavailable
+from footnotes.store.postgres.failures import translated
+
+ROLE = "footnotes_tenant"
+CONNECT_SECONDS = 10.0
+_PREPARED = 500
+Result = TypeVar("Result")
+
+
+class Connection:
+    """One connection, for code that waits. All statements of a `transaction` go through the same one."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, connection: Any) -> None:
+        self._loop = loop
+        self._connection = connection
+
+    def fetch(self, statement: str, *bindings: Any) -> list[Any]:
+        rows: list[Any] = self._run(self._connection.fetch(statement, *bindings))
+        return rows
+
+    def row(self, statement: str, *bindings: Any) -> Any:
+        return self._run(self._connection.fetchrow(statement, *bindings))
+
+    def value(self, statement: str, *bindings: Any) -> Any:
+        return self._run(self._connection.fetchval(statement, *bindings))
+
+    def execute(self, statement: str, *bindings: Any) -> int:
+        """Returns how many rows were touched, where the statement touches rows."""
+        said: str = self._run(self._connection.execute(statement, *bindings))
+        last = said.rpartition(" ")[2]
+        return int(last) if last.isdigit() else 0
+
+    def many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        if listed := list(rows):
+            self._run(self._connection.executemany(statement, listed))
+
+    def copy(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Many rows at once, by COPY."""
+        self._run(self._connection.copy_records_to_table(table, records=list(rows), columns=list(columns)))
+
+    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        with translated():
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+class Database:
+    """A pool of connections to one database."""
+
+    def __init__(self, address: str, *, most: int = 16) -> None:
+        self._address = address
+        self._tenants: weakref.WeakKeyDictionary[Any, str | None] = weakref.WeakKeyDictionary()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="footnotes-postgres", daemon=True)
+        self._thread.start()
+        self._most = most
+        self._pool: asyncpg.Pool | None = None
+
+    def open(self) -> None:
+        """Connect. The schema must be there: migrate first."""
+        self._pool = self.run(self._make_pool())
+
+    def close(self) -> None:
+        if self._loop.is_closed():
+            return
+        if self._pool is not None:
+            self.run(self._close_pool())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def run(self, work: Coroutine[Any, Any, Result], *, seconds: float | None = None) -> Result:
+        """Wait for work on the connections' own thread."""
+        with translated():
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result(seconds)
+
+    @contextmanager
+    def reading(self, user_id: str) -> Iterator[Connection]:
+        """A connection whose statements each see what is committed."""
+        with self._taken(self._acquire(user_id)) as connection:
+            yield connection
+
+    @contextmanager
+    def transaction(self, user_id: str) -> Iterator[Connection]:
+        """One transaction: all of it or nothing."""
+        with self._begun(user_id) as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self, user_id: str) -> Iterator[Connection]:
+        """Several reads of one state."""
+        with self._begun(user_id, isolation="repeatable_read", readonly=True) as connection:
+            yield connection
+
+    @contextmanager
+    def owning(self) -> Iterator[Connection]:
+        """A connection of its own that is not in the pool, as the owner of the schema."""
+        connection = self.run(self._connect())
+        try:
+            yield Connection(self._loop, connection)
+        finally:
+            self.run(connection.close(timeout=CONNECT_SECONDS))
+
+    def lasting(self, user_id: str) -> Any:
+        """A tenant's connection of its own, for locks that live as long as it; close it with `let_go`."""
+        return Lasting(self._loop, self.run(self._prepared(user_id)))
+
+    @contextmanager
+    def _begun(self, user_id: str, **options: Any) -> Iterator[Connection]:
+        with self._taken(self._acquire(user_id)) as connection:
+            begun = connection._connection.transaction(**options)
+            self.run(begun.start())
+            try:
+                yield connection
+            except BaseException:
+                if not connection._connection.is_closed():
+                    self.run(begun.rollback())
+                raise
+            self.run(begun.commit())
+
+    @contextmanager
+    def _taken(self, work: Coroutine[Any, Any, Any]) -> Iterator[Connection]:
+        connection = self.run(work)
+        try:
+            yield Connection(self._loop, connection)
+        finally:
+            assert self._pool is not None
+            self.run(self._pool.release(connection))
+
+    async def _acquire(self, user_id: str) -> Any:
+        if self._pool is None:
+            raise StoreUnavailable("the store is not open")
+        connection = await self._pool.acquire(timeout=CONNECT_SECONDS)
+        real = connection._con
+        try:
+            if self._tenants.get(real) != user_id:
+                self._tenants[real] = None
+                await connection.execute("SELECT set_config('footnotes.user_id', $1, false)", user_id)
+                self._tenants[real] = user_id
+        except BaseException:
+            await self._pool.release(connection)
+            raise
+        return connection
+
+    @asynccontextmanager
+    async def acquired(self, user_id: str) -> AsyncIterator[Any]:
+        """For code on the connections' own thread."""
+        connection = await self._acquire(user_id)
+        try:
+            yield connection
+        finally:
+            assert self._pool is not None
+            await self._pool.release(connection)
+
+    async def _make_pool(self) -> asyncpg.Pool:
+        return await asyncpg.create_pool(
+            self._address,
+            min_size=1,
+            max_size=self._most,
+            init=_prepare,
+            reset=_leave_as_it_is,
+            timeout=CONNECT_SECONDS,
+            statement_cache_size=_PREPARED,
+            server_settings=_SESSION,
+        )
+
+    async def _close_pool(self) -> None:
+        assert self._pool is not None
+        try:
+            await asyncio.wait_for(self._pool.close(), CONNECT_SECONDS)
+        except TimeoutError:
+            self._pool.terminate()
+
+    async def _connect(self) -> Any:
+        return await asyncpg.connect(self._address, timeout=CONNECT_SECONDS, server_settings=_SESSION)
+
+    async def _prepared(self, user_id: str) -> Any:
+        connection = await self._connect()
+        await _prepare(connection)
+        await connection.execute("SELECT set_config('footnotes.user_id', $1, false)", user_id)
+        return connection
+
+
+class Lasting(Connection):
+    """A connection that is nobody else's."""
+
+    @property
+    def is_lost(self) -> bool:
+        return bool(self._connection.is_closed())
+
+    def let_go(self) -> None:
+        if not self._connection.is_closed():
+            self._run(self._connection.close(timeout=CONNECT_SECONDS))
+
+
+_SESSION = {"application_name": "footnotes", "jit": "off", "max_parallel_workers_per_gather": "0"}
+"""Searches are short: compiling them, or starting processes for them, takes longer than they do."""
+
+
+async def _prepare(connection: Any) -> None:
+    """What every pooled connection knows: vectors, JSON, and whose rows it may see: nobody's yet."""
+    await register_vector(connection)
+    for name in ("json", "jsonb"):
+        await connection.set_type_codec(name, encoder=_dumps, decoder=json.loads, schema="pg_catalog")
+    await connection.execute(f"SET ROLE {ROLE}")
+
+
+async def _leave_as_it_is(connection: Any) -> None:
+    """A connection goes back with its tenant: the next search is most often the same one's."""
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

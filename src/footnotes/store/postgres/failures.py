@@ -1,0 +1,57 @@
+"""What the driver and the database say → errors of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import asyncpg
+
+from footnotes.errors import FootnotesError, InputError, StoreError, StoreFull, StoreLocked, StoreUnavailable
+
+_FULL = (asyncpg.DiskFullError, asyncpg.OutOfMemoryError)
+_LOCKED = (asyncpg.DeadlockDetectedError, asyncpg.LockNotAvailableError, asyncpg.SerializationError)
+_AWAY = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    OSError,
+    TimeoutError,
+)
+_INPUT = (asyncpg.UntranslatableCharacterError, asyncpg.CharacterNotInRepertoireError, asyncpg.DataError)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Errors of the driver leave as errors of the tree."""
+    try:
+        yield
+    except FootnotesError:
+        raise
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        raise _translation(error) from error
+    except UnicodeEncodeError as error:
+        raise InputError("a name or value holds characters that are not Unicode text") from error
+    except OverflowError as error:
+        raise InputError("a number is too large") from error
+
+
+def _translation(error: Exception) -> FootnotesError:
+    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if isinstance(error, _FULL):
+        return StoreFull(f"the database has no room ({said})")
+    if isinstance(error, _LOCKED):
+        return StoreLocked(f"another writer was in the way ({said})")
+    if isinstance(error, _INPUT):
+        return InputError(f"the database cannot hold a value ({said})")
+    if isinstance(error, _AWAY):
+        return StoreUnavailable(f"the database cannot be reached ({said})", remedy=_REMEDY)
+    return StoreError(f"the database answered: {said}")
+
+
+_REMEDY = "See that PostgreSQL runs and that FOOTNOTES_STORE names it, its user and its database rightly."
