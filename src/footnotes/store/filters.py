@@ -1,0 +1,167 @@
+"""Filters → SQL. What a filter means is said here once; a store adds how its database spells it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import assert_never
+
+from footnotes.errors import FilterError
+from footnotes.store.facets import DATES, as_number, facet_text
+from footnotes.types import AllOf, AnyOf, Condition, Filter, JsonValue, Not
+
+MAX_CONDITIONS = 200
+MAX_DEPTH = 20
+
+_COMPARISON = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+
+class FilterCompiler(ABC):
+    """Builds a boolean expression over `c` (chunks) and `d` (documents). The tenant is never part of a filter.
+
+    Values are only ever bound, in the order in which they stand in the expression.
+    """
+
+    true, false = "TRUE", "FALSE"
+
+    def __init__(self, user_id: str) -> None:
+        self._user_id = user_id
+
+    @abstractmethod
+    def text(self, value: str) -> str:
+        """Bind a text, and say where it stands."""
+
+    @abstractmethod
+    def number(self, value: float) -> str:
+        """Bind a number, and say where it stands."""
+
+    @abstractmethod
+    def among(self, column: str, values: Sequence[str]) -> str:
+        """A column that equals one of some texts."""
+
+    @abstractmethod
+    def matches(self, column: str, pattern: str) -> str:
+        """A column that matches a pattern of `*`, `?` and `[…]`."""
+
+    @abstractmethod
+    def facets(self, user: str, key: str) -> str:
+        """The beginning of a test of a document's facets; conditions on `text` and `number` and a `)` follow."""
+
+    @abstractmethod
+    def headings(self) -> str:
+        """The beginning of a test of a chunk's headings; conditions on `h.value` and a `)` follow."""
+
+    def compiled(self, where: Filter) -> str:
+        match where:
+            case Condition():
+                if where.key in ("page", "line"):
+                    return self._within(where.key, where)
+                return self._heading(where) if where.key == "heading" else self._facet(where)
+            case AllOf():
+                return self._joined(where.filters, " AND ", self.true)
+            case AnyOf():
+                return self._joined(where.filters, " OR ", self.false)
+            case Not():
+                return f"NOT ({self.compiled(where.filter)})"
+            case _:
+                assert_never(where)
+
+    def _joined(self, filters: tuple[Filter, ...], operator: str, empty: str) -> str:
+        return "(" + operator.join([self.compiled(one) for one in filters]) + ")" if filters else empty
+
+    def _facet(self, condition: Condition) -> str:
+        """Documents with a facet that passes."""
+        start = self.facets(self.text(self._user_id), self.text(condition.key))
+        value = condition.value
+        match condition.operator:
+            case "exists":
+                return f"{start})"
+            case "eq":
+                return f"{start} AND text = {self.text(facet_text(value))})"
+            case "ne":
+                return f"NOT {start} AND text = {self.text(facet_text(value))})"
+            case "in":
+                return f"{start} AND {self.among('text', _texts(condition))})"
+            case "glob":
+                return f"{start} AND {self.matches('text', facet_text(value))})"
+            case "gt" | "gte" | "lt" | "lte":
+                return f"{start} AND {self._compared(condition)})"
+            case _:
+                raise FilterError(f"there is no operator {condition.operator!r}")
+
+    def _compared(self, condition: Condition) -> str:
+        """Numbers are compared as numbers, everything else (dates among it) as text."""
+        operator, number = _COMPARISON[condition.operator], as_number(condition.value)
+        if condition.key in DATES or number is None:
+            return f"text {operator} {self.text(facet_text(condition.value))}"
+        return f"number {operator} {self.number(number)}"
+
+    def _within(self, what: str, condition: Condition) -> str:
+        """A test on the pages or lines a chunk stands on."""
+        first, last = f"c.{what}_first", f"c.{what}_last"
+        if condition.operator == "exists":
+            return f"{first} IS NOT NULL"
+        if condition.operator == "in":
+            tests = [self._within(what, Condition(what, "eq", item)) for item in listed(condition)]
+            return "(" + " OR ".join(tests) + ")" if tests else self.false
+        number = as_number(condition.value)
+        if number is None:
+            raise FilterError(f"a {what} is a number, not {condition.value!r}")
+        match condition.operator:
+            case "eq":
+                return f"COALESCE({self.number(number)} BETWEEN {first} AND {last}, {self.false})"
+            case "ne":
+                return f"NOT COALESCE({self.number(number)} BETWEEN {first} AND {last}, {self.false})"
+            case "gt" | "gte":
+                return f"COALESCE({last} {_COMPARISON[condition.operator]} {self.number(number)}, {self.false})"
+            case "lt" | "lte":
+                return f"COALESCE({first} {_COMPARISON[condition.operator]} {self.number(number)}, {self.false})"
+            case _:
+                raise FilterError(f"a {what} cannot be tested with {condition.operator!r}")
+
+    def _heading(self, condition: Condition) -> str:
+        """Any heading of the path above the chunk."""
+        start = self.headings()
+        match condition.operator:
+            case "exists":
+                return "c.headings <> '[]'"
+            case "eq":
+                return f"{start} h.value = {self.text(facet_text(condition.value))})"
+            case "ne":
+                return f"NOT {start} h.value = {self.text(facet_text(condition.value))})"
+            case "in":
+                return f"{start} {self.among('h.value', _texts(condition))})"
+            case "glob":
+                return f"{start} {self.matches('h.value', facet_text(condition.value))})"
+            case _:
+                raise FilterError(f"a heading cannot be tested with {condition.operator!r}")
+
+
+def listed(condition: Condition) -> list[JsonValue]:
+    """The values of an `in`."""
+    if not isinstance(condition.value, list):
+        raise FilterError(f"'in' needs a list of values for {condition.key!r}")
+    return condition.value
+
+
+def check_size(where: Filter) -> None:
+    """Refuse filters whose size alone is an attack."""
+    pending: list[tuple[Filter, int]] = [(where, 1)]
+    conditions = 0
+    while pending:
+        current, depth = pending.pop()
+        if depth > MAX_DEPTH:
+            raise FilterError(f"filters may be nested {MAX_DEPTH} deep")
+        match current:
+            case Condition():
+                conditions += len(current.value) if isinstance(current.value, list) else 1
+            case Not():
+                pending.append((current.filter, depth + 1))
+            case AllOf() | AnyOf():
+                pending.extend((one, depth + 1) for one in current.filters)
+        if conditions > MAX_CONDITIONS:
+            raise FilterError(f"a filter may have {MAX_CONDITIONS} conditions")
+
+
+def _texts(condition: Condition) -> list[str]:
+    return [facet_text(item) for item in listed(condition)]
