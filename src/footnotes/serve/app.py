@@ -21,6 +21,7 @@ from footnotes.serve.answers import SafeJson, as_known, error_answer, error_body
 from footnotes.serve.gate import Gate, request_id_of
 from footnotes.serve.mcp import make_manager
 from footnotes.serve.models import ErrorBody
+from footnotes.serve.pages import load_page, page_router
 from footnotes.serve.routes import collections, compat, documents, finding, openai, service, socket, work
 from footnotes.serve.state import ServerState, make_state
 
@@ -73,6 +74,7 @@ def create_app(
     api.state.server = state
     for part in (documents, collections, finding, work, openai, compat, service, socket):
         api.include_router(part.router)
+    api.include_router(page_router(load_page()))
     api.router.routes.append(Route("/mcp", _Mcp(sessions)))
     _shape_errors(api)
     return Server(api, state, Gate(_with_cors(api, chosen), state, local=local))

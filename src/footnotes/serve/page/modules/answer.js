@@ -1,0 +1,136 @@
+/** The text of an answer with its footnotes: drawn block by block, so that what has settled stays where it is. */
+
+import { element } from "./dom.js";
+import { markdownBlocks } from "./markdown.js";
+import { unitsOf } from "./offsets.js";
+import { explains } from "./popover.js";
+import { lastBefore, wrap } from "./spans.js";
+import { placeOf, shortened } from "./words.js";
+
+/**
+ * @typedef {object} Citation
+ * @property {number} marker
+ * @property {[number, number]} answer_span
+ * @property {string} document_id
+ * @property {string} filename
+ * @property {number | null} page
+ * @property {number} start
+ * @property {number} end
+ * @property {string} quote
+ * @property {number} support
+ */
+
+const WHY_UNSUPPORTED = "Nothing in your documents supports this sentence.";
+
+export class AnswerText {
+  /** @type {{signature: string, nodes: Node[]}[]} */
+  #drawn = [];
+
+  /**
+   * @param {HTMLElement} holder
+   * @param {(citation: Citation, reference: HTMLElement) => void} onOpen
+   */
+  constructor(holder, onOpen) {
+    this.holder = holder;
+    this.onOpen = onOpen;
+  }
+
+  /**
+   * @param {string} text
+   * @param {Citation[]} citations
+   * @param {[number, number][]} unsupported
+   */
+  draw(text, citations, unsupported) {
+    const unit = unitsOf(text);
+    const marks = citations.map((citation) => ({ citation, ...span(text, unit, citation.answer_span) }));
+    const doubts = unsupported.map((pair) => span(text, unit, pair));
+    const blocks = markdownBlocks(text);
+    blocks.forEach((block, index) => this.#block(block, index, marks, doubts));
+    for (const gone of this.#drawn.splice(blocks.length)) for (const node of gone.nodes) node.remove();
+  }
+
+  #block(block, index, marks, doubts) {
+    const end = block.start + block.raw.length;
+    const touches = (mark) => mark.start < end && mark.end > block.start;
+    const ownMarks = marks.filter(touches);
+    const ownDoubts = doubts.filter(touches);
+    const signature = JSON.stringify([block.start, block.raw, ownMarks.map((m) => [m.citation.marker, m.start, m.end]), ownDoubts]);
+    const before = this.#drawn[index];
+    if (before?.signature === signature) return;
+    decorate(block, ownMarks, ownDoubts, this.onOpen);
+    const place = before ? before.nodes[0] : null;
+    for (const node of block.nodes) this.holder.insertBefore(node, place);
+    for (const node of before?.nodes || []) node.remove();
+    this.#drawn[index] = { signature, nodes: block.nodes };
+  }
+}
+
+/** A span in units, without the white space it ends in. */
+function span(text, unit, [start, end]) {
+  const from = unit(start);
+  const upTo = unit(end);
+  return { start: from, end: from + text.slice(from, upTo).trimEnd().length };
+}
+
+function decorate(block, marks, doubts, onOpen) {
+  for (const doubt of doubts) {
+    for (const holder of wrap(block.pieces, doubt.start, doubt.end, () => element("span", { class: "unsupported", tabindex: "0" }))) {
+      explains(holder, () => [element("p", {}, WHY_UNSUPPORTED)]);
+    }
+  }
+  const end = block.start + block.raw.length;
+  for (const mark of marks) {
+    wrap(block.pieces, mark.start, mark.end, () => element("span", { class: "supported", "data-marker": mark.citation.marker }));
+    if (mark.end <= end) insertReference(block, mark, onOpen);
+  }
+}
+
+/** The superscript after the sentence; several at one place stand in the order of their numbers. */
+function insertReference(block, mark, onOpen) {
+  const last = lastBefore(block.pieces, mark.end);
+  if (!last) return;
+  let after = /** @type {Element} */ (last.node.parentElement);
+  if (!after.matches(".supported, .unsupported")) return;
+  while (after.parentElement?.matches(".supported, .unsupported")) after = after.parentElement;
+  while (after.nextElementSibling?.classList.contains("reference") && after.nextSibling === after.nextElementSibling) after = after.nextElementSibling;
+  after.after(reference(mark.citation, onOpen));
+}
+
+function reference(citation, onOpen) {
+  const label = `Footnote ${citation.marker}: ${placeOf(citation)}`;
+  const link = element("button", { type: "button", "aria-label": label, "aria-expanded": "false", "data-marker": citation.marker }, citation.marker);
+  link.addEventListener("click", () => onOpen(citation, link));
+  explains(link, () => quoteCard(citation));
+  return element("sup", { class: "reference" }, link);
+}
+
+export function quoteCard(citation) {
+  return [element("p", { class: "quote" }, `“${shortened(citation.quote, 320)}”`), element("p", { class: "from" }, placeOf(citation))];
+}
+
+/** One citation a marker, in the order of the markers: several sentences may share a footnote. */
+export function distinct(citations) {
+  const byMarker = new Map();
+  for (const citation of citations) if (!byMarker.has(citation.marker)) byMarker.set(citation.marker, citation);
+  return [...byMarker.values()].sort((one, other) => one.marker - other.marker);
+}
+
+/** The answer as Markdown with its footnotes, for the clipboard. */
+export function asMarkdown(text, citations, unsupported = []) {
+  const unit = unitsOf(text);
+  const marks = new Map();
+  const add = (pair, words) => {
+    const { end } = span(text, unit, pair);
+    marks.set(end, (marks.get(end) || []).includes(words) ? marks.get(end) : [...(marks.get(end) || []), words]);
+  };
+  for (const citation of citations) add(citation.answer_span, `[^${citation.marker}]`);
+  for (const pair of unsupported) add(pair, "[?]");
+  let marked = "";
+  let begin = 0;
+  for (const place of [...marks.keys()].sort((one, other) => one - other)) {
+    marked += text.slice(begin, place) + marks.get(place).join("");
+    begin = place;
+  }
+  const notes = distinct(citations).map((citation) => `[^${citation.marker}]: ${placeOf(citation)}: “${citation.quote.replace(/\s+/g, " ").trim()}”`);
+  return [marked + text.slice(begin), notes.join("\n"), unsupported.length > 0 ? "[?] Nothing in the documents supports this." : ""].filter(Boolean).join("\n\n");
+}

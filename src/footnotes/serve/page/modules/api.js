@@ -1,0 +1,120 @@
+/** The server, as functions. Errors have its one shape: a code, a cause, a remedy. */
+
+const KEY = "footnotes.key";
+
+export class ApiError extends Error {
+  /** @param {{code?: string, message?: string, remedy?: string, request_id?: string}} detail */
+  constructor(detail, status = 0) {
+    super(detail.message || "the server gave no reason");
+    this.name = "ApiError";
+    this.code = detail.code || "unknown";
+    this.remedy = detail.remedy || "";
+    this.requestId = detail.request_id || "";
+    this.status = status;
+  }
+}
+
+export function isAbort(error) {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+/** The key of this tab. It is kept for the tab alone and never sent anywhere but to this server. */
+export const key = {
+  get: () => sessionStorage.getItem(KEY) || "",
+  set: (value) => sessionStorage.setItem(KEY, value),
+  forget: () => sessionStorage.removeItem(KEY),
+};
+
+/** Called when the server wants a key; set by the page. */
+let wantsKey = () => {};
+export function onUnauthorized(action) {
+  wantsKey = action;
+}
+
+export function keyHeaders() {
+  const held = key.get();
+  return held ? { Authorization: `Bearer ${held}` } : {};
+}
+
+/**
+ * A request, or an ApiError.
+ * @param {string} path
+ * @param {{method?: string, body?: any, accept?: string, signal?: AbortSignal}} [options]
+ */
+export async function send(path, { method = "GET", body, accept = "application/json", signal } = {}) {
+  const headers = { Accept: accept, ...keyHeaders(), ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
+  let response;
+  try {
+    response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new ApiError({ code: "unreachable", message: "the server does not answer", remedy: "Check that it runs; the page tries again by itself." });
+  }
+  if (!response.ok) throw await failure(response);
+  return response;
+}
+
+async function failure(response) {
+  if (response.status === 401) wantsKey();
+  const said = await response.json().catch(() => ({}));
+  return new ApiError(said.error || { message: `the server answered ${response.status}` }, response.status);
+}
+
+export async function getJson(path, signal) {
+  return (await send(path, { signal })).json();
+}
+
+export async function postJson(path, body = {}, signal) {
+  return (await send(path, { method: "POST", body, signal })).json();
+}
+
+export async function putJson(path, body) {
+  return (await send(path, { method: "PUT", body })).json();
+}
+
+export async function remove(path) {
+  return (await send(path, { method: "DELETE" })).json();
+}
+
+/** A picture or file as a blob: an <img> of its own could not send the key. */
+export async function getBlob(path, signal) {
+  return (await send(path, { accept: "*/*", signal })).blob();
+}
+
+/** Save the original of a document under its own name. */
+export async function download(document_) {
+  const blob = await getBlob(`/v1/documents/${encodeURIComponent(document_.id)}/content`);
+  const address = URL.createObjectURL(blob);
+  const anchor = document.createElement("a");
+  anchor.href = address;
+  anchor.download = document_.filename;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/**
+ * Hand files over in one form, with progress of the bytes; `fetch` cannot tell how much was sent.
+ * @param {{file: File, path: string}[]} files
+ * @param {string | null} collection
+ * @param {(share: number) => void} onProgress
+ * @returns {Promise<{jobs: any[]}>}
+ */
+export function upload(files, collection, onProgress) {
+  const form = new FormData();
+  if (collection) form.append("collection", collection);
+  for (const { file, path } of files) form.append("file", file, path);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "/v1/documents");
+    for (const [name, value] of Object.entries(keyHeaders())) request.setRequestHeader(name, value);
+    request.responseType = "json";
+    request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
+    request.onerror = () => reject(new ApiError({ code: "unreachable", message: "the upload broke off", remedy: "Check that the server runs, then try again." }));
+    request.onload = () => {
+      if (request.status === 202) return resolve(request.response);
+      if (request.status === 401) wantsKey();
+      return reject(new ApiError(request.response?.error || { message: `the server answered ${request.status}` }, request.status));
+    };
+    request.send(form);
+  });
+}

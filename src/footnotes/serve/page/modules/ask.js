@@ -1,0 +1,192 @@
+/** The conversation: the place to ask, the turns, and the way from one footnote to the next. */
+
+import { button, element, fill, icon } from "./dom.js";
+import { alignNotes } from "./margin.js";
+import { panel } from "./panel.js";
+import { showSource } from "./source.js";
+import { showSources } from "./sources.js";
+import { state } from "./state.js";
+import { Turn } from "./turn.js";
+import { distinct } from "./answer.js";
+import { welcome } from "./welcome.js";
+
+const MOST_HISTORY = 12;
+
+export class AskView {
+  /** @type {Turn[]} */
+  #turns = [];
+  /** @type {{turn: Turn, marker: number} | null} the footnote whose source is open */
+  #open = null;
+
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.root = root;
+    this.sheet = element("div", { class: "sheet" });
+    this.scroll = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation" }, this.sheet);
+    fill(root, this.scroll, this.#composer());
+    new ResizeObserver(() => this.#turns.forEach((turn) => alignNotes(turn.root))).observe(this.sheet);
+    panel.onClosed(() => this.#select(null, null));
+    state.on("scope", () => this.#drawScope());
+    state.on("status", () => this.#drawEmpty());
+    this.#drawEmpty();
+    this.#drawScope();
+  }
+
+  #composer() {
+    this.input = /** @type {HTMLTextAreaElement} */ (
+      element("textarea", { rows: "1", id: "question", placeholder: "Ask your documents", "aria-label": "Your question", maxlength: "20000", autocomplete: "off" })
+    );
+    this.go = button("Ask", { kind: "primary", type: "submit" });
+    this.halt = button("Stop", { picture: "stop", hidden: true, onclick: () => this.stop() });
+    this.deep = /** @type {HTMLInputElement} */ (element("input", { type: "checkbox", id: "deep" }));
+    this.chips = element("span", { class: "row" });
+    this.fresh = button("New conversation", { kind: "link", hidden: true, onclick: () => this.restart() });
+    const form = element(
+      "form",
+      { class: "composer", onsubmit: (event) => (event.preventDefault(), this.ask(this.input.value)) },
+      element("div", { class: "composer-line" }, this.input, this.halt, this.go),
+      element(
+        "div",
+        { class: "composer-foot" },
+        this.chips,
+        element("label", { title: "Searches several times, in steps, before it answers" }, this.deep, "Look deeper, in steps"),
+        this.fresh,
+        element("span", { class: "hint" }, element("kbd", {}, "/"), " question  ", element("kbd", {}, "n"), " ", element("kbd", {}, "p"), " footnotes  ", element("kbd", {}, "?"), " all keys"),
+      ),
+    );
+    this.input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.ask(this.input.value);
+    });
+    return element("div", { class: "composer-frame" }, form);
+  }
+
+  focus() {
+    this.input.focus();
+  }
+
+  /** @param {string} question */
+  ask(question) {
+    const asked = question.trim();
+    if (!asked) return this.focus();
+    this.stop();
+    const options = { filter: state.filter(), scopeWords: scopeWords(), history: this.#history(), deep: this.deep.checked };
+    this.#start(new Turn(asked, options, this.#actions()));
+    this.input.value = "";
+    return undefined;
+  }
+
+  #start(turn) {
+    this.#turns.push(turn);
+    this.welcome?.remove();
+    this.welcome = null;
+    this.sheet.append(turn.root);
+    this.#drawButtons();
+    turn.run();
+    turn.root.scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" });
+  }
+
+  #actions() {
+    return {
+      onFootnote: (turn, citation, origin) => this.openFootnote(turn, citation, origin),
+      onSources: (turn) => showSources(turn, { onOpen: (hit, origin) => this.#openHit(turn, hit, origin) }),
+      onAgain: (turn) => this.#again(turn),
+      onChange: () => this.#drawButtons(),
+    };
+  }
+
+  #again(turn) {
+    this.#start(new Turn(turn.question, turn.options, this.#actions()));
+  }
+
+  /** What was asked and answered before; broken answers are left out. */
+  #history() {
+    const done = this.#turns.filter((turn) => turn.state === "done" && !turn.answer?.abstained);
+    return done.flatMap((turn) => [{ role: "user", text: turn.question }, { role: "assistant", text: turn.text }]).slice(-MOST_HISTORY);
+  }
+
+  stop() {
+    this.#turns.at(-1)?.stop();
+    this.#drawButtons();
+  }
+
+  restart() {
+    this.stop();
+    for (const turn of this.#turns) turn.root.remove();
+    this.#turns = [];
+    this.#open = null;
+    panel.close();
+    this.#drawButtons();
+    this.#drawEmpty();
+    this.focus();
+  }
+
+  openFootnote(turn, citation, origin) {
+    this.#select(turn, citation.marker);
+    const footnotes = distinct(turn.citations);
+    const place = footnotes.findIndex((one) => one.marker === citation.marker);
+    const move = (step) => () => this.step(step);
+    showSource(citation, { origin, label: `Footnote ${citation.marker} of ${footnotes.length}`, onPrevious: place > 0 ? move(-1) : null, onNext: place < footnotes.length - 1 ? move(1) : null });
+    // The panel takes some of the width: what is read must not leave the screen.
+    requestAnimationFrame(() => turn.body.querySelector(`.reference button[data-marker="${citation.marker}"]`)?.scrollIntoView({ block: "nearest" }));
+  }
+
+  #openHit(turn, hit, origin) {
+    this.#select(null, null);
+    const page = hit.pages ? hit.pages[0] : null;
+    showSource({ ...hit, page, quote: hit.text }, { origin, label: "Passage", onBack: () => this.#actions().onSources(turn) });
+  }
+
+  #select(turn, marker) {
+    this.#open?.turn.select(null);
+    this.#open = turn ? { turn, marker } : null;
+    turn?.select(marker);
+  }
+
+  /** The next or the previous footnote: of the open one's answer, or of the last answer that has any. */
+  step(direction) {
+    const turn = this.#open?.turn || this.#turns.findLast((one) => one.citations.length > 0);
+    if (!turn) return;
+    const footnotes = distinct(turn.citations);
+    const now = this.#open ? footnotes.findIndex((one) => one.marker === this.#open?.marker) : direction > 0 ? -1 : footnotes.length;
+    const next = footnotes[now + direction];
+    if (!next) return;
+    const origin = /** @type {HTMLElement} */ (turn.body.querySelector(`.reference button[data-marker="${next.marker}"]`));
+    this.openFootnote(turn, next, origin);
+  }
+
+  #drawButtons() {
+    const busy = this.#turns.at(-1)?.state === "asking";
+    this.halt.hidden = !busy;
+    this.go.hidden = busy;
+    this.fresh.hidden = this.#turns.length === 0;
+  }
+
+  #drawScope() {
+    const { collection, document: only } = state.scope;
+    const chip = (words, clear) => element("span", { class: "chip" }, element("span", { class: "clip" }, words), element("button", { type: "button", "aria-label": `Ask everywhere, not only in ${words}`, onclick: clear }, icon("close")));
+    fill(this.chips, collection && chip(collection, () => state.setScope({ collection: null })), only && chip(only.filename, () => state.setScope({ document: null })));
+    this.chips.hidden = !collection && !only;
+    this.input.placeholder = only ? `Ask ${only.filename}` : collection ? `Ask the collection ${collection}` : "Ask your documents";
+  }
+
+  #drawEmpty() {
+    if (this.#turns.length > 0 || !state.status) return;
+    const documents = state.documents();
+    if (this.welcome && this.welcomeFor === documents) return;
+    this.welcomeFor = documents;
+    this.welcome = welcome(documents, (question) => this.ask(question));
+    fill(this.sheet, this.welcome);
+  }
+}
+
+function scopeWords() {
+  const { collection, document: only } = state.scope;
+  if (only) return `Asked of ${only.filename} alone`;
+  return collection ? `Asked of the collection ${collection}` : "";
+}
+
+function calm() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}

@@ -1,0 +1,55 @@
+/** How a document was cut: its chunks drawn over its text, with what they share. */
+
+import { button, element, fill } from "./dom.js";
+import { getJson, isAbort } from "./api.js";
+import { unitsOf } from "./offsets.js";
+import { count } from "./words.js";
+
+const AT_ONCE = 60;
+
+/**
+ * @param {any} found the document
+ * @param {HTMLElement} holder
+ * @param {AbortSignal} signal
+ */
+export async function chunkViewer(found, holder, signal) {
+  const list = element("div", { class: "chunk-text" });
+  const more = button("Show more", { hidden: true, onclick: () => load() });
+  const said = element("p", { class: "small soft", role: "status" });
+  fill(holder, said, list, more);
+  let offset = 0;
+  async function load() {
+    more.disabled = true;
+    const path = `/v1/documents/${encodeURIComponent(found.id)}`;
+    try {
+      const { chunks, total, next_offset: next } = await getJson(`${path}/chunks?limit=${AT_ONCE}&offset=${offset}`, signal);
+      said.textContent = `${count(total, "chunk")}. A chunk is what is found as a whole; tinted words belong to two.`;
+      if (chunks.length > 0) {
+        const start = Math.min(...chunks.map((chunk) => chunk.start));
+        const end = Math.max(...chunks.map((chunk) => chunk.end));
+        const { text } = await getJson(`${path}/text?start=${start}&end=${end}`, signal);
+        list.append(...chunks.map((chunk, index) => drawChunk(chunk, text, start, chunks[index - 1])));
+      }
+      offset = next ?? 0;
+      more.hidden = next === null;
+    } catch (error) {
+      if (!isAbort(error)) said.textContent = `${error.message}. ${error.remedy || ""}`;
+    }
+    more.disabled = false;
+  }
+  await load();
+}
+
+function drawChunk(chunk, text, base, before) {
+  const unit = unitsOf(text);
+  const [start, end] = [unit(chunk.start - base), unit(chunk.end - base)];
+  const shared = before ? Math.max(start, Math.min(end, unit(before.end - base))) : start;
+  const about = [chunk.pages ? `p. ${chunk.pages[0]}` : `line ${chunk.lines?.[0] ?? 1}`, `${chunk.tokens} tokens`, chunk.headings.join(" › ")].filter(Boolean).join(" · ");
+  return element(
+    "section",
+    { class: "chunk", "aria-label": `Chunk ${chunk.index + 1}` },
+    element("h3", { class: "chunk-head" }, element("span", { class: "chunk-number number" }, chunk.index + 1), element("span", { class: "clip" }, about)),
+    chunk.prefix && element("p", { class: "chunk-prefix", title: "Embedded and indexed with the text, never mixed into it" }, chunk.prefix.trim()),
+    element("div", { class: "chunk-body" }, shared > start && element("span", { class: "shared" }, text.slice(start, shared)), text.slice(shared, end)),
+  );
+}

@@ -1,0 +1,70 @@
+/**
+ * Server-sent events read from a response body. EventSource cannot send a key, nor POST; this follows the same rules for
+ * the lines: CR, LF or CRLF end one, also across the borders of network packets, and an event counts only with the empty
+ * line after it.
+ */
+
+/** @typedef {{name: string, data: string}} ServerEvent */
+
+export class EventParser {
+  #pending = "";
+  #name = "";
+  /** @type {string[]} */
+  #data = [];
+  #afterReturn = false;
+
+  /**
+   * @param {string} text the next piece of the stream, cut anywhere
+   * @returns {ServerEvent[]} the events it completes
+   */
+  push(text) {
+    let piece = text;
+    // The LF of a CRLF whose CR ended the piece before.
+    if (this.#afterReturn && piece.startsWith("\n")) piece = piece.slice(1);
+    if (text) this.#afterReturn = text.endsWith("\r");
+    const lines = (this.#pending + piece).split(/\r\n|\r|\n/);
+    this.#pending = /** @type {string} */ (lines.pop());
+    return lines.map((line) => this.#take(line)).filter((event) => event !== null);
+  }
+
+  /** @returns {ServerEvent | null} */
+  #take(line) {
+    if (line === "") return this.#dispatch();
+    if (line.startsWith(":")) return null;
+    const colon = line.indexOf(":");
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (field === "event") this.#name = value;
+    else if (field === "data") this.#data.push(value);
+    return null;
+  }
+
+  #dispatch() {
+    const event = this.#data.length > 0 ? { name: this.#name || "message", data: this.#data.join("\n") } : null;
+    this.#name = "";
+    this.#data = [];
+    return event;
+  }
+}
+
+/**
+ * The events of a response as they come. Ends with the stream; throws what `fetch` throws when it breaks.
+ * @param {Response} response
+ * @returns {AsyncGenerator<{name: string, data: any}>}
+ */
+export async function* eventsOf(response) {
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+  const decoder = new TextDecoder();
+  const parser = new EventParser();
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      for (const event of parser.push(done ? decoder.decode() : decoder.decode(value, { stream: true }))) {
+        yield { name: event.name, data: JSON.parse(event.data) };
+      }
+      if (done) return;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}

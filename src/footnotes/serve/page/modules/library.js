@@ -1,0 +1,191 @@
+/** The library: what is being taken in, what failed and what to do, and every document as a row. */
+
+import { button, confirmed, element, fill, settled, showDialog } from "./dom.js";
+import { postJson, putJson, remove } from "./api.js";
+import { Documents } from "./documents.js";
+import { showDocument } from "./document.js";
+import { jobs } from "./jobs.js";
+import { jobRow, transferRow } from "./progress.js";
+import { state } from "./state.js";
+import { refreshStatus } from "./status.js";
+import { chooseFiles, transfers } from "./upload.js";
+import { VirtualList } from "./virtual.js";
+import { bytes, count, day, figure, kindOf } from "./words.js";
+
+const SHOWN_JOBS = 8;
+
+export class LibraryView {
+  constructor(root) {
+    this.work = element("section", { class: "work", "aria-label": "Being taken in", hidden: true });
+    this.said = element("p", {});
+    this.documents = new Documents(() => this.#drawList());
+    this.list = new VirtualList({ rowHeight: 44, label: "All documents", draw: (index) => this.#row(index) });
+    this.name = /** @type {HTMLInputElement} */ (element("input", { type: "search", placeholder: "Find by name", "aria-label": "Find by name", oninput: settled(200, () => this.documents.reload({ name: this.name.value.trim() })) }));
+    this.collection = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Collection", onchange: () => state.setScope({ collection: this.collection.value || null }) }));
+    this.tools = element("div", { class: "row library-tools" });
+    this.empty = element("p", { class: "nothing", hidden: true });
+    fill(
+      root,
+      element(
+        "div",
+        { class: "page library" },
+        element("h1", {}, "Library"),
+        this.said,
+        this.tools,
+        this.work,
+        element("div", { class: "row list-tools" }, this.name, this.collection),
+        element("div", { class: "document-head", "aria-hidden": "true" }, ["Name", "Collection", "Pages", "Chunks", "Size", "Added"].map((words) => element("span", {}, words))),
+        this.list.root,
+        this.empty,
+      ),
+    );
+    state.on("status", () => this.#draw());
+    state.on("scope", () => this.#draw());
+    state.on("documents", settled(600, () => this.documents.reload()));
+    jobs.onChange(() => this.#drawWork());
+    transfers.onChange(() => this.#drawWork());
+  }
+
+  #draw() {
+    const { status, scope } = state;
+    if (!status) return;
+    const may = state.may("write");
+    this.said.textContent = may ? "Drop files or folders anywhere on the page. Originals are kept; the same name again replaces a document." : "This key may read. To add or delete, use one that may write.";
+    if (this.tools.children.length === 0 && may) fill(this.tools, this.#buttons());
+    fill(this.collection, element("option", { value: "" }, "All collections"), status.collections.map((row) => element("option", { value: row.name }, `${row.name} (${figure(row.documents)})`)));
+    this.collection.value = scope.collection || "";
+    const stale = this.documents.collection !== scope.collection || (!this.documents.name && this.documents.total !== state.documents(scope.collection));
+    if (stale) this.documents.reload({ collection: scope.collection });
+  }
+
+  #buttons() {
+    return [
+      button("Add files", { kind: "primary", onclick: () => chooseFiles(false) }),
+      button("Add a folder", { onclick: () => chooseFiles(true) }),
+      button("Add an address", { onclick: () => addAddress() }),
+      button("Collection", { picture: "settings", onclick: () => editCollection() }),
+      button("Reindex", { picture: "again", onclick: () => reindex() }),
+    ];
+  }
+
+  #drawList() {
+    this.list.update(this.documents.total);
+    const none = this.documents.total === 0;
+    this.empty.hidden = !none;
+    this.empty.textContent = this.documents.name ? "No document has this in its name." : "No documents yet.";
+  }
+
+  #row(index) {
+    const found = this.documents.at(index);
+    if (!found) return element("span", { class: "document-row soft" }, "…");
+    const remarks = found.warnings.length > 0 ? element("span", { class: "remark" }, count(found.warnings.length, "remark")) : null;
+    const waiting = found.status !== "ready" ? element("span", { class: `remark ${found.status === "failed" ? "failure" : ""}` }, found.status) : null;
+    const row = element(
+      "button",
+      { type: "button", class: "document-row" },
+      element("span", { class: "name" }, element("span", { class: "kind" }, kindOf(found.filename)), element("span", { class: "clip" }, found.filename), waiting, remarks),
+      element("span", { class: "clip" }, found.collection),
+      element("span", { class: "number" }, found.pages ?? ""),
+      element("span", { class: "number" }, figure(found.chunks)),
+      element("span", { class: "number" }, bytes(found.bytes)),
+      element("span", { class: "number" }, day(found.created_at)),
+    );
+    row.addEventListener("click", () => showDocument(found.id, { origin: row }));
+    return row;
+  }
+
+  #drawWork() {
+    const { unfinished, failed, finished } = jobs;
+    const rows = [...transfers.all.map(transferRow), ...failed.map(jobRow), ...unfinished.sort((one, other) => (one.state === "running" ? -1 : 0) - (other.state === "running" ? -1 : 0)).slice(0, SHOWN_JOBS).map(jobRow)];
+    const hidden = unfinished.length - Math.min(unfinished.length, SHOWN_JOBS);
+    const done = finished.slice(0, Math.max(0, 4 - unfinished.length));
+    this.work.hidden = rows.length === 0 && done.length === 0;
+    fill(
+      this.work,
+      element("div", { class: "row" }, element("h2", { class: "grow" }, heading(unfinished, failed)), finished.length > 0 && unfinished.length === 0 && button("Clear", { kind: "quiet small", onclick: () => jobs.forgetFinished() })),
+      element("ul", { class: "jobs" }, rows, hidden > 0 && element("li", { class: "soft small" }, `and ${count(hidden, "more that waits", "more that wait")}`), done.map(jobRow)),
+    );
+  }
+}
+
+function heading(unfinished, failed) {
+  if (unfinished.length > 0) return `Taking in ${count(unfinished.length, "document")}`;
+  return failed.length > 0 ? `${count(failed.length, "document")} could not be taken in` : "Taken in";
+}
+
+// ── dialogs
+
+function addAddress() {
+  const field = /** @type {HTMLInputElement} */ (element("input", { type: "url", required: true, placeholder: "https://", id: "address", class: "wide" }));
+  ask("Add an address", [element("p", { class: "soft" }, "A page or a sitemap, fetched by the server."), element("label", { for: "address" }, "Address"), field], "Add", async () => {
+    const { jobs: made } = await postJson("/v1/documents", { url: field.value, ...(state.scope.collection ? { collection: state.scope.collection } : {}) });
+    for (const job of made) jobs.take(job);
+  });
+}
+
+function reindex() {
+  const chosen = state.scope.collection;
+  const words = chosen ? `Every document of “${chosen}” is cut and embedded anew.` : "Every document is cut and embedded anew.";
+  ask("Reindex", [element("p", {}, `${words} The library answers from what it has until the new index is complete.`)], "Reindex", async () => {
+    jobs.take(await postJson("/v1/reindex", chosen ? { collection: chosen } : {}));
+  });
+}
+
+const CHUNKERS = ["passages", "section", "sentence", "window", "rules", "semantic"];
+
+/** Make a collection, or choose how one is cut and answered; deleting it deletes its documents. */
+function editCollection() {
+  const rows = state.status?.collections || [];
+  const name = /** @type {HTMLInputElement} */ (element("input", { id: "collection-name", required: true, maxlength: "200", list: "collection-names", class: "wide", value: state.scope.collection || "" }));
+  const chunker = /** @type {HTMLSelectElement} */ (element("select", { id: "collection-chunker" }, element("option", { value: "" }, "chosen by the kind of document"), CHUNKERS.map((one) => element("option", { value: one }, one))));
+  const prompt = /** @type {HTMLTextAreaElement} */ (element("textarea", { id: "collection-prompt", rows: "3", class: "wide", maxlength: "20000" }));
+  const show = () => {
+    const row = rows.find((one) => one.name === name.value);
+    chunker.value = row?.chunker || "";
+    prompt.value = row?.system_prompt || "";
+  };
+  name.addEventListener("input", show);
+  show();
+  const form = [
+    element("p", { class: "soft" }, "A collection is a named group of documents. New files go into the one chosen on the left."),
+    element("label", { for: "collection-name" }, "Name"), name, element("datalist", { id: "collection-names" }, rows.map((row) => element("option", { value: row.name }))),
+    element("label", { for: "collection-chunker" }, "Cut into chunks"), chunker,
+    element("label", { for: "collection-prompt" }, "Instructions for answers"), prompt,
+  ];
+  const dialog = ask("Collection", form, "Save", async () => {
+    await putJson(`/v1/collections/${encodeURIComponent(name.value)}`, { chunker: chunker.value || null, system_prompt: prompt.value || null });
+    state.setScope({ collection: name.value });
+    refreshStatus();
+  });
+  dialog.querySelector(".row.end")?.prepend(button("Delete its documents", { kind: "quiet danger", onclick: () => (dialog.close(), deleteCollection(name.value)) }));
+}
+
+async function deleteCollection(name) {
+  const row = state.status?.collections.find((one) => one.name === name);
+  if (!row || row.documents === 0) return;
+  if (!(await confirmed(`Delete ${count(row.documents, "document")}?`, `Everything in “${name}” goes for good.`, "Delete"))) return;
+  await remove(`/v1/collections/${encodeURIComponent(name)}`);
+  state.setScope({ collection: null });
+  state.changed("documents");
+  refreshStatus();
+}
+
+/** A form in a dialog; what goes wrong is said in it. */
+function ask(title, content, words, action) {
+  const trouble = element("p", { class: "failure", role: "alert" });
+  const form = element("form", { class: "stack", id: "dialog-form" }, content, trouble);
+  const go = button(words, { kind: "primary", type: "submit", form: "dialog-form" });
+  const dialog = showDialog(title, form, [button("Cancel", { onclick: () => dialog.close() }), go]);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    go.disabled = true;
+    try {
+      await action();
+      dialog.close();
+    } catch (error) {
+      trouble.textContent = `${error.message}. ${error.remedy || ""}`;
+      go.disabled = false;
+    }
+  });
+  return dialog;
+}

@@ -1,0 +1,100 @@
+/** The beginning: finds out who we are to the server, then brings the views to life. */
+
+import { icon } from "./dom.js";
+import { onUnauthorized } from "./api.js";
+import { AskView } from "./ask.js";
+import { watchBanner } from "./banner.js";
+import { jobs } from "./jobs.js";
+import { LibraryView } from "./library.js";
+import { askForKey } from "./login.js";
+import { panel } from "./panel.js";
+import { SearchView } from "./search.js";
+import { SettingsView } from "./settings.js";
+import { Shelf } from "./shelf.js";
+import { listenForShortcuts } from "./shortcuts.js";
+import { keepFresh, loadStatus } from "./status.js";
+import { acceptDrops } from "./upload.js";
+
+const NAMES = ["ask", "search", "library", "settings"];
+const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+class Page {
+  current = "ask";
+
+  constructor() {
+    for (const link of document.querySelectorAll("#views a")) link.prepend(icon(/** @type {any} */ (link.getAttribute("data-view"))));
+    this.shelf = new Shelf(byId("shelf-body"), byId("shelf-foot"));
+    this.views = { ask: new AskView(byId("view-ask")), search: new SearchView(byId("view-search")), library: new LibraryView(byId("view-library")), settings: new SettingsView(byId("view-settings")) };
+    watchBanner(byId("banner"));
+    this.#folding();
+    acceptDrops();
+    listenForShortcuts({ focus: () => this.#focus(), step: (direction) => this.views.ask.step(direction), escape: () => this.#escape() });
+    addEventListener("hashchange", () => this.#route());
+  }
+
+  async start() {
+    onUnauthorized(() => this.#locked());
+    this.#route();
+    await this.#open();
+    keepFresh();
+  }
+
+  async #open() {
+    try {
+      await loadStatus();
+      jobs.follow();
+      if (this.current === "settings") this.views.settings.show();
+    } catch (error) {
+      if (error.code === "unreachable") setTimeout(() => this.#open(), 2000);
+    }
+  }
+
+  async #locked() {
+    await askForKey();
+    await this.#open();
+  }
+
+  #route() {
+    const wanted = location.hash.replace(/^#\/?/, "").split("/")[0];
+    const name = NAMES.includes(wanted) ? wanted : "ask";
+    if (this.current !== name) panel.close();
+    this.current = name;
+    for (const one of NAMES) byId(`view-${one}`).hidden = one !== name;
+    for (const link of document.querySelectorAll("#views a")) {
+      if (link.getAttribute("data-view") === name) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    const words = { ask: "", search: "Search · ", library: "Library · ", settings: "Settings · " }[name];
+    document.title = `${words}Footnotes`;
+    if (name === "settings") this.views.settings.show();
+    else this.views.settings.hide();
+  }
+
+  #focus() {
+    if (this.current === "search") return this.views.search.focus();
+    if (this.current !== "ask") location.hash = "#/ask";
+    byId("view-ask").hidden = false;
+    return this.views.ask.focus();
+  }
+
+  #escape() {
+    if (panel.isOpen) panel.close();
+    else this.views.ask.stop();
+  }
+
+  #folding() {
+    const [fold, unfold] = [byId("fold"), byId("unfold")];
+    fold.append(icon("fold"));
+    unfold.append(icon("unfold"));
+    const set = (folded, next) => {
+      if (folded) document.documentElement.dataset.folded = "yes";
+      else delete document.documentElement.dataset.folded;
+      localStorage.setItem("footnotes.folded", folded ? "yes" : "no");
+      next.focus();
+    };
+    fold.addEventListener("click", () => set(true, unfold));
+    unfold.addEventListener("click", () => set(false, fold));
+  }
+}
+
+new Page().start();

@@ -1,0 +1,140 @@
+/** A text beside an answer, in the form it has: Markdown set, code with its lines, a table with its row, or plain. */
+
+import { button, element, fill } from "./dom.js";
+import { getJson } from "./api.js";
+import { markdownBlocks } from "./markdown.js";
+import { pointsIn, unitsOf } from "./offsets.js";
+import { wrap } from "./spans.js";
+
+/** Characters shown on either side of a span; a book is not laid out whole for one sentence. */
+const AROUND = 15_000;
+const MARKDOWN = new Set(["text/markdown", "text/x-markdown"]);
+const TABLES = new Set(["text/csv", "text/tab-separated-values"]);
+const SHEET = /spreadsheet|excel/;
+const CODE = /^(text\/x-(?!markdown|rst)|application\/(json|javascript|xml|x-sh|toml|x-yaml|yaml)|text\/(javascript|css|xml|yaml))/;
+
+/** @typedef {{text: string, start: number, end: number, before: boolean, after: boolean}} Window what is shown of a text */
+
+/**
+ * @param {any} found the document
+ * @param {import("./source.js").Span} span
+ * @param {AbortSignal} signal
+ */
+export async function textViewer(found, span, signal) {
+  const shown = await windowAround(found, span.start, span.end, signal);
+  const unit = unitsOf(shown.text);
+  const place = { start: unit(span.start - shown.start), end: unit(span.end - shown.start) };
+  const draw = drawerFor(found);
+  const holder = element("div", { class: "text-viewer" });
+  const plain = () => render(holder, shown, plainText(shown.text, place));
+  if (draw === plainText) plain();
+  else {
+    const set = () => render(holder, shown, draw(shown.text, place, shown.start === 0 ? 1 : null));
+    set();
+    holder.prepend(choice([["Set", set], ["As written", plain]], holder));
+  }
+  return holder;
+}
+
+/** Which way to draw a document. */
+function drawerFor(found) {
+  if (MARKDOWN.has(found.mime)) return markdownText;
+  if (TABLES.has(found.mime) || SHEET.test(found.mime)) return tableText;
+  if (CODE.test(found.mime)) return codeText;
+  return plainText;
+}
+
+async function windowAround(found, start, end, signal) {
+  const from = Math.max(0, start - AROUND);
+  const upTo = Math.min(found.characters, end + AROUND);
+  const part = await getJson(`/v1/documents/${encodeURIComponent(found.id)}/text?start=${from}&end=${upTo}`, signal);
+  return cutAtLines(part.text, from, upTo, found.characters, start);
+}
+
+/** A window begins and ends with whole lines, so that tables and Markdown are read rightly. */
+function cutAtLines(text, from, upTo, characters, spanStart) {
+  let shown = text;
+  let start = from;
+  if (from > 0) {
+    const line = shown.indexOf("\n") + 1;
+    const skipped = pointsIn(shown.slice(0, line));
+    if (line > 0 && from + skipped <= spanStart) {
+      shown = shown.slice(line);
+      start = from + skipped;
+    }
+  }
+  return { text: shown, start, end: upTo, before: start > 0, after: upTo < characters };
+}
+
+function render(holder, shown, drawn) {
+  const keep = holder.querySelector(":scope > .choice");
+  fill(holder, keep, shown.before && element("p", { class: "cut" }, "The text begins before this."), drawn, shown.after && element("p", { class: "cut" }, "The text goes on after this."));
+  requestAnimationFrame(() => holder.querySelector("mark, .marked")?.scrollIntoView({ block: "center" }));
+}
+
+function choice(entries, holder) {
+  const buttons = entries.map(([words, action], index) =>
+    button(words, {
+      "aria-pressed": String(index === 0),
+      onclick: () => {
+        for (const one of buttons) one.setAttribute("aria-pressed", String(one === buttons[index]));
+        action();
+      },
+    }),
+  );
+  return element("div", { class: "choice", role: "group", "aria-label": "How the text is shown" }, buttons);
+}
+
+const marked = () => element("mark");
+
+function plainText(text, { start, end }) {
+  return element("div", { class: "prose plain" }, text.slice(0, start), element("mark", {}, text.slice(start, end)), text.slice(end));
+}
+
+function markdownText(text, { start, end }) {
+  const front = /^---\r?\n[\s\S]*?\r?\n---\r?\n/.exec(text)?.[0] || "";
+  const holder = element("div", { class: "prose" });
+  if (front) holder.append(element("pre", { class: "front" }, start < front.length ? plainText(front, { start, end: Math.min(end, front.length) }) : front.trim()));
+  const blocks = markdownBlocks(text.slice(front.length), { links: true });
+  for (const block of blocks) {
+    wrap(block.pieces, start - front.length, end - front.length, marked);
+    for (const node of block.nodes) holder.append(node);
+  }
+  return holder;
+}
+
+/** @param {number | null} firstLine null when the window does not begin with the text */
+function codeText(text, { start, end }, firstLine) {
+  const list = element("ol", { class: "code-lines" });
+  let offset = 0;
+  text.split("\n").forEach((line, index) => {
+    const upTo = offset + line.length;
+    const inside = start < upTo + 1 && end > offset && end > start;
+    const from = Math.max(start - offset, 0);
+    const to = Math.min(end - offset, line.length);
+    const words = inside ? [line.slice(0, from), element("mark", {}, line.slice(from, to)), line.slice(to)] : [line];
+    const number = firstLine === null ? "" : firstLine + index;
+    list.append(element("li", { class: inside ? "marked" : null }, element("span", { class: "line-number", "aria-hidden": "true" }, number), element("code", {}, words)));
+    offset = upTo + 1;
+  });
+  return list;
+}
+
+/** Rows of cells parted by ` | `, as tables stand in canonical text; other lines in between stay lines. */
+function tableText(text, { start, end }) {
+  const body = element("tbody");
+  let offset = 0;
+  text.split("\n").forEach((line) => {
+    const upTo = offset + line.length;
+    const inside = start < upTo && end > offset;
+    const cells = line.replace(/^\| ?| ?\|$/g, "").split(/ \| /);
+    const rule = /^[\s|:-]+$/.test(line) && line.includes("-");
+    if (line.trim() && !rule) {
+      const name = body.children.length === 0 ? "th" : "td";
+      const row = cells.length > 1 ? cells.map((cell) => element(name, name === "th" ? { scope: "col" } : {}, cell)) : element("td", { colspan: "99", class: "lone" }, line);
+      body.append(element("tr", { class: inside ? "marked" : null }, row));
+    }
+    offset = upTo + 1;
+  });
+  return element("div", { class: "table-frame" }, element("table", { class: "data" }, body));
+}

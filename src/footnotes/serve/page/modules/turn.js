@@ -1,0 +1,241 @@
+/** One question and its answer: the steps, the words as they come, the footnotes, and what became of it. */
+
+import { announce, button, element, fill } from "./dom.js";
+import { AnswerText, asMarkdown, distinct } from "./answer.js";
+import { alignNotes } from "./margin.js";
+import { ApiError, isAbort, send } from "./api.js";
+import { eventsOf } from "./events.js";
+import { state } from "./state.js";
+import { count, duration, placeOf, shortened } from "./words.js";
+
+/** @typedef {"asking" | "done" | "stopped" | "failed"} TurnState */
+
+export class Turn {
+  text = "";
+  /** @type {import("./answer.js").Citation[]} */
+  citations = [];
+  /** @type {[number, number][]} */
+  unsupported = [];
+  hits = [];
+  steps = [];
+  /** @type {any} the whole answer, once it is there */
+  answer = null;
+  /** @type {TurnState} */
+  state = "asking";
+  #abort = new AbortController();
+  #frame = 0;
+
+  /**
+   * @param {string} question
+   * @param {{filter: object, scopeWords: string, history: {role: string, text: string}[], deep: boolean}} options
+   * @param {{onFootnote: (turn: Turn, citation: any, origin: HTMLElement) => void, onSources: (turn: Turn) => void, onAgain: (turn: Turn) => void, onChange: () => void}} actions
+   */
+  constructor(question, options, actions) {
+    this.question = question;
+    this.options = options;
+    this.actions = actions;
+    this.#build();
+  }
+
+  #build() {
+    this.steps_ = element("details", { class: "steps", "data-busy": "" }, (this.summary = element("summary", {}, "Searching your documents")), (this.stepList = element("ol")));
+    this.body = element("div", { class: "prose answer" });
+    this.notes = element("ol", { class: "notes", "aria-label": "Footnotes", hidden: true });
+    this.notice = element("div", { class: "turn-notice", hidden: true });
+    this.foot = element("div", { class: "turn-foot" });
+    this.root = element(
+      "article",
+      { class: "turn", "aria-busy": "true", "aria-label": shortened(this.question, 80) },
+      element("h2", { class: "question" }, this.question),
+      this.options.scopeWords && element("p", { class: "scope-note" }, this.options.scopeWords),
+      this.steps_,
+      this.body,
+      this.notes,
+      this.notice,
+      this.foot,
+    );
+    this.writer = new AnswerText(this.body, (citation, origin) => this.actions.onFootnote(this, citation, origin));
+  }
+
+  /** Ask, and follow the answer to its end. Everything lands in this turn, however late it comes. */
+  async run() {
+    const body = { question: this.question, history: this.options.history, deep: this.options.deep, ...this.options.filter };
+    try {
+      const response = await send("/v1/ask", { method: "POST", body, accept: "text/event-stream", signal: this.#abort.signal });
+      for await (const event of eventsOf(response)) {
+        if (this.state !== "asking") return;
+        this.#take(event.name, event.data);
+      }
+      if (this.state === "asking") this.#fail(new ApiError({ message: "the answer broke off before its end", remedy: "Ask again; what came is kept." }));
+    } catch (error) {
+      if (this.state !== "asking" || isAbort(error)) return;
+      const known = error instanceof ApiError ? error : new ApiError({ message: "the connection broke off", remedy: "Check that the server runs, then ask again; what came is kept." });
+      this.#fail(known);
+    }
+  }
+
+  /** Stop always works: the words that came stay. */
+  stop() {
+    if (this.state !== "asking") return;
+    this.state = "stopped";
+    this.#abort.abort();
+    this.#finish("Stopped. What came is kept.");
+    announce("Stopped.");
+  }
+
+  #take(name, data) {
+    if (name === "step") this.steps.push(data.step);
+    else if (name === "hits") this.hits = data.hits;
+    else if (name === "token") this.text += data.text;
+    else if (name === "citation") this.citations.push(data.citation);
+    else if (name === "done") return this.#done(data.answer);
+    else if (name === "error") return this.#fail(new ApiError(data.error || {}), data.answer);
+    if (name === "step" || name === "hits") this.#drawSteps();
+    if (name === "token" || name === "citation") this.#drawSoon();
+    return undefined;
+  }
+
+  /** At most one drawing a frame, however fast the words come. */
+  #drawSoon() {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      if (this.state === "asking") this.#draw();
+    });
+  }
+
+  #draw() {
+    this.writer.draw(this.text, this.citations, this.unsupported);
+    const footnotes = distinct(this.citations);
+    this.notes.hidden = footnotes.length === 0;
+    this.root.classList.toggle("noted", footnotes.length > 0);
+    if (footnotes.length !== this.notes.children.length) fill(this.notes, footnotes.map((citation) => this.#note(citation)));
+    this.body.classList.toggle("waiting", this.state === "asking");
+    alignNotes(this.root);
+    this.actions.onChange();
+  }
+
+  #note(citation) {
+    const note = element(
+      "button",
+      { type: "button", class: "note", "data-marker": citation.marker, "aria-label": `Open footnote ${citation.marker}: ${placeOf(citation)}` },
+      element("span", { class: "note-quote" }, element("span", { class: "marker" }, citation.marker), `“${shortened(citation.quote, 240)}”`),
+      element("span", { class: "note-from" }, placeOf(citation)),
+    );
+    note.addEventListener("click", () => this.actions.onFootnote(this, citation, note));
+    note.addEventListener("mouseenter", () => this.light(citation.marker, true));
+    note.addEventListener("mouseleave", () => this.light(citation.marker, false));
+    return element("li", { "data-marker": citation.marker }, note);
+  }
+
+  /** Show which sentence a footnote proves. */
+  light(marker, on) {
+    for (const part of this.body.querySelectorAll(`.supported[data-marker="${marker}"]`)) part.classList.toggle("lit", on);
+  }
+
+  /** Mark the footnote whose source is open, or none. */
+  select(marker) {
+    for (const part of this.body.querySelectorAll(".supported")) part.classList.toggle("lit", part.getAttribute("data-marker") === String(marker));
+    for (const link of this.body.querySelectorAll(".reference button")) link.setAttribute("aria-expanded", String(link.getAttribute("data-marker") === String(marker)));
+    for (const note of this.notes.querySelectorAll(".note")) note.setAttribute("aria-current", String(note.getAttribute("data-marker") === String(marker)));
+  }
+
+  #drawSteps() {
+    const documents = new Set(this.hits.map((hit) => hit.document_id)).size;
+    const searched = this.steps.filter((step) => step.type === "action").map((step) => describe(step));
+    const read = this.hits.length > 0 ? `read ${count(this.hits.length, "passage")} from ${count(documents, "document")}` : "";
+    const words = [...(searched.length > 0 ? searched.slice(-1) : ["Searched your documents"]), read].filter(Boolean).join(", ");
+    this.summary.textContent = words;
+    const rows = this.steps.map((step) => stepRow(step));
+    if (rows.length === 0) rows.push(...this.hits.slice(0, 6).map((hit) => element("li", {}, `${hit.filename}${hit.pages ? `, p. ${hit.pages[0]}` : ""}: ${shortened(hit.text, 110)}`)));
+    fill(this.stepList, rows);
+  }
+
+  #done(answer) {
+    this.#keep(answer);
+    this.state = "done";
+    state.setLegs(answer.legs);
+    this.#finish(answer.incomplete ? "The answer broke off before its end." : notices(answer));
+    announce(`Answer: ${answer.answer} ${this.citations.length > 0 ? `With ${count(distinct(this.citations).length, "footnote")}.` : ""}`);
+  }
+
+  #keep(answer) {
+    this.answer = answer;
+    this.text = answer.answer;
+    this.citations = answer.citations;
+    this.unsupported = answer.unsupported;
+    this.hits = answer.hits;
+    this.steps = answer.steps.length > 0 ? answer.steps : this.steps;
+  }
+
+  #fail(error, answer = null) {
+    if (answer && answer.answer) this.#keep(answer);
+    this.state = "failed";
+    this.#finish(`${sentence(error.message)} ${error.remedy}`, true);
+    announce(`The answer failed: ${error.message}`);
+  }
+
+  #finish(notice, broken = false) {
+    cancelAnimationFrame(this.#frame);
+    delete this.steps_.dataset.busy;
+    this.root.setAttribute("aria-busy", "false");
+    if (this.hits.length > 0 || this.steps.length > 0) this.#drawSteps();
+    else this.steps_.hidden = true;
+    this.#draw();
+    this.notice.hidden = !notice;
+    this.notice.classList.toggle("broken", broken);
+    this.notice.textContent = notice || "";
+    this.#drawFoot();
+    this.actions.onChange();
+  }
+
+  #drawFoot() {
+    const failed = this.state === "failed" || this.state === "stopped";
+    const copy = button("Copy", { picture: "copy", kind: "quiet", title: "Copy the answer with its footnotes as Markdown", onclick: () => this.#copy(copy) });
+    const facts = this.answer ? [this.answer.model, duration(this.answer.took_ms)].filter(Boolean).join(" · ") : "";
+    fill(
+      this.foot,
+      this.text && copy,
+      this.hits.length > 0 && button("Sources", { picture: "list", kind: "quiet", onclick: () => this.actions.onSources(this) }),
+      failed && button("Ask again", { picture: "again", kind: "quiet", onclick: () => this.actions.onAgain(this) }),
+      facts && element("span", { class: "facts number" }, facts),
+    );
+  }
+
+  async #copy(origin) {
+    const text = asMarkdown(this.text, this.citations, this.unsupported);
+    try {
+      await navigator.clipboard.writeText(text);
+      origin.lastChild.textContent = "Copied";
+      announce("Copied with its footnotes.");
+    } catch {
+      // Without a secure origin there is no clipboard; the text is shown to be copied by hand.
+      const { showText } = await import("./showtext.js");
+      showText("The answer as Markdown", text);
+    }
+    setTimeout(() => origin.isConnected && (origin.lastChild.textContent = "Copy"), 2000);
+  }
+}
+
+function describe(step) {
+  const query = step.tool_input?.query || step.tool_input?.question;
+  if (step.tool === "search" && query) return `Searched “${shortened(String(query), 60)}”`;
+  return step.tool ? `Used ${step.tool.replace(/_/g, " ")}` : shortened(step.text, 80);
+}
+
+function stepRow(step) {
+  if (step.type === "action") return element("li", {}, describe(step));
+  if (step.type === "thought") return element("li", {}, step.text);
+  const output = typeof step.tool_output === "string" ? step.tool_output : JSON.stringify(step.tool_output, null, 1);
+  return element("li", {}, "Found:", element("pre", { tabindex: "0" }, output || step.text || "nothing"));
+}
+
+function notices(answer) {
+  if (!answer.degraded) return "";
+  const down = Object.entries(answer.legs).filter(([, leg]) => leg.status === "failed" || leg.status === "pending");
+  return down.map(([name, leg]) => sentence(leg.reason || `the ${name} leg did not run`)).join(" ");
+}
+
+function sentence(text) {
+  const said = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(said) ? said : `${said}.`;
+}

@@ -1,0 +1,58 @@
+/** Numbers, sizes, times and names as people read them. */
+
+const NUMBER = new Intl.NumberFormat("en");
+
+export function count(number, one, many = `${one}s`) {
+  return `${NUMBER.format(number)} ${number === 1 ? one : many}`;
+}
+
+export function figure(number) {
+  return NUMBER.format(number);
+}
+
+export function bytes(number) {
+  const units = ["bytes", "KB", "MB", "GB", "TB"];
+  let unit = 0;
+  let left = number;
+  while (left >= 1000 && unit < units.length - 1) {
+    left /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || left >= 100 ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
+}
+
+export function duration(milliseconds) {
+  if (milliseconds < 1) return "under 1 ms";
+  return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+export function day(moment) {
+  const date = new Date(moment);
+  return Number.isNaN(date.getTime()) ? "" : date.toLocaleDateString(undefined, { year: "numeric", month: "short", day: "numeric" });
+}
+
+/** A score: enough digits to compare, no more. */
+export function score(value) {
+  if (value === null || value === undefined) return "–";
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(Math.abs(value) >= 10 ? 1 : 3);
+}
+
+/** `pdf`, `md`: what stands before a name in a list. */
+export function kindOf(filename) {
+  const match = /\.([A-Za-z0-9]{1,5})$/.exec(filename);
+  return match ? match[1].toLowerCase() : "text";
+}
+
+/** `handbook.pdf, p. 4` */
+export function placeOf(citation) {
+  return citation.page === null || citation.page === undefined ? citation.filename : `${citation.filename}, p. ${citation.page}`;
+}
+
+/** The text on one line, cut at a word. */
+export function shortened(text, limit) {
+  const line = text.replace(/\s+/g, " ").trim();
+  if (line.length <= limit) return line;
+  const cut = line.slice(0, limit - 1);
+  const space = cut.lastIndexOf(" ");
+  return `${(space > limit * 0.6 ? cut.slice(0, space) : cut).replace(/[\s,;:]+$/, "")}…`;
+}
