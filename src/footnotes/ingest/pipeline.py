@@ -126,7 +126,7 @@ class Pipeline:
     # ── one file
 
     def _take(self, origin: NewSource, chunker_of: ChunkerOf, generation: Generation) -> Iterator[Added]:
-        file_hash, size = hash_file(origin.path, self._max_file_bytes)
+        file_hash, size = hash_file(origin.path, self._max_file_bytes, origin.filename)
         if any(self._collides(work.draft, origin, file_hash) for work in self._pending):
             yield from self._flush(generation)
         kind = sniff(origin.path, origin.filename)

@@ -68,22 +68,23 @@ def chunk_id(file_hash: str, chunker: str, index: int, start: int, end: int) -> 
     return "c" + hashlib.blake2b(name.encode(), digest_size=10).hexdigest()
 
 
-def hash_file(path: Path, max_bytes: int) -> tuple[str, int]:
-    """SHA-256 and size of a file, refused when it is empty or too large."""
+def hash_file(path: Path, max_bytes: int, name: str | None = None) -> tuple[str, int]:
+    """SHA-256 and size of a file, refused when it is empty or too large; `name` is what people know it by."""
+    known = name or path.name
     try:
         with path.open("rb") as file:
-            return _hash(file, path, max_bytes)
+            return _hash(file, known, max_bytes)
     except OSError as error:
-        raise SourceUnreadable(f"{path.name} cannot be read ({error.strerror})") from error
+        raise SourceUnreadable(f"{known} cannot be read ({error.strerror})") from error
 
 
-def _hash(file: BinaryIO, path: Path, max_bytes: int) -> tuple[str, int]:
+def _hash(file: BinaryIO, name: str, max_bytes: int) -> tuple[str, int]:
     digest, size = hashlib.sha256(), 0
     while block := file.read(_BLOCK):
         digest.update(block)
         size += len(block)
         if size > max_bytes:
-            raise DocumentTooLarge(f"{path.name} is larger than {max_bytes:,} bytes")
+            raise DocumentTooLarge(f"{name} is larger than {max_bytes:,} bytes")
     if size == 0:
-        raise EmptyDocument(f"{path.name} has no bytes")
+        raise EmptyDocument(f"{name} has no bytes")
     return digest.hexdigest(), size
