@@ -16,6 +16,7 @@ import uvicorn
 
 from footnotes.config import load
 from footnotes.serve.app import Server, create_app
+from footnotes.serve.protocol import connection_class
 
 
 class Running:
@@ -62,7 +63,10 @@ def serving(folder: Path, *, needs_keys: bool = False, **settings: Any) -> Itera
     chosen = load(folder, **{"embedder": "hashing", **settings})
     app = create_app(folder, settings=chosen, needs_keys=needs_keys)
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(app, log_config=None, access_log=False, ws="websockets-sansio", lifespan="on")
+        protocol = connection_class(chosen.serve_header_seconds)
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, ws="websockets-sansio", lifespan="on", http=protocol
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=_run, args=(server, listening), daemon=True)
         thread.start()

@@ -116,6 +116,11 @@ class Settings:
     serve_body_seconds: float = 30.0  # time a body may take, and a second more for each 64 KB that came
     serve_streams: int = 256  # streams open at once
     serve_queue: int = 10_000  # documents of a tenant that may wait to be taken in
+    serve_worker: bool = True  # take documents in in a process of its own, at low priority
+    serve_worker_threads: int = 0  # threads of its embedder; 0 leaves one core to searches
+    serve_libraries: int = 64  # libraries of tenants that are open at once; those not used for longest are closed
+    serve_tenant_bytes: int = 0  # bytes of documents a tenant may keep; 0 for no limit
+    serve_header_seconds: float = 10.0  # time the headers of a request may take
     serve_cors: tuple[str, ...] = ()  # origins whose pages may call the server
 
     # ── a chat model on this machine
@@ -130,6 +135,7 @@ _AT_LEAST_ONE = frozenset(
         "archive_max_bytes", "archive_max_members", "fetch_max_bytes", "fetch_max_pages", "limit",
         "per_document", "rrf_k", "candidates", "max_query_chars", "rerank_candidates", "answer_passages",
         "answer_sentences", "max_tokens", "agent_steps", "agent_tokens", "llama_context", "llama_threads",
+        "serve_libraries",
     ]
 )  # fmt: skip
 _SAID = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}

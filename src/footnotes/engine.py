@@ -370,6 +370,10 @@ class Library:
         if generation := self._store.serving(self._user):
             self._store.grow_graph(generation, lambda done, total: on_progress(Progress("graph", done, total)))
 
+    def look_again(self) -> None:
+        """See what other processes wrote. From the first call on no search looks for itself, or waits for it."""
+        self._store.look_again(self._user)
+
     def settle(self, *, on_progress: OnProgress | None = None) -> None:
         """Wait until what is built behind searches is built."""
         self._finish_graph(on_progress or quiet)

@@ -51,10 +51,13 @@ FootnotesError
 │   ├── OriginRefused         origin_refused
 │   ├── MethodRefused         method_not_allowed
 │   ├── BodyTooLarge          body_too_large
+│   ├── HeadersTooLarge       headers_too_large
 │   ├── ClientTooSlow         client_too_slow
 │   ├── RateLimited           rate_limited
 │   ├── QuotaExceeded         quota_exceeded
 │   ├── ServerBusy            server_busy
+│   ├── WorkerDied            worker_died
+│   ├── StorageQuota          storage_quota
 │   └── AddressRefused        address_refused
 ├── SearchUnavailable     search_unavailable: no leg could run
 └── Interrupted           interrupted: stopped on request; what was acknowledged is kept
@@ -380,9 +383,14 @@ class BodyTooLarge(ServeError):
     default_remedy = "Send less at once, or raise serve_upload_bytes or serve_body_bytes in the settings."
 
 
+class HeadersTooLarge(ServeError):
+    code = "headers_too_large"
+    default_remedy = "Send fewer or shorter headers."
+
+
 class ClientTooSlow(ServeError):
     code = "client_too_slow"
-    default_remedy = "Send the body without long pauses."
+    default_remedy = "Send headers and body without long pauses."
     retryable = True
 
 
@@ -401,6 +409,21 @@ class ServerBusy(ServeError):
     code = "server_busy"
     default_remedy = "Try again in a moment."
     retryable = True
+
+
+class WorkerDied(ServeError):
+    """The process that takes documents in ended in the middle of its work."""
+
+    code = "worker_died"
+    default_remedy = "Try the job again; if it dies again, the document may need more memory than there is."
+    retryable = True
+
+
+class StorageQuota(ServeError):
+    """A tenant keeps as much as it may."""
+
+    code = "storage_quota"
+    default_remedy = "Delete documents, or raise serve_tenant_bytes in the settings."
 
 
 class AddressRefused(ServeError):

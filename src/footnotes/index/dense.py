@@ -76,7 +76,9 @@ class DenseIndex:
         elif contents != self._contents:
             if (contents.identity, contents.format) != (self._identity, FORMAT):
                 raise IndexDamaged("the index belongs to something else or to another version")
-            self._view = self._load(contents)
+            view = self._load(contents)
+            view.prepare_like(self._view)
+            self._view = view
             self._contents = contents
         return self._contents.seq
 

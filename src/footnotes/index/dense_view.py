@@ -86,6 +86,13 @@ class DenseView:
             return self._in_memory()[positions]
         return self.raw(positions).astype(np.float32) / np.float32(SCALE)
 
+    def prepare_like(self, before: DenseView) -> None:
+        """Make what the first search would have to make, if searches made it of the picture before this one."""
+        if before._all is not None and len(self.keys) <= ROWS_IN_MEMORY:
+            self._in_memory()
+        elif (before._all is not None or before._tail is not None) and 0 < self.uncovered <= ROWS_IN_MEMORY:
+            self._tail_similarities(np.zeros(self._parts[0].shape[1], dtype=np.float32))
+
     def _in_memory(self) -> NDArray[np.float32]:
         """Every row in single precision, made once."""
         if self._all is None:

@@ -38,6 +38,7 @@ class LexicalIndex:
         self._identity = identity
         self._boosts = boosts
         self._seq = 0
+        self._checked: set[str] = set()
         self._index: Any = None
         self._searcher: Any = None
         self._queries: QueryBuilder | None = None
@@ -149,7 +150,7 @@ class LexicalIndex:
             raise IndexDamaged("the index belongs to something else or to another version")
         if content["clean"] and manifest.crc_of(self._folder / "meta.json") != content["meta"]:
             raise IndexDamaged("meta.json does not match its checksum")
-        check_segments(self._folder)
+        check_segments(self._folder, self._checked)
 
     def _load(self) -> None:
         import tantivy
@@ -204,6 +205,7 @@ class LexicalIndex:
 
     def clear(self) -> None:
         self._forget()
+        self._checked.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _prepare(self) -> None:

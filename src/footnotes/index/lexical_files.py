@@ -14,17 +14,21 @@ _FOOTER_MAGIC = 1337
 _PARTS = ("idx", "pos", "term", "fast", "fieldnorm", "store")
 
 
-def check_segments(folder: Path) -> None:
+def check_segments(folder: Path, known: set[str]) -> None:
     """Raise `IndexDamaged` unless every file that meta.json names is there and matches its own checksum.
 
-    tantivy ends each file with its CRC-32 but does not compare it when it opens the file.
+    tantivy ends each file with its CRC-32 but does not compare it when it opens the file. Files are written once and
+    named for good: those that are `known`, and found to be right now, need not be read again.
     """
     for segment in _segments(folder):
         name = str(segment["segment_id"]).replace("-", "")
-        for part in _PARTS:
-            _check_footer(folder / f"{name}.{part}")
+        files = [f"{name}.{part}" for part in _PARTS]
         if deletes := segment.get("deletes"):
-            _check_footer(folder / f"{name}.{deletes['opstamp']}.del")
+            files.append(f"{name}.{deletes['opstamp']}.del")
+        for file in files:
+            if file not in known:
+                _check_footer(folder / file)
+                known.add(file)
 
 
 def segment_sizes(folder: Path) -> list[int]:

@@ -7,6 +7,7 @@ import json
 import math
 from typing import Any
 
+import orjson
 from starlette.responses import JSONResponse
 
 from footnotes import errors
@@ -26,7 +27,10 @@ _STATUS: tuple[tuple[type[errors.FootnotesError], int], ...] = (
     (errors.OriginRefused, 403),
     (errors.MethodRefused, 405),
     (errors.BodyTooLarge, 413),
+    (errors.HeadersTooLarge, 431),
     (errors.ClientTooSlow, 408),
+    (errors.StorageQuota, 413),
+    (errors.WorkerDied, 503),
     (errors.RateLimited, 429),
     (errors.QuotaExceeded, 429),
     (errors.ServerBusy, 503),
@@ -46,6 +50,14 @@ class SafeJson(JSONResponse):
     """JSON whatever the texts hold: lone surrogates are escaped, and what is no number is null."""
 
     def render(self, content: Any) -> bytes:
+        return as_bytes(content)
+
+
+def as_bytes(content: Any) -> bytes:
+    """JSON as it is sent."""
+    try:
+        return orjson.dumps(content)
+    except TypeError:  # lone surrogates, numbers beyond 64 bits
         return as_json(content).encode("utf-8")
 
 

@@ -19,25 +19,24 @@ _BUSY_MS = 5_000
 
 
 class ServerDatabase:
-    """One connection, used by one thread at a time; other processes may have the file open too."""
+    """One connection to write and one to read, each used by one thread at a time: who reads never waits for the disk.
+
+    Other processes may have the file open too.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._guard = threading.Lock()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._connection = apsw.Connection(str(folder / FILE))
-            self._connection.set_busy_timeout(_BUSY_MS)
-            self._connection.pragma("journal_mode", "wal")
-            self._connection.pragma("synchronous", "full")
-            self._connection.pragma("secure_delete", True)
-            self._connection.execute(SCHEMA)
+            self._writing, self._reading = (_Guarded(folder / FILE) for _ in range(2))
+            self._writing.connection.execute(SCHEMA)
         except (apsw.Error, OSError) as error:
             raise StoreUnavailable(f"the server's database in {folder} cannot be opened ({error})") from error
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """Run one statement; its rows by the names of their columns."""
-        with self._guard, _translated():
-            cursor = self._connection.execute(sql, tuple(values))
+        used = self._reading if sql.startswith("SELECT") else self._writing
+        with used.guard, _translated():
+            cursor = used.connection.execute(sql, tuple(values))
             found: list[dict[str, Any]] = []
             for row in cursor:
                 names = [column[0] for column in cursor.get_description()]
@@ -45,8 +44,21 @@ class ServerDatabase:
             return found
 
     def close(self) -> None:
-        with self._guard:
-            self._connection.close()
+        for used in (self._reading, self._writing):
+            with used.guard:
+                used.connection.close()
+
+
+class _Guarded:
+    """A connection and who may use it now."""
+
+    def __init__(self, path: Path) -> None:
+        self.guard = threading.Lock()
+        self.connection = apsw.Connection(str(path))
+        self.connection.set_busy_timeout(_BUSY_MS)
+        self.connection.pragma("journal_mode", "wal")
+        self.connection.pragma("synchronous", "full")
+        self.connection.pragma("secure_delete", True)
 
 
 @contextmanager

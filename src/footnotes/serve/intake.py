@@ -1,4 +1,4 @@
-"""The one worker of a server: takes in what was accepted, some at a time, in a thread behind the requests."""
+"""Has what was accepted taken in, some at a time, behind the requests: by a process of its own, or by a thread here."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from footnotes.errors import BodyTooLarge, FootnotesError, OptionError, StoreLocked
+from footnotes.config import Settings
+from footnotes.errors import BodyTooLarge, FootnotesError, OptionError, WorkerDied
 from footnotes.fetch.url import is_url
-from footnotes.ingest.work import Progress
+from footnotes.ingest.journal import unfinished_runs
+from footnotes.serve.doing import BrokenOff, News, Task, do
 from footnotes.serve.jobs import Jobs, ServerJob
+from footnotes.serve.metrics import Metrics
 from footnotes.serve.tenants import Tenants
-from footnotes.shapes import added_shape
-from footnotes.types import Added
+from footnotes.serve.worker import WorkerProcess
+from footnotes.store.sqlite import SqliteStore, is_library
+from footnotes.types import ErrorInfo
 
 _LOG = logging.getLogger("footnotes.serve")
 SPOOL = "spool"
 BATCH = 32
+MOST_DEATHS = 3
 LOCKED_WAIT_SECONDS = 2.0
-_STAGES = {"reading": "parsing", "parsing": "parsing", "embedding": "embedding", "indexing": "indexing"}
+LOOK_AGAIN_SECONDS = 0.25
 _BLOCK = 1 << 20
 
 
-class _BrokenOff(Exception):
-    """Work stops here and is gone on with later. Not of the error tree: no document failed."""
-
-
 class Intake:
-    """Accepts work and does it. `accept_*` return at once; the worker's results are in the jobs."""
+    """Accepts work and has it done. `accept_*` return at once; what became of it is in the jobs."""
 
-    def __init__(self, tenants: Tenants, jobs: Jobs, on_added: Callable[[Added], object] = lambda _: None) -> None:
+    def __init__(self, tenants: Tenants, jobs: Jobs, metrics: Metrics, settings: Settings) -> None:
         self._tenants = tenants
-        self._on_added = on_added
+        self._metrics = metrics
         self.jobs = jobs
         self._spool = tenants.folder / SPOOL
         self._wake = threading.Event()
@@ -45,7 +46,13 @@ class Intake:
         self._settled = threading.Condition()
         self._pausing = 0
         self._pause_guard = threading.Lock()
-        self._thread = threading.Thread(target=self._work, name="footnotes-intake", daemon=True)
+        self._running: dict[str, ServerJob] = {}
+        self._to_resume: list[str] = []
+        self.worker = WorkerProcess(tenants.folder, settings) if settings.serve_worker else None
+        self._threads = [
+            threading.Thread(target=self._work, name="footnotes-intake", daemon=True),
+            threading.Thread(target=self._look_again, name="footnotes-look-again", daemon=True),
+        ]
 
     def start(self) -> None:
         self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -54,14 +61,17 @@ class Intake:
         for path in self._spool.iterdir():
             if path.name not in known:
                 path.unlink(missing_ok=True)
-        self._thread.start()
+        self._to_resume = unfinished_tenants(self._tenants.folder)
+        for thread in self._threads:
+            thread.start()
 
     def stop(self, seconds: float = 20.0) -> None:
         """Break off soon; what was committed is kept, and the next start goes on with the rest."""
         self._stop.set()
         self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join(seconds)
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(seconds)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -77,7 +87,7 @@ class Intake:
 
     @property
     def alive(self) -> bool:
-        return self._thread.is_alive()
+        return self._threads[0].is_alive()
 
     # ── accept
 
@@ -92,10 +102,10 @@ class Intake:
         source: str | None = None,
     ) -> ServerJob:
         """Keep the bytes of an upload and queue it."""
-        library = self._tenants.library(tenant)
         path = self._spool / uuid.uuid4().hex
-        named = source or f"upload:{filename}"
-        checked = library.handed_over(path, filename=filename, collection=collection, metadata=metadata, source=named)
+        given: dict[str, Any] = {"filename": filename, "collection": collection, "metadata": metadata}
+        with self._tenants.using(tenant) as library:
+            checked = library.handed_over(path, **given, source=source or f"upload:{filename}")
         try:
             _copy(file, path, self._tenants.settings.max_file_bytes)
             request = {
@@ -117,8 +127,8 @@ class Intake:
         """Queue a page or a sitemap to be fetched."""
         if not is_url(address):
             raise OptionError("the address must begin with http:// or https://")
-        library = self._tenants.library(tenant)
-        checked = library.handed_over(self._spool, filename="page", collection=collection, metadata=metadata)
+        with self._tenants.using(tenant) as library:
+            checked = library.handed_over(self._spool, filename="page", collection=collection, metadata=metadata)
         request = {"url": address, "collection": checked.collection, "metadata": dict(checked.metadata)}
         job = self.jobs.add(tenant, "url", address[:500], request, None)
         self._wake.set()
@@ -166,117 +176,113 @@ class Intake:
     # ── work
 
     def _work(self) -> None:
-        while not self._stop.is_set():
-            self._wake.clear()
-            if self._pausing:
-                self._wake.wait(0.2)
-                continue
-            try:
-                batch = self.jobs.next_batch(BATCH)
-                if batch:
-                    self._run(batch)
+        try:
+            while not self._stop.is_set():
+                self._wake.clear()
+                if self._pausing:
+                    self._wake.wait(0.2)
                     continue
-            except Exception as error:  # the worker outlives whatever one batch does
-                _LOG.exception("a batch failed", extra={"reason": type(error).__name__})
-                self._stop.wait(1.0)
-                continue
-            self._wake.wait(5.0)
+                try:
+                    if self._one_task():
+                        continue
+                except Exception as error:  # the worker outlives whatever one batch does
+                    _LOG.exception("a batch failed", extra={"reason": type(error).__name__})
+                    self._stop.wait(1.0)
+                    continue
+                self._wake.wait(5.0)
+        finally:
+            if self.worker is not None:
+                self.worker.stop()
+
+    def _one_task(self) -> bool:
+        """Do the next thing there is to do; False when there is nothing."""
+        if self._to_resume:
+            tenant = self._to_resume[0]
+            if self._do(Task("resume", tenant)) not in ("broken_off", "locked"):
+                self._to_resume.remove(tenant)
+            return True
+        batch = self.jobs.next_batch(BATCH)
+        if not batch:
+            return False
+        self._run(batch)
+        return True
 
     def _run(self, batch: list[ServerJob]) -> None:
-        running = [self.jobs.change(job, state="running", attempts=job.attempts + 1) for job in batch]
+        jobs = [self.jobs.change(job, state="running", attempts=job.attempts + 1) for job in batch]
+        self._running = {job.id: job for job in jobs}
+        data = [{"id": job.id, "request": dict(job.request), "spool": job.spool} for job in jobs]
         try:
-            if running[0].kind == "upload":
-                self._uploads(running)
-            elif running[0].kind == "url":
-                self._address(running[0])
-            else:
-                self._reindex(running[0])
-        except (StoreLocked, _BrokenOff) as error:
-            for job in running:
-                self._requeue(job)
-            if isinstance(error, StoreLocked):
-                self._stop.wait(LOCKED_WAIT_SECONDS)
-        except FootnotesError as error:
-            self._fail(running, error)
-        except Exception as error:
-            self._fail(running, FootnotesError(f"the server failed ({type(error).__name__})"))
-            raise
+            self._do(Task(jobs[0].kind, jobs[0].tenant, data))
         finally:
+            self._running = {}
             with self._settled:
                 self._settled.notify_all()
 
-    def _requeue(self, job: ServerJob) -> None:
-        if self.jobs.find(job.tenant, job.id).state == "running":
-            self.jobs.change(job, state="queued", attempts=job.attempts - 1)
+    def _do(self, task: Task) -> str:
+        """Have a task done, here or in the worker, and see to what it left; says how it ended."""
+        ending: list[News] = []
 
-    def _report(self, jobs: Iterable[ServerJob], report: Progress) -> None:
-        """Progress of some jobs; also the moment at which work can be broken off."""
-        if self._stop.is_set() or self._pausing:
-            raise _BrokenOff
-        for job in jobs:
-            self.jobs.progress(job.id, _STAGES.get(report.stage, "indexing"), report.done, report.total)
+        def heard(news: News) -> None:
+            if news["news"] == "ended":
+                ending.append(news)
+            else:
+                self._heard(task.tenant, news)
 
-    def _fail(self, jobs: list[ServerJob], error: FootnotesError) -> None:
-        for job in jobs:
-            if self.jobs.find(job.tenant, job.id).state == "running":
-                self.jobs.change(job, state="failed", error=error.info())
+        try:
+            if self.worker is not None:
+                self.worker.do(task, heard, self._must_break_off)
+            else:
+                do(task, self._tenants.using, self._spool, heard)
+        except WorkerDied as death:
+            _LOG.error("the worker died", extra={"code": death.code, "reason": death.message})
+            self._metrics.errors.labels(death.code).inc()
+            self._died(death)
+            return "died"
+        return self._ended(ending[0])
 
-    def _uploads(self, jobs: list[ServerJob]) -> None:
-        library = self._tenants.library(jobs[0].tenant)
-        by_source = {job.request["source"]: job for job in jobs}
-        files = [
-            library.handed_over(
-                self._spool / str(job.spool),
-                filename=job.request["filename"],
-                collection=job.request["collection"],
-                metadata=job.request["metadata"],
-                source=job.request["source"],
-            )
-            for job in jobs
-        ]
-        results: dict[str, list[Added]] = {job.id: [] for job in jobs}
+    def _must_break_off(self) -> bool:
+        return self._stop.is_set() or self._pausing > 0
 
-        def progress(report: Progress) -> None:
-            self._report([by_source[report.path]] if report.path in by_source else jobs, report)
+    def _heard(self, tenant: str, news: News) -> None:
+        if news["news"] == "progress":
+            if self.worker is None and self._must_break_off():
+                raise BrokenOff
+            for job_id in news["jobs"]:
+                self.jobs.progress(job_id, news["stage"], news["done"], news["total"])
+        elif news["news"] == "settled":
+            self._settle(tenant, self._running.pop(news["job"]), news["documents"])
+        elif news["news"] == "embedded":
+            self._metrics.embedding(news["texts"], news["role"], news["tokens"])
 
-        for added in library.adding_files(files, on_progress=progress):
-            job = by_source.get(added.path) or self._holder(added.path, jobs)
-            results[job.id].append(added)
-            if added.path in by_source:
-                self._settle(job, results.pop(job.id))
-        for job in jobs:
-            if job.id in results:
-                self._settle(job, results[job.id])
+    def _ended(self, news: News) -> str:
+        """See to the jobs that were not settled."""
+        how: str = news["how"]
+        for job in list(self._running.values()):
+            if how == "failed":
+                self.jobs.change(job, state="failed", error=ErrorInfo(**news["error"]))
+            elif how != "done":
+                self.jobs.change(job, state="queued", attempts=job.attempts - 1)
+        if how == "locked":
+            self._stop.wait(LOCKED_WAIT_SECONDS)
+        return how
 
-    @staticmethod
-    def _holder(path: str, jobs: list[ServerJob]) -> ServerJob:
-        """The archive a member came from: its source begins with that of the archive."""
-        inside = [job for job in jobs if path.startswith(job.request["source"])]
-        return max(inside or jobs[:1], key=lambda job: len(job.request["source"]))
+    def _died(self, death: WorkerDied) -> None:
+        """Jobs wait for another try, one at a time; who was there at too many deaths has failed."""
+        for job in self._running.values():
+            if job.attempts >= MOST_DEATHS:
+                self.jobs.change(job, state="failed", error=death.info())
+            else:
+                self.jobs.change(job, state="queued")
 
-    def _address(self, job: ServerJob) -> None:
-        library, request = self._tenants.library(job.tenant), job.request
-        found = library.add(
-            request["url"],
-            collection=request["collection"],
-            metadata=request["metadata"],
-            on_progress=lambda report: self._report([job], report),
-        )
-        self._settle(job, found)
-
-    def _reindex(self, job: ServerJob) -> None:
-        library = self._tenants.library(job.tenant)
-        done = library.reindex(**job.request, on_progress=lambda report: self._report([job], report))
-        row = {"document_id": None, "status": "reindexed", "chunks": done["embedded"], "documents": done["documents"]}
-        self.jobs.change(job, state="ready", result=(row,), error=None)
-
-    def _settle(self, job: ServerJob, found: list[Added]) -> None:
+    def _settle(self, tenant: str, job: ServerJob, rows: list[dict[str, Any]]) -> None:
         """Write down what became of a job. The bytes of a failed one stay, for another try."""
-        rows = added_shape(found, 0.0)["documents"]
-        for added in found:
-            self._on_added(added)
-        broken = next((added.error for added in found if added.error), None)
-        if broken is not None and all(added.error or added.status == "skipped" for added in found):
+        with self._tenants.using(tenant) as library:
+            library.look_again()  # before anybody is told that it is found
+        for row in rows:
+            self._metrics.added(row["status"], row["chunks"])
+        errors = [row.get("error") for row in rows]
+        broken = next((ErrorInfo(**error) for error in errors if error), None)
+        if broken is not None and all(row.get("error") or row["status"] == "skipped" for row in rows):
             self.jobs.change(job, state="failed", result=tuple(rows), error=broken)
         else:
             self._drop(job)
@@ -287,6 +293,25 @@ class Intake:
     def _drop(self, job: ServerJob) -> None:
         if job.spool:
             (self._spool / job.spool).unlink(missing_ok=True)
+
+    def _look_again(self) -> None:
+        """Indexes that another process changed are opened here, so that no search has to wait for it."""
+        while not self._stop.wait(LOOK_AGAIN_SECONDS):
+            try:
+                self._tenants.look_again()
+            except FootnotesError as error:
+                _LOG.warning("an index cannot be read", extra={"code": error.code, "reason": error.message})
+
+
+def unfinished_tenants(folder: Path) -> list[str]:
+    """Tenants for whom something was begun and not finished."""
+    if not is_library(folder):
+        return []
+    store = SqliteStore(folder)
+    try:
+        return [user for user in store.users() if store.waiting(user) or unfinished_runs(store.jobs(user))]
+    finally:
+        store.close()
 
 
 def _copy(file: BinaryIO, path: Path, most: int) -> None:

@@ -94,11 +94,11 @@ class Jobs:
         """The oldest job that waits, with later ones of its kind that can be done together with it."""
         rows = self._database.rows("SELECT * FROM jobs WHERE state = 'queued' ORDER BY number LIMIT ?", (most,))
         jobs = [_job(row) for row in rows]
-        if not jobs or jobs[0].kind != "upload":
-            return jobs[:1]
+        if not jobs or jobs[0].kind != "upload" or jobs[0].attempts:
+            return jobs[:1]  # one that was tried before is tried alone: it may have been the death of the others
         first, batch, sources = jobs[0], [], set()
         for job in jobs:
-            if (job.tenant, job.kind) != (first.tenant, "upload"):
+            if (job.tenant, job.kind, job.attempts) != (first.tenant, "upload", 0):
                 continue
             source = job.request["source"]
             if job.request["collection"] == first.request["collection"] and source not in sources:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import mcp_types as types
@@ -20,7 +21,7 @@ from footnotes.serve.routes.compat import index_text
 from footnotes.serve.state import ServerState
 from footnotes.serve.tools import TOOLS, ToolContext, call_tool
 
-ContextOf = Callable[[ServerRequestContext[Any, Any]], ToolContext]
+ContextOf = Callable[[ServerRequestContext[Any, Any]], AbstractContextManager[ToolContext]]
 INSTRUCTIONS = "Search and ask the documents of this library; cite the file name and the quoted words you use."
 
 
@@ -31,12 +32,16 @@ def make_server(context_of: ContextOf, run_slowly: Callable[..., Awaitable[Any]]
         return types.ListToolsResult(tools=[_described(name) for name in TOOLS])
 
     async def run(request: ServerRequestContext[Any, Any], called: types.CallToolRequestParams) -> types.CallToolResult:
-        context = await asyncio.to_thread(context_of, request)
-        try:
-            result = await run_slowly(call_tool, called.name, called.arguments, context)
-        except FootnotesError as error:
-            return _result(error_body(error, context.request_id), is_error=True)
-        return _result(result, is_error=False)
+        def call() -> types.CallToolResult:
+            with context_of(request) as context:
+                try:
+                    result = call_tool(called.name, called.arguments, context)
+                except FootnotesError as error:
+                    return _result(error_body(error, context.request_id), is_error=True)
+                return _result(result, is_error=False)
+
+        done: types.CallToolResult = await run_slowly(call)
+        return done
 
     return Server(
         "footnotes", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=run
@@ -63,7 +68,8 @@ def _result(content: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
 def serve_stdio(library: Library, *, read_only: bool = False) -> None:
     """Serve one library to the program that started this one, until it closes the pipe."""
     scopes = frozenset(("read",) if read_only else ("read", "write"))
-    server = make_server(lambda _: ToolContext(library, user=library.settings.user, scopes=scopes))
+    context = ToolContext(library, user=library.settings.user, scopes=scopes)
+    server = make_server(lambda _: nullcontext(context))
 
     async def run() -> None:
         async with stdio_server() as (reading, writing):
@@ -78,7 +84,7 @@ def serve_stdio(library: Library, *, read_only: bool = False) -> None:
 def make_manager(state: ServerState) -> StreamableHTTPSessionManager:
     """The sessions of /mcp. None is kept between requests: each is judged by its own key."""
 
-    def context_of(request: ServerRequestContext[Any, Any]) -> ToolContext:
+    def context_of(request: ServerRequestContext[Any, Any]) -> AbstractContextManager[ToolContext]:
         assert request.request is not None
         return context_for(state, request.request.scope)
 
@@ -88,19 +94,21 @@ def make_manager(state: ServerState) -> StreamableHTTPSessionManager:
     )
 
 
-def context_for(state: ServerState, scope: Any) -> ToolContext:
-    """The context of a request that passed the gate."""
+@contextmanager
+def context_for(state: ServerState, scope: Any) -> Iterator[ToolContext]:
+    """The context of a request that passed the gate, as long as it lasts."""
     caller = scope["footnotes.caller"]
     tenant = caller.tenant
-    return ToolContext(
-        library=state.tenants.library(tenant),
-        user=tenant,
-        request_id=scope["footnotes.request_id"],
-        scopes=caller.scopes,
-        index=lambda name, content, metadata, collection: index_text(
-            state, tenant, name, content, dict(metadata) if metadata else None, collection
-        ),
-        before_answer=lambda: state.answers.take(tenant),
-        writing=state.intake.paused,
-        after_delete=lambda gone: state.intake.forget(tenant, gone),
-    )
+    with state.tenants.using(tenant) as library:
+        yield ToolContext(
+            library=library,
+            user=tenant,
+            request_id=scope["footnotes.request_id"],
+            scopes=caller.scopes,
+            index=lambda name, content, metadata, collection: index_text(
+                state, tenant, name, content, dict(metadata) if metadata else None, collection
+            ),
+            before_answer=lambda: state.answers.take(tenant),
+            writing=state.intake.paused,
+            after_delete=lambda gone: state.intake.forget(tenant, gone),
+        )

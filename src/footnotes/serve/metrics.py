@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from footnotes.types import Added, Answer, SearchResult
+from footnotes.types import Answer, SearchResult
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -38,6 +38,10 @@ class Metrics:
             "footnotes_embedding_calls", "Calls to the embedder", ["role"], registry=registry
         )
         self.embedded = Counter("footnotes_embedded_texts", "Texts embedded", ["role"], registry=registry)
+        self.embedding_tokens = Counter(
+            "footnotes_embedding_tokens", "Tokens of the texts embedded", ["role"], registry=registry
+        )
+        self.cache_hits = Counter("footnotes_cache_hits", "Answers given from memory", registry=registry)
         self.queue = Gauge("footnotes_queue_depth", "Jobs that are not done", registry=registry)
         self.open_streams = Gauge("footnotes_open_streams", "Streams that are open", registry=registry)
         self.tenants = Gauge("footnotes_open_libraries", "Libraries that are open", registry=registry)
@@ -55,13 +59,14 @@ class Metrics:
         self.tokens.labels("completion").inc(answer.usage.completion_tokens)
         self.model_calls.inc(answer.usage.model_calls)
 
-    def embedding(self, count: int, role: str) -> None:
+    def embedding(self, count: int, role: str, tokens: int) -> None:
         self.embedding_calls.labels(role).inc()
         self.embedded.labels(role).inc(count)
+        self.embedding_tokens.labels(role).inc(tokens)
 
-    def added(self, added: Added) -> None:
-        self.documents.labels(added.status).inc()
-        self.chunks.inc(added.chunks)
+    def added(self, status: str, chunks: int) -> None:
+        self.documents.labels(status).inc()
+        self.chunks.inc(chunks)
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

@@ -55,6 +55,10 @@ class SearchBody(Body):
     alpha: float | None = Field(None, ge=0, le=1)
     reranker: str | None = Field(None, max_length=200)
 
+    def given(self) -> dict[str, Any]:
+        """The keywords of `Library.search`."""
+        return dict(self.__dict__)
+
 
 class TurnBody(Body):
     role: Literal["user", "assistant"]

@@ -20,6 +20,7 @@ def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], Non
         import uvicorn
 
         from footnotes.serve.app import create_app
+        from footnotes.serve.protocol import connection_class
     except ModuleNotFoundError as error:
         raise missing(error) from error
     settings = load(folder)
@@ -43,6 +44,7 @@ def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], Non
         timeout_graceful_shutdown=STOP_SECONDS,
         ws_max_size=1 << 20,
         proxy_headers=False,
+        http=connection_class(settings.serve_header_seconds),
     )
 
 

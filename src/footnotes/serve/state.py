@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from footnotes.config import Settings
@@ -20,8 +22,9 @@ from footnotes.serve.jobs import Jobs
 from footnotes.serve.keys import Caller, Keys
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.quota import Answers, Buckets
-from footnotes.serve.streams import Slowly, Streams
+from footnotes.serve.streams import SEARCH_THREADS, SLOW_THREADS, Streams, Threads
 from footnotes.serve.tenants import Tenants
+from footnotes.serve.worker import for_searches
 
 EVERYTHING = frozenset(("read", "write", "admin"))
 
@@ -38,7 +41,8 @@ class ServerState:
     buckets: Buckets
     jobs: Jobs
     intake: Intake
-    slowly: Slowly
+    slowly: Threads
+    searching: Threads
     streams: Streams
     metrics: Metrics
     needs_keys: bool
@@ -53,6 +57,7 @@ class ServerState:
     def close(self) -> None:
         self.intake.stop()
         self.slowly.close()
+        self.searching.close()
         self.tenants.close()
         self.database.close()
         os.close(self.lock)
@@ -66,8 +71,8 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
     except BaseException:
         database.close()
         raise
-    metrics, keys, slowly = Metrics(), Keys(database), Slowly()
-    tenants, jobs = Tenants(folder, settings, metrics.embedding), Jobs(database, settings.serve_queue)
+    metrics, keys, slowly = Metrics(), Keys(database), Threads(SLOW_THREADS, "slow")
+    tenants, jobs = Tenants(folder, for_searches(settings), metrics.embedding), Jobs(database, settings.serve_queue)
     return ServerState(
         settings=settings,
         database=database,
@@ -76,8 +81,9 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
         answers=Answers(database, settings.serve_answers),
         buckets=Buckets(settings.serve_rate, settings.serve_burst),
         jobs=jobs,
-        intake=Intake(tenants, jobs, metrics.added),
+        intake=Intake(tenants, jobs, metrics, settings),
         slowly=slowly,
+        searching=Threads(SEARCH_THREADS, "search"),
         streams=Streams(settings.serve_streams, keys, slowly),
         metrics=metrics,
         needs_keys=needs_keys,
@@ -113,7 +119,7 @@ def caller_of(connection: HTTPConnection) -> Caller:
 
 
 def _needing(scope: str) -> type:
-    def check(request: Request) -> Caller:
+    async def check(request: Request) -> Caller:  # async, as all of these: no thread is needed for so little
         caller = caller_of(request)
         if not caller.may(scope):
             raise Forbidden(f"the key has no {scope} scope")
@@ -122,7 +128,7 @@ def _needing(scope: str) -> type:
     return Depends(check)  # type: ignore[no-any-return]
 
 
-def _state(request: Request) -> ServerState:
+async def _state(request: Request) -> ServerState:
     return state_of(request)
 
 
@@ -132,8 +138,15 @@ Writer = Annotated[Caller, _needing("write")]
 Admin = Annotated[Caller, _needing("admin")]
 
 
-def _library(state: State, caller: Reader) -> Library:
-    return state.tenants.library(caller.tenant)
+async def _library(state: State, caller: Reader) -> AsyncIterator[Library]:
+    tenants, tenant = state.tenants, caller.tenant
+    library = tenants.borrow_open(tenant)
+    if library is None:
+        library = await run_in_threadpool(tenants.borrow, tenant)
+    try:
+        yield library
+    finally:
+        tenants.give_back(tenant)
 
 
 Books = Annotated[Library, Depends(_library)]

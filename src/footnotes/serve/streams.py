@@ -20,15 +20,18 @@ from footnotes.serve.keys import Caller, Keys
 T = TypeVar("T")
 CHECK_SECONDS = 2.0
 SLOW_THREADS = 64
+SEARCH_THREADS = 4
+"""Searches at once. More would only wait for each other: Python runs one at a time between calls to native code."""
 ALIVE_SECONDS = 15.0
 _SSE_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-class Slowly:
-    """Threads for what may take long: answers, and waiting for documents. Searches have others and never queue here."""
+class Threads:
+    """Threads for one kind of work. What may take long (answers, waiting for documents) and searches have their own:
+    neither queues behind the other."""
 
-    def __init__(self, threads: int = SLOW_THREADS) -> None:
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="footnotes-slow")
+    def __init__(self, count: int, name: str) -> None:
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix=f"footnotes-{name}")
 
     async def run(self, call: Callable[..., T], *given: Any, **options: Any) -> T:
         """Call a function in one of the threads; what is logged there carries the request's id."""
@@ -43,7 +46,7 @@ class Slowly:
 class Streams:
     """Counts streams, and says which may go on."""
 
-    def __init__(self, most: int, keys: Keys, slowly: Slowly) -> None:
+    def __init__(self, most: int, keys: Keys, slowly: Threads) -> None:
         self._most = most
         self._slowly = slowly
         self._keys = keys

@@ -77,8 +77,8 @@ def _indexed(job: ServerJob) -> dict[str, Any]:
 
 
 @router.post("/rag/search", summary="Search; at most one chunk a document")
-def rag_search(body: RagSearchBody, library: Books, state: State) -> SafeJson:
-    found = library.search(body.query, limit=body.limit, per_document=1)
+async def rag_search(body: RagSearchBody, library: Books, state: State) -> SafeJson:
+    found = await state.searching.run(library.search, body.query, limit=body.limit, per_document=1)
     state.metrics.searched(found)
     return SafeJson({"query": body.query, "results": [_rag_hit(hit) for hit in found.hits]})
 
@@ -134,7 +134,8 @@ def reindexed(state: ServerState, tenant: str, collection: str | None) -> int:
     done = state.intake.wait(tenant, job.id, WAIT_SECONDS)
     if done.error is not None or done.state != "ready":
         _indexed(done)
-    return len(state.tenants.library(tenant).documents(collection=collection))
+    with state.tenants.using(tenant) as library:
+        return len(library.documents(collection=collection))
 
 
 @router.post("/subjects/{subject}/reindex", summary="Reindex a collection")
@@ -170,11 +171,11 @@ async def api_search(
     if not q.strip():
         return SafeJson(error_body(QueryEmpty("q is empty"), request_id_of(request.scope)), 400)
     if not rag:
-        found = await run_in_threadpool(library.search, q, limit=limit, per_document=limit)
+        found = await state.searching.run(library.search, q, limit=limit, per_document=limit)
         state.metrics.searched(found)
         return SafeJson({"results": [_api_hit(hit, hit.score) for hit in found.hits]})
     allowance = await run_in_threadpool(state.answers.take, caller.tenant)
-    near = await run_in_threadpool(library.search, q, limit=limit, per_document=limit, mode="dense")
+    near = await state.searching.run(library.search, q, limit=limit, per_document=limit, mode="dense")
     answer = await state.slowly.run(last_answer, counted(library.ask_stream(q, passages=limit), state))
     return SafeJson({"results": [], "rag": {**_rag_answer(q, answer, near), "rateLimit": allowance.shape()}})
 

@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from footnotes.answer import last_answer
-from footnotes.serve.answers import SafeJson
+from footnotes.serve.answers import SafeJson, as_bytes
 from footnotes.serve.gate import request_id_of
 from footnotes.serve.models import AskBody, SearchBody
 from footnotes.serve.state import Books, Reader, ServerState, State
@@ -28,11 +28,15 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/search", summary="Find passages")
-def search(body: SearchBody, library: Books, state: State) -> SafeJson:
+async def search(body: SearchBody, library: Books, state: State) -> Response:
     """The best passages with the rank and score each leg gave them, and which legs ran."""
-    found = library.search(**body.model_dump())
-    state.metrics.searched(found)
-    return SafeJson(search_shape(found))
+
+    def run() -> bytes:
+        found = library.search(**body.given())
+        state.metrics.searched(found)
+        return as_bytes(search_shape(found))
+
+    return Response(await state.searching.run(run), media_type="application/json")
 
 
 @router.post("/ask", response_model=None, responses=_EVENTS, summary="Ask")

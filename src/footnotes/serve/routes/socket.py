@@ -85,11 +85,14 @@ async def _answer(
         if caller.key_id:
             state.buckets.take(caller.key_id)
         await run_in_threadpool(state.answers.take, caller.tenant)
-        library = await run_in_threadpool(state.tenants.library, caller.tenant)
-        events = counted(library.ask_stream(body.question, **body.options()), state)
-        async for event in state.streams.pull(events, caller):
-            if event is not None:
-                await _send(websocket, {**event_shape(event), **mark})
+        library = await run_in_threadpool(state.tenants.borrow, caller.tenant)
+        try:
+            events = counted(library.ask_stream(body.question, **body.options()), state)
+            async for event in state.streams.pull(events, caller):
+                if event is not None:
+                    await _send(websocket, {**event_shape(event), **mark})
+        finally:
+            state.tenants.give_back(caller.tenant)
     except ValidationError as error:
         await _send(
             websocket, {"type": "error", **error_body(RequestInvalid(first_mistake(error)), request_id), **mark}

@@ -53,6 +53,7 @@ class Indexes:
         self._library_id = library_id
         self._lexical: dict[int, Slot[LexicalIndex]] = {}
         self._dense: dict[int, Slot[DenseIndex]] = {}
+        self._looked_at: set[int] = set()
         self._growing = threading.Lock()
         self._grower: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -71,6 +72,19 @@ class Indexes:
         if not index.has_graph and index.wants_graph():
             self.grow_graph_behind(generation)
         return index
+
+    def look_again(self, generation: Generation, seq: int) -> None:
+        """Open both as they are on disk now. Searches go on with what is open, and never wait for this."""
+        self._fresh(self._lexical_slot(generation), generation, seq)
+        self._fresh(self._dense_slot(generation), generation, seq)
+        self._looked_at.add(generation.pk)
+
+    def expected(self, generation: Generation, seq: int) -> int:
+        """The change a search may expect to find: `seq`, or what both have seen where somebody looks again for it."""
+        if generation.pk not in self._looked_at:
+            return seq
+        lexical, dense = self._lexical_slot(generation).index, self._dense_slot(generation).index
+        return seq if lexical is None or dense is None else min(seq, lexical.seq, dense.seq)
 
     def catch_up(self, generation: Generation) -> int:
         """Bring both indexes to the last change there is, and return it."""
@@ -102,6 +116,7 @@ class Indexes:
         with self._guard:
             self._lexical.pop(generation.pk, None)
             self._dense.pop(generation.pk, None)
+            self._looked_at.discard(generation.pk)
         shutil.rmtree(self._path(generation), ignore_errors=True)
 
     def grow_graph(self, generation: Generation, progress: Callable[[int, int], None] | None = None) -> bool:

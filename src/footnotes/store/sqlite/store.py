@@ -124,7 +124,15 @@ class SqliteStore:
 
     def view(self, user_id: str) -> SqliteSearchView:
         generation, seq, waiting_now = self._served_now(user_id)
+        if generation is not None:
+            seq = self._indexes.expected(generation, seq)
         return SqliteSearchView(self.database, self._indexes, generation, seq, user_id, waiting_now)
+
+    def look_again(self, user_id: str) -> None:
+        """Open what other processes did to the indexes, beside searches: from now on they do not do so themselves."""
+        generation, seq, _ = self._served_now(user_id)
+        if generation is not None:
+            self._indexes.look_again(generation, seq)
 
     def _served_now(self, user_id: str) -> tuple[Generation | None, int, int]:
         """What searches see, read again only when the database has changed."""
