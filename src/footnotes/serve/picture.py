@@ -14,7 +14,7 @@ from footnotes.parse.pdf_pages import PagePicture, page_picture
 from footnotes.parse.types_by_name import PDF
 
 _WASH = (255, 214, 90)  # the colour behind the words
-_LINE = (176, 58, 20)  # the colour of the border
+_LINE = (168, 118, 0)  # the colour of the border
 _BORDER = 2
 _HEADER = 8 + 25  # the signature and the IHDR chunk
 

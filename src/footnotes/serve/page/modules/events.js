@@ -56,15 +56,17 @@ export async function* eventsOf(response) {
   const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
   const decoder = new TextDecoder();
   const parser = new EventParser();
+  let done = false;
   try {
-    for (;;) {
-      const { value, done } = await reader.read();
-      for (const event of parser.push(done ? decoder.decode() : decoder.decode(value, { stream: true }))) {
+    while (!done) {
+      const part = await reader.read();
+      done = part.done;
+      for (const event of parser.push(done ? decoder.decode() : decoder.decode(part.value, { stream: true }))) {
         yield { name: event.name, data: JSON.parse(event.data) };
       }
-      if (done) return;
     }
   } finally {
-    reader.cancel().catch(() => {});
+    // Whoever stops listening ends the work on the server too.
+    if (!done) reader.cancel().catch(() => {});
   }
 }

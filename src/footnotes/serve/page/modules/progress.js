@@ -4,7 +4,7 @@ import { button, element } from "./dom.js";
 import { showDocument } from "./document.js";
 import { jobs } from "./jobs.js";
 import { transfers } from "./upload.js";
-import { count, kindOf } from "./words.js";
+import { count, kindOf, sentence } from "./words.js";
 
 /** Where a stage begins and ends on the bar of the whole. */
 const STAGES = { parsing: [0, 0.35], embedding: [0.35, 0.9], indexing: [0.9, 1] };
@@ -53,9 +53,4 @@ export function transferRow(transfer) {
   const name = transfer.files.length === 1 ? transfer.files[0].path : count(transfer.files.length, "file");
   if (transfer.error) return failedRow(name, transfer.error, "upload", { retry: () => transfers.retry(transfer), dismiss: () => transfers.dismiss(transfer) });
   return row(name, "sending", transfer.share);
-}
-
-function sentence(text) {
-  const said = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(said) ? said : `${said}.`;
 }

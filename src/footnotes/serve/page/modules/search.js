@@ -7,7 +7,7 @@ import { showSource } from "./source.js";
 import { scoreLine } from "./sources.js";
 import { state } from "./state.js";
 import { marksOf } from "./terms.js";
-import { count, duration } from "./words.js";
+import { count, duration, withoutSigns } from "./words.js";
 
 const LIMIT = 12;
 const TEACHING = "Search finds passages, by their words and by their meaning, and shows how the two were joined. To get an answer in sentences, ask.";
@@ -63,7 +63,7 @@ export class SearchView {
       "button",
       { type: "button", class: "hit" },
       element("span", { class: "hit-head" }, element("strong", { class: "clip" }, hit.filename), where && element("span", { class: "soft clip" }, where)),
-      element("span", { class: "hit-text" }, marksOf(hit.text, query)),
+      element("span", { class: "hit-text" }, marksOf(withoutSigns(hit.text), query)),
       scoreLine(hit.scores),
     );
     row.addEventListener("click", () => showSource({ ...hit, page: hit.pages ? hit.pages[0] : null, quote: hit.text }, { origin: row, label: "Passage" }));

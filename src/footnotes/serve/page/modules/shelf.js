@@ -52,9 +52,17 @@ export class Shelf {
   #drawFoot() {
     const waiting = jobs.unfinished.length + transfers.all.filter((one) => !one.error).reduce((sum, one) => sum + one.files.length, 0);
     const failed = jobs.failed.length;
+    badge(waiting);
     const busy = waiting > 0 ? `Taking in ${count(waiting, "document")}` : "";
     const broken = failed > 0 ? `${count(failed, "failure")}` : "";
     const rest = state.status ? `${count(state.status.chunks ?? 0, "chunk")}` : "";
-    fill(this.foot, busy || broken ? element("a", { href: "#/library" }, [busy, broken].filter(Boolean).join(", ")) : rest);
+    fill(this.foot, busy || broken ? element("a", { href: "#/library", class: failed > 0 ? "failure" : null }, [busy, broken].filter(Boolean).join(", ")) : rest);
   }
+}
+
+/** The number of documents on their way, at the name of the view that shows them. */
+function badge(waiting) {
+  const link = document.querySelector('#views a[data-view="library"]');
+  link?.querySelector(".badge")?.remove();
+  if (waiting > 0) link?.append(element("span", { class: "badge number", "aria-label": `${count(waiting, "document")} on the way` }, waiting > 99 ? "99+" : waiting));
 }

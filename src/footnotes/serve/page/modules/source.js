@@ -38,7 +38,7 @@ export async function showSource(span, { origin = null, label, onPrevious = null
     const paged = found.mime === "application/pdf" && found.pages;
     const viewer = paged ? pageViewer(found, span, signal) : await textViewer(found, span, signal);
     if (signal.aborted) return;
-    fill(body, quoteLine(span), viewer, element("footer", { class: "source-foot" }, actions(found, origin)));
+    fill(body, paged && quoteLine(span), viewer, element("footer", { class: "source-foot" }, actions(found, origin)));
     announce(`${label}: ${placeOf(span)}. “${span.quote}”`);
   } catch (error) {
     if (!isAbort(error)) fill(body, element("div", { class: "trouble" }, element("p", { class: "failure" }, `${error.message}.`), element("p", {}, error.remedy || "")));

@@ -3,7 +3,7 @@
 import { element, fill } from "./dom.js";
 import { panel } from "./panel.js";
 import { state } from "./state.js";
-import { count, score, shortened } from "./words.js";
+import { count, score, shortened, withoutSigns } from "./words.js";
 
 /**
  * @param {import("./turn.js").Turn} turn
@@ -56,7 +56,7 @@ function passage(hit, onOpen) {
     "button",
     { type: "button", class: "passage" },
     where && element("span", { class: "where clip" }, where),
-    element("span", { class: "passage-text" }, shortened(hit.text, 220)),
+    element("span", { class: "passage-text" }, shortened(withoutSigns(hit.text), 220)),
     scoreLine(hit.scores),
   );
   row.addEventListener("click", () => onOpen(hit, row));
@@ -65,6 +65,6 @@ function passage(hit, onOpen) {
 
 /** The rank and score of each leg on one line. */
 export function scoreLine(scores) {
-  const leg = (name, found) => element("span", {}, `${name} `, element("b", {}, found ? (found.rank ? `#${found.rank}` : "–") : "none"), found ? ` ${score(found.score)}` : "");
+  const leg = (name, found) => element("span", {}, `${name} `, element("b", {}, found?.rank ? `#${found.rank}` : "–"), found?.rank ? ` ${score(found.score)}` : "");
   return element("span", { class: "score-line number" }, leg("words", scores.lexical), leg("meaning", scores.dense), element("span", {}, "fused ", element("b", {}, score(scores.fused))), scores.rerank !== null && element("span", {}, "rerank ", element("b", {}, score(scores.rerank))));
 }

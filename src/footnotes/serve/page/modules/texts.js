@@ -27,12 +27,10 @@ export async function textViewer(found, span, signal) {
   const draw = drawerFor(found);
   const holder = element("div", { class: "text-viewer" });
   const plain = () => render(holder, shown, plainText(shown.text, place));
-  if (draw === plainText) plain();
-  else {
-    const set = () => render(holder, shown, draw(shown.text, place, shown.start === 0 ? 1 : null));
-    set();
-    holder.prepend(choice([["Set", set], ["As written", plain]], holder));
-  }
+  const set = () => render(holder, shown, draw(shown.text, place, shown.start === 0 ? 1 : null));
+  set();
+  const words = { [markdownText.name]: "Rendered", [tableText.name]: "Table" }[draw.name];
+  if (words) holder.prepend(choice([[words, set], ["As written", plain]]));
   return holder;
 }
 
@@ -72,7 +70,7 @@ function render(holder, shown, drawn) {
   requestAnimationFrame(() => holder.querySelector("mark, .marked")?.scrollIntoView({ block: "center" }));
 }
 
-function choice(entries, holder) {
+function choice(entries) {
   const buttons = entries.map(([words, action], index) =>
     button(words, {
       "aria-pressed": String(index === 0),
@@ -88,13 +86,20 @@ function choice(entries, holder) {
 const marked = () => element("mark");
 
 function plainText(text, { start, end }) {
-  return element("div", { class: "prose plain" }, text.slice(0, start), element("mark", {}, text.slice(start, end)), text.slice(end));
+  const even = unwrapped(text);
+  return element("div", { class: "prose plain" }, even.slice(0, start), element("mark", {}, even.slice(start, end)), even.slice(end));
+}
+
+/** Lines broken by a typewriter's margin run on; each break becomes one space, so that every offset holds. */
+function unwrapped(text) {
+  return text.replace(/([^\n]{55,})\n(?=[\p{L}\p{N}“"'(])/gu, "$1 ");
 }
 
 function markdownText(text, { start, end }) {
   const front = /^---\r?\n[\s\S]*?\r?\n---\r?\n/.exec(text)?.[0] || "";
   const holder = element("div", { class: "prose" });
-  if (front) holder.append(element("pre", { class: "front" }, start < front.length ? plainText(front, { start, end: Math.min(end, front.length) }) : front.trim()));
+  const quoted = start < front.length;
+  if (front) holder.append(element("pre", { class: "front" }, quoted ? plainText(front, { start, end: Math.min(end, front.length) }) : front.replace(/^---\r?\n|---\s*$/g, "").trim()));
   const blocks = markdownBlocks(text.slice(front.length), { links: true });
   for (const block of blocks) {
     wrap(block.pieces, start - front.length, end - front.length, marked);

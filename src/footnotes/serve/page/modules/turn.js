@@ -6,7 +6,7 @@ import { alignNotes } from "./margin.js";
 import { ApiError, isAbort, send } from "./api.js";
 import { eventsOf } from "./events.js";
 import { state } from "./state.js";
-import { count, duration, placeOf, shortened } from "./words.js";
+import { count, duration, placeOf, sentence, shortened } from "./words.js";
 
 /** @typedef {"asking" | "done" | "stopped" | "failed"} TurnState */
 
@@ -233,9 +233,4 @@ function notices(answer) {
   if (!answer.degraded) return "";
   const down = Object.entries(answer.legs).filter(([, leg]) => leg.status === "failed" || leg.status === "pending");
   return down.map(([name, leg]) => sentence(leg.reason || `the ${name} leg did not run`)).join(" ");
-}
-
-function sentence(text) {
-  const said = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(said) ? said : `${said}.`;
 }

@@ -34,7 +34,8 @@ class Transfers extends EventTarget {
     const collection = state.scope.collection;
     for (const batch of batches(wanted)) this.all.push({ id: (this.#next += 1), files: batch, collection, share: 0, error: null });
     announce(`Handing over ${count(wanted.length, "file")}.`);
-    location.hash = location.hash.startsWith("#/library") || state.documents() > 0 ? "#/library" : location.hash || "#/ask";
+    // A conversation is not taken away; the number at the library tells what goes on.
+    if (!document.querySelector("#view-ask .turn")) location.hash = "#/library";
     this.changed();
     this.#run();
   }

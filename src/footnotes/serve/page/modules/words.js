@@ -26,6 +26,12 @@ export function duration(milliseconds) {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
+/** `it failed` → `It failed.` */
+export function sentence(text) {
+  const said = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(said) ? said : `${said}.`;
+}
+
 export function day(moment) {
   const date = new Date(moment);
   return Number.isNaN(date.getTime()) ? "" : date.toLocaleDateString(undefined, { year: "numeric", month: "short", day: "numeric" });
@@ -46,6 +52,11 @@ export function kindOf(filename) {
 /** `handbook.pdf, p. 4` */
 export function placeOf(citation) {
   return citation.page === null || citation.page === undefined ? citation.filename : `${citation.filename}, p. ${citation.page}`;
+}
+
+/** A passage as words: signs of headings and blank lines are for the source. */
+export function withoutSigns(text) {
+  return text.replace(/^#{1,6} +/gm, "").replace(/\n{2,}/g, "\n");
 }
 
 /** The text on one line, cut at a word. */
