@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count, islice, repeat
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from footnotes.errors import OptionError, QueryEmpty, QueryTooLong, SearchUnavai
 from footnotes.index import Vector
 from footnotes.retrieve import fuse
 from footnotes.retrieve.diversify import Diversity
-from footnotes.retrieve.legs import LegResult, dense_leg, lexical_leg, ran, skipped
-from footnotes.store import SearchView
+from footnotes.retrieve.legs import LegResult, dense_leg, lexical_leg, question_terms, ran, skipped
+from footnotes.store import DistantView, SearchView
 from footnotes.store.records import HitRow
 from footnotes.types import Filter, Hit, Leg, LegScore, Mode, Scores, SearchResult
 
@@ -73,8 +73,10 @@ class Retriever:
     def _run_legs(
         self, view: SearchView, query: str, options: SearchOptions, embed: Callable[[str], Vector]
     ) -> tuple[LegResult, LegResult]:
-        allowed = None if options.where is None else view.allowed(options.where)
         depth = max(options.candidates, options.limit)
+        if _is_distant(view):
+            return _legs_at_once(view, query, options, depth, embed)
+        allowed = None if options.where is None else view.allowed(options.where)
         if options.mode == "lexical":
             return lexical_leg(view, query, depth, allowed), skipped("the mode is lexical")
         if options.mode == "dense":
@@ -97,6 +99,45 @@ class Retriever:
                 self._embed_ms = (time.perf_counter() - began) * 1000
 
         return timed
+
+
+def _is_distant(view: SearchView) -> TypeGuard[DistantView]:
+    return hasattr(view, "fetch")  # asking a protocol about all of its methods takes longer than some searches
+
+
+def _legs_at_once(
+    view: DistantView, query: str, options: SearchOptions, depth: int, embed: Callable[[str], Vector]
+) -> tuple[LegResult, LegResult]:
+    """Both legs in one round trip: the question is embedded first, then everything is asked for together."""
+    terms = {} if options.mode == "dense" else question_terms(view, query)
+    embedded = None if options.mode == "lexical" else _attempted(embed, query)
+    view.fetch(
+        terms,
+        embedded if isinstance(embedded, np.ndarray) else None,
+        depth=depth,
+        where=options.where,
+        reading=options.limit,
+        per_document=options.per_document,
+    )
+    lexical = skipped("the mode is dense") if options.mode == "dense" else lexical_leg(view, query, depth, None)
+    if options.mode == "lexical":
+        return lexical, skipped("the mode is lexical")
+    return lexical, dense_leg(view, query, depth, None, lambda _: _given(embedded))
+
+
+def _attempted(embed: Callable[[str], Vector], query: str) -> Vector | Exception:
+    """The question's vector, or what kept it from being made: the dense leg says so, the lexical one runs."""
+    try:
+        return embed(query)
+    except Exception as error:
+        return error
+
+
+def _given(embedded: Vector | Exception | None) -> Vector:
+    if isinstance(embedded, np.ndarray):
+        return embedded
+    assert embedded is not None
+    raise embedded
 
 
 def checked_query(query: str, max_chars: int) -> str:

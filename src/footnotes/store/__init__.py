@@ -54,3 +54,20 @@ class SearchView(Protocol):
     def places_of(self, keys: Sequence[int]) -> dict[int, Place]: ...
 
     def hits(self, keys: Sequence[int]) -> list[HitRow]: ...
+
+
+class DistantView(SearchView, Protocol):
+    """A view whose store is a network away: it is told all that will be asked, and asks its store once."""
+
+    def fetch(
+        self,
+        terms: Mapping[str, float],
+        vector: Vector | None,
+        *,
+        depth: int,
+        where: Filter | None,
+        reading: int,
+        per_document: int,
+    ) -> None:
+        """Run the legs there are terms and a vector for, within a filter; everything else answers from what came."""
+        ...

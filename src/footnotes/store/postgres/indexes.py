@@ -1,0 +1,106 @@
+"""The dense index of a generation, once it is large enough to need one, and the upkeep of what searches read.
+
+The best method the server offers is taken: ScaNN (AlloyDB), HNSW, IVFFlat. Indexes are built beside the table's use, by
+one server at a time; a build that was cut off is begun again. Until there is one, every vector is compared.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from footnotes.store.postgres import reweigh, statistics
+from footnotes.store.postgres.database import Connection, Database
+from footnotes.store.records import Generation
+
+WORTH_AN_INDEX = 5_000
+"""Chunks from which on a dense index is built. Comparing fewer takes no more than some milliseconds."""
+MOST_DIMENSIONS = 4_000
+"""What pgvector's indexes of half-precision vectors can hold."""
+_BUILD_MEMORY = "512MB"
+_LOCK_CLASS = 4608
+
+_METHODS = {
+    "scann": "USING scann ({column} cosine) WITH (num_leaves = {lists})",
+    "hnsw": "USING hnsw ({column} halfvec_cosine_ops)",
+    "ivfflat": "USING ivfflat ({column} halfvec_cosine_ops) WITH (lists = {lists})",
+}
+
+
+class Indexes:
+    """The dense indexes of one database."""
+
+    def __init__(self, database: Database, *, worth: int = WORTH_AN_INDEX, method: str = "") -> None:
+        self._database = database
+        self._worth = worth
+        self._method = method
+
+    def grow(self, generation: Generation) -> bool:
+        """Do what is due for a generation; says whether an index was built. What another server is at is left to it."""
+        with self._database.owning() as connection:
+            lock = (_LOCK_CLASS, generation.pk % 2**31)
+            if not connection.value("SELECT pg_try_advisory_lock($1, $2)", *lock):
+                return False
+            try:
+                if statistics.is_scattered(connection, generation.user_id, generation.pk):
+                    statistics.fold(connection, generation.user_id, generation.pk)
+                reweigh.if_due(connection, generation)
+                return self._build(connection, generation)
+            finally:
+                connection.execute("SELECT pg_advisory_unlock($1, $2)", *lock)
+
+    def drop(self, generation: Generation) -> None:
+        with self._database.owning() as connection:
+            connection.execute(f"DROP INDEX IF EXISTS {name_of(generation)}")
+
+    def rebuild(self, generation: Generation) -> None:
+        """The index anew, without what was deleted from it."""
+        with self._database.owning() as connection:
+            if self._state(connection, generation) is not None:
+                connection.execute(f"REINDEX INDEX CONCURRENTLY {name_of(generation)}")
+
+    def method(self, connection: Connection) -> str:
+        """The best index method of this server; empty where it has none."""
+        offered = {row[0] for row in connection.fetch("SELECT amname FROM pg_am WHERE amtype = 'i'")}
+        if self._method:
+            return self._method if self._method in offered else ""
+        return next((name for name in _METHODS if name in offered), "")
+
+    def _build(self, connection: Connection, generation: Generation) -> bool:
+        state = self._state(connection, generation)
+        if state is True or generation.dimensions > MOST_DIMENSIONS:
+            return False
+        chunks = self._chunks(connection, generation)
+        method = self.method(connection)
+        if not method or chunks < self._worth:
+            return False
+        if state is False:  # a build that was cut off leaves an index nobody can use
+            connection.execute(f"DROP INDEX IF EXISTS {name_of(generation)}")
+        column = f"(embedding::halfvec({generation.dimensions:d}))"
+        using = _METHODS[method].format(column=column, lists=max(10, int(math.sqrt(chunks))))
+        connection.execute(f"SET maintenance_work_mem = '{_BUILD_MEMORY}'")
+        connection.execute(
+            f"CREATE INDEX CONCURRENTLY {name_of(generation)} ON document_chunks {using} "
+            f"WHERE generation = {generation.pk:d}"
+        )
+        return True
+
+    @staticmethod
+    def _chunks(connection: Connection, generation: Generation) -> int:
+        return int(
+            connection.value(
+                "SELECT COALESCE(sum(body), 0) FROM statistics WHERE generation = $1 AND term = ' chunks'",
+                generation.pk,
+            )
+        )
+
+    @staticmethod
+    def _state(connection: Connection, generation: Generation) -> Any:
+        """True for an index that works, False for one that was left half built, None for none."""
+        return connection.value(
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)", name_of(generation)
+        )
+
+
+def name_of(generation: Generation) -> str:
+    return f"chunks_dense_{generation.pk:d}"

@@ -1,0 +1,52 @@
+"""How many chunks have a term: what BM25 needs to know, kept beside the chunks and changed with them."""
+
+from __future__ import annotations
+
+from footnotes.store.postgres.database import Connection
+
+FOLDED_FROM = 50_000
+"""Rows of one generation beyond which they are added up; until then a search adds them itself."""
+
+_COUNT = """
+INSERT INTO statistics (user_id, generation, term, body, heading)
+SELECT $1, $2, t.lexeme, $4 * count(*) FILTER (WHERE 'D' = ANY (t.weights)),
+       $4 * count(*) FILTER (WHERE 'A' = ANY (t.weights))
+FROM document_chunks c, unnest(c.content_tsv) t
+WHERE c.version = $3 AND c.generation = $2 GROUP BY t.lexeme
+UNION ALL
+SELECT $1, $2, unnest(ARRAY[' chunks', ' length']),
+       unnest(ARRAY[$4 * count(*), $4 * COALESCE(sum(c.body_length), 0)]),
+       unnest(ARRAY[$4 * count(*), $4 * COALESCE(sum(c.heading_length), 0)])
+FROM document_chunks c WHERE c.version = $3 AND c.generation = $2
+"""
+
+_FOLD = """
+WITH gone AS (DELETE FROM statistics WHERE generation = $2 AND user_id = $1 RETURNING term, body, heading)
+INSERT INTO statistics (user_id, generation, term, body, heading)
+SELECT $1, $2, term, sum(body), sum(heading) FROM gone GROUP BY term
+HAVING sum(body) <> 0 OR sum(heading) <> 0
+"""
+
+
+def count(connection: Connection, user_id: str, generation: int, version: int, sign: int) -> None:
+    """Add a version's chunks in a generation to what is known of its terms, or take them away again."""
+    connection.execute(_COUNT, user_id, generation, version, sign)
+
+
+def fold(connection: Connection, user_id: str, generation: int) -> None:
+    """One row a term. Rows that come meanwhile stay beside."""
+    connection.execute(_FOLD, user_id, generation)
+
+
+def drop(connection: Connection, user_id: str, generation: int) -> None:
+    connection.execute("DELETE FROM statistics WHERE user_id = $1 AND generation = $2", user_id, generation)
+
+
+def is_scattered(connection: Connection, user_id: str, generation: int) -> bool:
+    """Whether there are so many rows beside the folded ones that searches feel them."""
+    found = connection.row(
+        "SELECT count(*), count(DISTINCT term) FROM statistics WHERE user_id = $1 AND generation = $2",
+        user_id,
+        generation,
+    )
+    return bool(found[0] - found[1] > min(FOLDED_FROM, max(1_000, found[1])))

@@ -1,0 +1,261 @@
+"""One search's picture of a tenant's library: fetched in one round trip, then looked at from all sides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from footnotes.errors import FootnotesError
+from footnotes.index import Allowed, Found, Vector
+from footnotes.store.postgres.database import Database
+from footnotes.store.postgres.filters import compile_filter
+from footnotes.store.postgres.sql import queries
+from footnotes.store.postgres.words import cut, place_of
+from footnotes.store.records import Generation, HitRow, Place
+from footnotes.types import Filter
+
+HEADING_BOOST = 0.3
+BUDGET = 2_000
+"""The lexical leg scores about so many chunks; below it the leg is exact BM25 over all terms."""
+
+
+@dataclass(slots=True)
+class Served:
+    """What was last known to serve a tenant: a search that meets something else is made again with that."""
+
+    generation: Generation | None
+    changed: int = 0
+    waiting: int = 0
+
+
+@dataclass(slots=True)
+class _Fetched:
+    """What came back: candidates by key, and the statistics of the question's terms."""
+
+    rows: dict[int, Any] = field(default_factory=dict)
+    lexical: list[int] = field(default_factory=list)
+    dense: list[int] = field(default_factory=list)
+    frequencies: dict[str, int] = field(default_factory=dict)
+    chunks: int = 0
+    error: FootnotesError | None = None
+
+
+class PostgresSearchView:
+    """Bound to the generation that served when the search began; `fetch` asks the database."""
+
+    def __init__(
+        self,
+        database: Database,
+        user_id: str,
+        served: Served,
+        notice: Callable[[int | None, int, int], None],
+        *,
+        trial: bool = False,
+    ) -> None:
+        self._database = database
+        self._user_id = user_id
+        self._generation = served.generation
+        self._served = served
+        self._notice = notice
+        self._trial = trial
+        self._current = True
+        self._fetched: _Fetched | None = None
+
+    @property
+    def embedder(self) -> str:
+        return self._generation.embedder if self._generation else ""
+
+    @property
+    def fingerprint(self) -> str:
+        return self._generation.fingerprint if self._generation else ""
+
+    @property
+    def stamp(self) -> str:
+        return f"{self._generation.pk if self._generation else 0}/{self._served.changed}"
+
+    @property
+    def waiting(self) -> int:
+        return 0 if self._trial else self._served.waiting
+
+    def is_current(self) -> bool:
+        """Whether the generation still served when the search was made."""
+        return self._trial or self._current
+
+    # ── one round trip
+
+    def fetch(
+        self,
+        terms: Mapping[str, float],
+        vector: Vector | None,
+        *,
+        depth: int,
+        where: Filter | None,
+        reading: int,
+        per_document: int,
+    ) -> None:
+        """Run both legs, or one of them, and keep all that is known of what they found."""
+        self._fetched = _Fetched()
+        try:
+            rows = self._ask(terms, vector, depth, where, reading, per_document)
+        except FootnotesError as error:
+            self._fetched.error = error  # each leg says so for itself
+            return
+        self._take(rows, list(terms))
+
+    def _ask(
+        self,
+        terms: Mapping[str, float],
+        vector: Vector | None,
+        depth: int,
+        where: Filter | None,
+        reading: int,
+        per_document: int,
+    ) -> list[Any]:
+        from pgvector import HalfVector
+
+        names = list(terms)
+        half = None if vector is None or self._generation is None else HalfVector(vector.astype(np.float16))
+        bindings: list[Any] = [
+            self._user_id,
+            self._generation.pk if self._generation else 0,
+            [cut(term) for term in names],
+            [float(terms[term]) for term in names],
+            [place_of("b", term) for term in names],
+            [place_of("h", term) for term in names],
+            HEADING_BOOST,
+            half,
+            depth,
+            BUDGET,
+            reading,
+            per_document,
+        ]
+        allowed = "NULL::bigint[]"
+        if where is not None:
+            condition, values = compile_filter(where, self._user_id, len(bindings) + 1)
+            allowed = queries()["allowed_keys"].replace("{condition}", condition)
+            bindings += values
+        statement = queries()["search"].replace("{allowed}", allowed)
+        with self._database.reading(self._user_id) as connection:
+            return connection.fetch(statement, *bindings)
+
+    def _take(self, rows: Sequence[Any], names: Sequence[str]) -> None:
+        assert self._fetched is not None
+        first, found = rows[0], self._fetched
+        found.frequencies = dict(zip(names, first["frequencies"] or [], strict=False))
+        found.chunks = first["total"] or 0
+        found.rows = {row["key"]: row for row in rows if row["key"] is not None}
+        found.lexical = _ranked(found.rows, "lexical_rank")
+        found.dense = _ranked(found.rows, "dense_rank")
+        if not self._trial:
+            self._current = first["serving"] == (self._generation.pk if self._generation else None)
+            self._notice(first["serving"], first["changed"] or 0, first["waiting"] or 0)
+
+    # ── looking at it
+
+    def chunk_count(self) -> int:
+        return self._known().chunks
+
+    def document_frequency(self, term: str) -> int:
+        known = self._fetched.frequencies if self._fetched else {}
+        if term in known:
+            return known[term]
+        if self._generation is None:
+            return 0
+        with self._database.reading(self._user_id) as connection:
+            return int(connection.value(queries()["document_frequency"], self._generation.pk, cut(term)))
+
+    def allowed(self, where: Filter) -> Allowed:
+        """The keys a filter lets through. A search does this in its one round trip."""
+        condition, values = compile_filter(where, self._user_id, 3)
+        statement = f"SELECT {queries()['allowed_keys'].replace('{condition}', condition)}"
+        generation = self._generation.pk if self._generation else 0
+        with self._database.reading(self._user_id) as connection:
+            keys = connection.value(statement, self._user_id, generation, *values)
+        return Allowed(np.sort(np.array(keys, dtype=np.int64)))
+
+    def search_lexical(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> Found:
+        found = self._known()
+        return Found(found.lexical[:limit], [found.rows[key]["lexical_score"] for key in found.lexical[:limit]])
+
+    def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
+        rows = self._known().rows
+        return {key: rows[key]["lexical_score"] or 0.0 for key in keys if key in rows}
+
+    def search_dense(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
+        found = self._known()
+        return Found(found.dense[:limit], [found.rows[key]["dense_score"] for key in found.dense[:limit]])
+
+    def score_dense(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
+        rows = self._known().rows
+        known = {key: rows[key]["dense_score"] for key in keys if key in rows}
+        return {key: score for key, score in known.items() if score is not None}
+
+    def vectors(self, keys: Sequence[int]) -> Vector | None:
+        rows = self._known().rows
+        found = [rows[key]["embedding"] for key in keys if key in rows]
+        if len(found) < len(keys) or any(vector is None for vector in found):
+            return None
+        return np.stack([vector.to_numpy() for vector in found]).astype(np.float32) if found else None
+
+    def places_of(self, keys: Sequence[int]) -> dict[int, Place]:
+        rows = self._known().rows
+        found = ((key, rows[key]) for key in keys if key in rows)
+        return {key: (row["document"], row["start_offset"], row["end_offset"]) for key, row in found}
+
+    def hits(self, keys: Sequence[int]) -> list[HitRow]:
+        """Chunks in the order asked for. Texts that were not expected to be shown are asked for now."""
+        rows = self._known().rows
+        known = [rows[key] for key in keys if key in rows]
+        missing = [row["key"] for row in known if row["content"] is None]
+        texts: dict[int, str] = {}
+        if missing:
+            with self._database.reading(self._user_id) as connection:
+                texts = dict(connection.fetch(queries()["contents"], missing))
+        return [
+            _hit(row, row["content"] or texts[row["key"]]) for row in known if row["content"] or row["key"] in texts
+        ]
+
+    def _known(self) -> _Fetched:
+        if self._fetched is None:
+            return _Fetched()
+        if self._fetched.error is not None:
+            raise self._fetched.error
+        return self._fetched
+
+
+def _ranked(rows: Mapping[int, Any], rank: str) -> list[int]:
+    listed = [row for row in rows.values() if row[rank] is not None]
+    return [row["key"] for row in sorted(listed, key=lambda row: int(row[rank]))]
+
+
+def _hit(row: Any, text: str) -> HitRow:
+    merged = {**_unpacked(row["document_metadata"]), **_unpacked(row["metadata"])}
+    return HitRow(
+        key=row["key"],
+        chunk_id=row["id"],
+        document_id=row["document_id"],
+        filename=row["filename"],
+        title=row["title"],
+        collection=row["collection"],
+        text=text,
+        start=row["start_offset"],
+        end=row["end_offset"],
+        pages=None if row["page_first"] is None else (row["page_first"], row["page_last"]),
+        headings=tuple(_unpacked(row["headings"])),
+        index=row["chunk_index"],
+        metadata=merged,
+        mime=row["mime"],
+        total=row["total_chunks"],
+        lines=None if row["line_first"] is None else (row["line_first"], row["line_last"]),
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _unpacked(packed: str) -> Any:
+    """Metadata and headings repeat from hit to hit. Callers copy them."""
+    return json.loads(packed)
