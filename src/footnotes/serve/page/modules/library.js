@@ -12,7 +12,7 @@ import { chooseFiles, transfers } from "./upload.js";
 import { VirtualList } from "./virtual.js";
 import { bytes, count, day, figure, kindOf } from "./words.js";
 
-const SHOWN_JOBS = 8;
+const SHOWN_JOBS = 6;
 
 export class LibraryView {
   constructor(root) {
@@ -96,14 +96,16 @@ export class LibraryView {
 
   #drawWork() {
     const { unfinished, failed, finished } = jobs;
-    const rows = [...transfers.all.map(transferRow), ...failed.map(jobRow), ...unfinished.sort((one, other) => (one.state === "running" ? -1 : 0) - (other.state === "running" ? -1 : 0)).slice(0, SHOWN_JOBS).map(jobRow)];
-    const hidden = unfinished.length - Math.min(unfinished.length, SHOWN_JOBS);
+    const running = unfinished.filter((job) => job.state === "running");
+    const shown = [...running, ...unfinished.filter((job) => job.state === "queued")].slice(0, SHOWN_JOBS);
+    const rows = [...transfers.all.map(transferRow), ...failed.map(jobRow), ...shown.map(jobRow)];
+    const hidden = unfinished.length - shown.length;
     const done = finished.slice(0, Math.max(0, 4 - unfinished.length));
     this.work.hidden = rows.length === 0 && done.length === 0;
     fill(
       this.work,
       element("div", { class: "row" }, element("h2", { class: "grow" }, heading(unfinished, failed)), finished.length > 0 && unfinished.length === 0 && button("Clear", { kind: "quiet small", onclick: () => jobs.forgetFinished() })),
-      element("ul", { class: "jobs" }, rows, hidden > 0 && element("li", { class: "soft small" }, `and ${count(hidden, "more that waits", "more that wait")}`), done.map(jobRow)),
+      element("ul", { class: "jobs" }, rows, hidden > 0 && element("li", { class: "soft small" }, `and ${figure(hidden)} more`), done.map(jobRow)),
     );
   }
 }

@@ -31,11 +31,19 @@ class PageViewer {
     );
     this.back = button("Previous page", { picture: "previous", only: true, kind: "quiet", onclick: () => this.go(this.page - 1) });
     this.forth = button("Next page", { picture: "next", only: true, kind: "quiet", onclick: () => this.go(this.page + 1) });
-    const line = element("div", { class: "page-line" }, this.back, element("label", {}, "Page ", this.field, ` of ${found.pages}`), this.forth, this.said);
-    this.root = element("div", { class: "page-viewer" }, line, this.sheet);
+    this.large = button("Enlarge", { kind: "quiet", "aria-pressed": "false", onclick: () => this.#enlarge() });
+    const line = element("div", { class: "page-line" }, this.back, element("label", {}, "Page ", this.field, ` of ${found.pages}`), this.forth, this.large);
+    this.root = element("div", { class: "page-viewer" }, line, this.said, this.sheet);
     // Every picture is given up with the panel's content, or when the next one takes its place.
     panel.onCleanup(() => this.#release());
     this.go(span?.page || 1);
+  }
+
+  /** Wider than the panel, to be scrolled; the picture is fetched again with as many dots as are shown. */
+  #enlarge() {
+    const large = this.sheet.classList.toggle("large");
+    this.large.setAttribute("aria-pressed", String(large));
+    this.go(this.page);
   }
 
   #release() {
@@ -88,6 +96,7 @@ class PageViewer {
 
   #width() {
     const seen = this.sheet.clientWidth || document.getElementById("panel")?.clientWidth || 600;
-    return Math.min(WIDEST, Math.max(600, Math.round(seen * Math.min(devicePixelRatio || 1, 3))));
+    const wide = this.sheet.classList.contains("large") ? 1.9 : 1;
+    return Math.min(WIDEST, Math.max(600, Math.round(seen * wide * Math.min(devicePixelRatio || 1, 3))));
   }
 }

@@ -14,21 +14,26 @@ export function jobRow(job) {
   if (job.state === "failed") return failedRow(job.name, job.error, job.kind, { retry: job.retryable ? () => jobs.retry(job) : null, dismiss: () => jobs.dismiss(job) });
   if (job.state === "ready") return readyRow(job);
   const name = job.kind === "reindex" ? `Reindexing ${job.name}` : job.name;
-  const said = job.state === "queued" ? "waits" : job.stage ? `${SAID[job.stage]}${job.total > 1 ? ` ${job.done} of ${job.total}` : ""}` : "begins";
+  if (job.state === "queued") return line(name, "waits");
+  const said = job.stage ? `${SAID[job.stage]}${job.total > 1 ? ` ${job.done} of ${job.total}` : ""}` : "begins";
   return row(name, said, share(job), job.state === "running" && !job.stage);
 }
 
 function share(job) {
-  if (job.state === "queued" || !job.stage) return 0;
+  if (!job.stage) return 0;
   const [begin, end] = STAGES[job.stage];
   return begin + (end - begin) * (job.total > 0 ? job.done / job.total : 0);
+}
+
+function line(name, said, ...more) {
+  return element("li", { class: "job" }, element("span", { class: "job-line" }, element("span", { class: "kind" }, kindOf(name)), element("span", { class: "clip grow" }, name), element("span", { class: "soft number" }, said)), more);
 }
 
 function row(name, said, part, unsure = false) {
   const filled = element("span");
   filled.style.width = `${Math.round(part * 100)}%`;
   const bar = element("span", { class: unsure ? "bar unsure" : "bar", role: "progressbar", "aria-label": name, "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": Math.round(part * 100) }, filled);
-  return element("li", { class: "job" }, element("span", { class: "job-line" }, element("span", { class: "kind" }, kindOf(name)), element("span", { class: "clip grow" }, name), element("span", { class: "soft number" }, said)), bar);
+  return line(name, said, bar);
 }
 
 function readyRow(job) {

@@ -14,12 +14,12 @@ export class Shelf {
   constructor(body, foot) {
     this.foot = foot;
     this.collections = element("ul", { class: "collections" });
-    this.documents = new Documents(() => this.list.update(this.documents.total));
+    this.documents = new Documents(() => (this.list.update(this.documents.total), (this.none.hidden = this.documents.total > 0)));
     this.list = new VirtualList({ rowHeight: 32, label: "Documents", draw: (index) => this.#row(index) });
     fill(
       body,
       element("section", { class: "shelf-section", "aria-label": "Collections" }, element("h2", {}, "Collections"), this.collections),
-      element("section", { class: "shelf-section shelf-documents", "aria-label": "Documents" }, element("h2", {}, "Documents"), this.list.root),
+      element("section", { class: "shelf-section shelf-documents", "aria-label": "Documents" }, element("h2", {}, "Documents"), (this.none = element("p", { class: "shelf-none", hidden: true }, "None yet")), this.list.root),
     );
     state.on("status", () => this.#draw());
     state.on("scope", () => this.#draw());
@@ -55,7 +55,7 @@ export class Shelf {
     badge(waiting);
     const busy = waiting > 0 ? `Taking in ${count(waiting, "document")}` : "";
     const broken = failed > 0 ? `${count(failed, "failure")}` : "";
-    const rest = state.status ? `${count(state.status.chunks ?? 0, "chunk")}` : "";
+    const rest = state.status?.chunks ? count(state.status.chunks, "chunk") : "";
     fill(this.foot, busy || broken ? element("a", { href: "#/library", class: failed > 0 ? "failure" : null }, [busy, broken].filter(Boolean).join(", ")) : rest);
   }
 }

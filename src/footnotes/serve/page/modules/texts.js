@@ -102,7 +102,7 @@ function markdownText(text, { start, end }) {
   if (front) holder.append(element("pre", { class: "front" }, quoted ? plainText(front, { start, end: Math.min(end, front.length) }) : front.replace(/^---\r?\n|---\s*$/g, "").trim()));
   const blocks = markdownBlocks(text.slice(front.length), { links: true });
   for (const block of blocks) {
-    wrap(block.pieces, start - front.length, end - front.length, marked);
+    for (const mark of wrap(block.pieces, start - front.length, end - front.length, marked)) mark.closest("tr")?.classList.add("marked");
     for (const node of block.nodes) holder.append(node);
   }
   return holder;
