@@ -13,7 +13,7 @@ from footnotes.config import Settings
 from footnotes.engine import Library
 from footnotes.errors import FootnotesError
 from footnotes.ingest.transfer import Imported
-from footnotes.store.sqlite.verify import Verification
+from footnotes.store.records import Verification
 from footnotes.types import Added, Answer, Chunk, Document, Event, Job, NearDuplicate, SearchResult, Synced
 
 P = ParamSpec("P")

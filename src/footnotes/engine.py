@@ -57,9 +57,9 @@ from footnotes.retrieve.rerankers.make import Parts
 from footnotes.retrieve.retriever import Retriever, SearchOptions
 from footnotes.retrieve.where import Where, as_filter
 from footnotes.store import SearchView
+from footnotes.store.originals import add_originals
+from footnotes.store.records import Verification
 from footnotes.store.sqlite import SqliteStore, is_library
-from footnotes.store.sqlite.originals import add_originals
-from footnotes.store.sqlite.verify import Verification
 from footnotes.types import (
     Added,
     AllOf,
@@ -111,7 +111,7 @@ class Library:
         self._chunkers = Chunkers(self.settings, self._chunker_parts, self._with_contexts)
         self._guard = threading.Lock()
         self._local = threading.local()
-        self._store.recover_if_idle()
+        self._store.recover_if_idle(self._user)
 
     def __enter__(self) -> Library:
         return self
@@ -189,7 +189,7 @@ class Library:
         for path in paths:
             if not str(path):
                 raise OptionError("a path to add is empty", remedy="Name a file or folder; `.` is this folder.")
-        with self._store.writing("adding documents"), self._journal("add", request, run) as journal:
+        with self._store.writing(self._user, "adding documents"), self._journal("add", request, run) as journal:
             found: list[NewSource] = []
             place = Place(name, metadata, chunker_of, self._pipeline(both(journal.progress, on_progress)))
             for path in paths:
@@ -214,7 +214,7 @@ class Library:
 
     def resuming(self, *, on_progress: OnProgress | None = None) -> Iterator[Added]:
         """As `resume`, giving each result as soon as it is final."""
-        with self._store.writing("resuming"):
+        with self._store.writing(self._user, "resuming"):
             for job in unfinished_runs(self.jobs()):
                 request: dict[str, Any] = dict(job.request)
                 if job.kind == "reindex":
@@ -251,8 +251,8 @@ class Library:
         name = checked_collection(collection or self.settings.collection)
         safe = safe_filename(filename)
         named, said = as_text(source or f"text:{safe}"), checked_metadata(metadata or {})
-        with self._store.writing("adding a text"):
-            path = self._store.incoming() / "content"
+        with self._store.writing(self._user, "adding a text"):
+            path = self._store.incoming(self._user) / "content"
             path.write_bytes(text.encode("utf-8", "replace") if isinstance(text, str) else text)
             origin = NewSource(path, named, safe, name, said)
             place = Place(name, said, self._chunker_of(), self._pipeline(None))
@@ -278,7 +278,7 @@ class Library:
         """Take in files that were handed over for one collection; archives among them member by member."""
         if not files:
             return
-        with self._store.writing("adding uploads"):
+        with self._store.writing(self._user, "adding uploads"):
             place = Place(files[0].collection, None, self._chunker_of(), self._pipeline(on_progress))
             yield from self._taking.taken(files, place)
         self._finish_graph(None)
@@ -312,7 +312,7 @@ class Library:
             Path(folder),
             max_file_bytes=self.settings.max_file_bytes,
         )
-        with nullcontext() if dry_run else self._store.writing("following a folder"):
+        with nullcontext() if dry_run else self._store.writing(self._user, "following a folder"):
             done = synced(one, dry_run=dry_run, delete_all=delete_all, on_file=on_file or quiet)
         if not dry_run and any(done.counts[kind] for kind in ("added", "changed")):
             self._finish_graph(on_progress)
@@ -368,7 +368,9 @@ class Library:
             self._store.grow_graph_behind(self._user)
             return
         if generation := self._store.serving(self._user):
-            self._store.grow_graph(generation, lambda done, total: on_progress(Progress("graph", done, total)))
+            self._store.grow_graph(
+                self._user, generation, lambda done, total: on_progress(Progress("graph", done, total))
+            )
 
     def look_again(self) -> None:
         """See what other processes wrote. From the first call on no search looks for itself, or waits for it."""
@@ -585,7 +587,8 @@ class Library:
             "generations": [
                 {"id": g.pk, "state": g.state, "embedder": g.embedder} for g in self._store.generations(self._user)
             ],
-            "disk_bytes": sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()),
+            "store": self._store.kind,
+            "disk_bytes": self._store.size(self._user),
         }
 
     # ── change
@@ -598,7 +601,7 @@ class Library:
         compact: bool = False,
     ) -> list[str]:
         """Remove documents by id, by source or by collection. Returns the ids that went."""
-        with self._store.writing("deleting documents"):
+        with self._store.writing(self._user, "deleting documents"):
             ids = [*document_ids, *self._ids_of(source, collection)]
             if self._contexts.is_dir():
                 forget_contexts(self._contexts, self._texts(ids))
@@ -651,7 +654,7 @@ class Library:
         run: int = 0,
     ) -> dict[str, Any]:
         collection, chunker, options = request["collection"], request["chunker"], request["chunker_options"]
-        with self._store.writing("reindexing"), self._journal("reindex", request, run) as journal:
+        with self._store.writing(self._user, "reindexing"), self._journal("reindex", request, run) as journal:
             choices = self._store.choices(self._user)
             if chunker is not None:
                 made = self._chunkers.made(chunker, options)
@@ -678,7 +681,7 @@ class Library:
 
     def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, Any]:
         """Serve the generation that was kept, after filling in what came since."""
-        with self._store.writing("rolling back"):
+        with self._store.writing(self._user, "rolling back"):
             choices = self._store.kept_choices(self._user)
             rebuild = self._reindex(None, on_progress, choices)
             return rebuild.rollback(lambda name: self.embedder(name), choices=choices)
@@ -699,14 +702,14 @@ class Library:
         def hash_of(prefix: str, text: str) -> bytes:
             return input_hash(embedding_input(prefix, text))
 
-        with self._store.writing("verifying") if repair else nullcontext():
+        with self._store.writing(self._user, "verifying") if repair else nullcontext():
             found = self._store.verify(self._user, hash_of, repair=repair)
             add_originals(found, self._store.originals, self._user, repair=repair)
             return found
 
     def compact(self) -> None:
         """Leave no byte of what was deleted in the folder."""
-        with self._store.writing("compacting"):
+        with self._store.writing(self._user, "compacting"):
             self._compact()
 
     def _compact(self) -> None:
@@ -728,7 +731,7 @@ class Library:
         self, file: str | Path, *, collection: str | None = None, on_progress: OnProgress | None = None
     ) -> Imported:
         """Append what an export holds, to `collection` when one is named; never overwrites what is there."""
-        with self._store.writing("importing"):
+        with self._store.writing(self._user, "importing"):
             return import_library(
                 self._store,
                 self._user,

@@ -14,7 +14,7 @@ VICTIM = """
 import os, signal, sys, footnotes
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
-from footnotes.store.sqlite.origins import Origins
+from footnotes.store.sqlite.origins import SqliteOrigins
 from footnotes.store.sqlite.store import SqliteStore
 left = int(sys.argv[3])
 def counted():
@@ -29,7 +29,7 @@ def wrapped(original):
         counted()
         return result
     return call
-writers = [(Origins, "note"), (Origins, "move"), (Origins, "forget"), (SqliteStore, "save"),
+writers = [(SqliteOrigins, "note"), (SqliteOrigins, "move"), (SqliteOrigins, "forget"), (SqliteStore, "save"),
            (SqliteStore, "save_vectors"), (SqliteStore, "publish_changes"), (SqliteStore, "checkpoint"),
            (LexicalIndex, "apply"), (DenseIndex, "apply")]
 for owner, name in writers:

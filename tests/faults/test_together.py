@@ -17,7 +17,7 @@ from libraries import TRAVEL, quick_library, words
 HOLDER = """
 import sys, time, footnotes
 with footnotes.open(sys.argv[1], embedder="hashing") as library:
-    with library._store.writing("holding the lock for a test"):
+    with library._store.writing("local", "holding the lock for a test"):
         print("held", flush=True)
         sys.stdin.readline()
 """
@@ -79,7 +79,7 @@ def test_a_writer_that_waits_long_enough_gets_its_turn(tmp_path: Path) -> None:
         entered, leave = threading.Event(), threading.Event()
 
         def hold() -> None:
-            with library._store.writing("holding"):
+            with library._store.writing("local", "holding"):
                 entered.set()
                 leave.wait(10)
 

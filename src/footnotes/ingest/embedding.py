@@ -11,8 +11,8 @@ from footnotes.embed import Embedder, Matrix
 from footnotes.embed.checked import embed_all
 from footnotes.ingest.pieces import mean_vector
 from footnotes.ingest.work import OnProgress, Progress
+from footnotes.store import Store
 from footnotes.store.records import Generation
-from footnotes.store.sqlite import SqliteStore
 
 EMBEDDED_AT_ONCE = 64
 KEPT_EVERY_SECONDS = 2.0
@@ -20,7 +20,7 @@ KEPT_EVERY_SECONDS = 2.0
 
 
 def embed_missing(
-    store: SqliteStore,
+    store: Store,
     generation: Generation,
     inputs: Mapping[bytes, Sequence[str]],
     *,

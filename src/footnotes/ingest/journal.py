@@ -15,8 +15,8 @@ from typing import Any
 
 from footnotes.errors import FootnotesError, StoreError, is_retryable
 from footnotes.ingest.work import Progress
+from footnotes.store import Store
 from footnotes.store.records import JobUpdate, NewJob
-from footnotes.store.sqlite import SqliteStore
 from footnotes.types import Added, DocumentStatus, Job, JobKind
 
 WRITTEN_EVERY_SECONDS = 2.0
@@ -33,7 +33,7 @@ class Journal:
     """One run, as a context. Give `progress` every report of progress and `settle` every result."""
 
     def __init__(
-        self, store: SqliteStore, user_id: str, *, kind: JobKind, source: str, request: Mapping[str, Any], run: int = 0
+        self, store: Store, user_id: str, *, kind: JobKind, source: str, request: Mapping[str, Any], run: int = 0
     ) -> None:
         self._store = store
         self._user_id = user_id
@@ -95,7 +95,7 @@ class Journal:
         else:
             self._state = JobUpdate(self._run, "ready" if finished else "queued")
         self._write()
-        self._store.let_go_jobs()
+        self._store.let_go_jobs(self._user_id)
 
     def _write(self) -> None:
         updates, self._updates = [self._state, *self._updates.values()], {}

@@ -31,8 +31,8 @@ from footnotes.parse import Source
 from footnotes.parse.open import Limits, parse_document, parser_fingerprint
 from footnotes.parse.outline import document_title
 from footnotes.parse.sniff import sniff
+from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
-from footnotes.store.sqlite import SqliteStore
 from footnotes.text.script import stated_language
 from footnotes.text.sketch import Sketcher
 from footnotes.types import Added, AddStatus, ErrorInfo, JsonValue, Part, Report
@@ -70,7 +70,7 @@ class Pipeline:
 
     def __init__(
         self,
-        store: SqliteStore,
+        store: Store,
         user_id: str,
         *,
         embedder: Embedder,

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from footnotes.errors import DocumentError, MissingExtra, all_errors
 from footnotes.ingest.archive.members import named_archive
-from footnotes.store.sqlite.origins import INSIDE, Known, Signature
+from footnotes.store.naming import INSIDE
+from footnotes.store.records import Known, Signature
 
 SETTLING_NS = 2_000_000_000
 """A file written this shortly before it was read may be written again without a sign: clocks of disks are coarse."""

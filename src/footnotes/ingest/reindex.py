@@ -12,8 +12,8 @@ from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.pieces import embedding_pieces
 from footnotes.ingest.work import OnProgress, Progress
+from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Generation, NewChunk
-from footnotes.store.sqlite import SqliteStore
 
 
 class Reindex:
@@ -21,7 +21,7 @@ class Reindex:
 
     def __init__(
         self,
-        store: SqliteStore,
+        store: Store,
         user_id: str,
         *,
         embedder: Embedder,

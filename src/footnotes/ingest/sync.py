@@ -17,8 +17,9 @@ from footnotes.ingest.plan import Looks, Plan, Seen, archive_of, make_plan, may_
 from footnotes.ingest.take import Place, Taking, made_by
 from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.work import NewSource, hash_file
-from footnotes.store.sqlite import SqliteStore
-from footnotes.store.sqlite.origins import INSIDE, Known, Origin, Origins, Signature
+from footnotes.store import Store
+from footnotes.store.naming import INSIDE
+from footnotes.store.records import Known, Origin, Signature
 from footnotes.types import Added, Followed, Synced, SyncStatus
 
 MANY = 10
@@ -29,13 +30,13 @@ class FolderSync:
     """One pass over one folder. The caller holds the library for writing, unless it only wants the plan."""
 
     def __init__(
-        self, store: SqliteStore, user_id: str, taking: Taking, place: Place, folder: Path, *, max_file_bytes: int
+        self, store: Store, user_id: str, taking: Taking, place: Place, folder: Path, *, max_file_bytes: int
     ) -> None:
         self._taking = taking
         self._place = place
         self._avoid = store.folder
         self._max_file_bytes = max_file_bytes
-        self._origins = Origins(store, user_id, place.collection)
+        self._origins = store.origins(user_id, place.collection)
         self.root = checked_root(folder)
         self._prefix = as_text(self.root).rstrip(os.sep) + os.sep
         self._seen: dict[str, Seen] = {}

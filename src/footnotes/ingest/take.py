@@ -14,9 +14,8 @@ from footnotes.ingest.derive import ChunkerOf
 from footnotes.ingest.names import checked_metadata
 from footnotes.ingest.pipeline import Pipeline
 from footnotes.ingest.work import NewSource
+from footnotes.store import Store
 from footnotes.store.records import DocumentRow
-from footnotes.store.sqlite import SqliteStore
-from footnotes.store.sqlite.origins import Origins
 from footnotes.types import Added, Metadata
 
 MetadataOf = Metadata | Callable[[Path], Metadata] | None
@@ -46,7 +45,7 @@ class Place:
 class Taking:
     """Takes sources in for one tenant of a library."""
 
-    def __init__(self, store: SqliteStore, user_id: str, settings: Settings) -> None:
+    def __init__(self, store: Store, user_id: str, settings: Settings) -> None:
         self._store = store
         self._user = user_id
         self._settings = settings
@@ -69,7 +68,7 @@ class Taking:
 
     def unpacked(self, archive: NewSource, place: Place) -> Iterator[Added]:
         """The members of an archive, each a document of its own."""
-        for batch in batches(archive, self._archive_limits(), self._store.incoming()):
+        for batch in batches(archive, self._archive_limits(), self._store.incoming(self._user)):
             yield from batch.results
             yield from self.taken_as_they_are(batch.sources, place)
 
@@ -96,7 +95,7 @@ class Taking:
         from footnotes.ingest.web import Web
 
         metadata = place.metadata_of(Path(address))
-        origins = Origins(self._store, self._user, place.collection)
+        origins = self._store.origins(self._user, place.collection)
 
         def known(source: str) -> tuple[Added, str | None, str | None] | None:
             row = self._store.find_by_source(self._user, place.collection, source)
@@ -105,12 +104,13 @@ class Taking:
             said = Added(source, row.document.id, "deduplicated", row.document.chunks)
             return said, *origins.version(source)
 
-        for batch in Web(self._settings, place.collection, metadata, known, self._store.incoming()).batches(address):
+        web = Web(self._settings, place.collection, metadata, known, self._store.incoming(self._user))
+        for batch in web.batches(address):
             yield from batch.results
             if not batch.sources:
                 continue
             done: list[Added] = []
-            with self._store.writing("adding pages"):
+            with self._store.writing(self._user, "adding pages"):
                 for added in self.taken(batch.sources, place):
                     done.append(added)
                     yield added

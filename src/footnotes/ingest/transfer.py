@@ -21,8 +21,8 @@ from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.names import checked_metadata, is_name
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import OnProgress, Progress
+from footnotes.store import Store
 from footnotes.store.records import Draft, Generation, Publication
-from footnotes.store.sqlite import SqliteStore
 from footnotes.text.sketch import Sketcher
 from footnotes.types import Block, BlockKind, Chunk, Document, Filter, JsonValue, Part
 
@@ -38,13 +38,13 @@ class Imported:
     skipped: int
 
 
-def export_lines(store: SqliteStore, user_id: str, *, where: Filter | None = None) -> Iterator[str]:
+def export_lines(store: Store, user_id: str, *, where: Filter | None = None) -> Iterator[str]:
     """The lines of an export, one at a time."""
     for line in _lines(store, user_id, where):
         yield json.dumps(line, ensure_ascii=False)
 
 
-def export_library(store: SqliteStore, user_id: str, file: Path, *, where: Filter | None = None) -> dict[str, int]:
+def export_library(store: Store, user_id: str, file: Path, *, where: Filter | None = None) -> dict[str, int]:
     """Write every document that is ready and passes the filter. The file gets its name when it is complete."""
     temporary = file.with_name(file.name + ".part")
     counts = {"documents": 0, "chunks": 0}
@@ -62,7 +62,7 @@ def export_library(store: SqliteStore, user_id: str, file: Path, *, where: Filte
     return counts
 
 
-def _lines(store: SqliteStore, user_id: str, where: Filter | None) -> Iterator[dict[str, Any]]:
+def _lines(store: Store, user_id: str, where: Filter | None) -> Iterator[dict[str, Any]]:
     yield {"type": FORMAT, "version": VERSION}
     for document in store.documents(user_id, where=where):
         if document.status != "ready":
@@ -83,7 +83,7 @@ def _language(document: Document, chunk: Chunk) -> JsonValue:
 
 
 def import_library(
-    store: SqliteStore,
+    store: Store,
     user_id: str,
     file: Path,
     *,

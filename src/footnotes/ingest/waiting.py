@@ -13,8 +13,8 @@ from footnotes.embed import Embedder
 from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.pieces import embedding_pieces
 from footnotes.ingest.work import OnProgress, Progress
-from footnotes.store.records import Generation
-from footnotes.store.sqlite import SqliteStore
+from footnotes.store import Store
+from footnotes.store.records import Generation, StoredInput
 
 SMALLEST_BATCH, FIRST_BATCH, LARGEST_BATCH = 32, 64, 4_096
 BATCH_SECONDS = 4.0
@@ -25,7 +25,7 @@ class WaitingDocuments:
     """Embeds what waits in one tenant's library. The caller holds the library for writing."""
 
     def __init__(
-        self, store: SqliteStore, generation: Generation, *, embedder: Embedder, batch: int, on_progress: OnProgress
+        self, store: Store, generation: Generation, *, embedder: Embedder, batch: int, on_progress: OnProgress
     ) -> None:
         self._store = store
         self._generation = generation
@@ -58,7 +58,7 @@ class WaitingDocuments:
     def _gather(self, pk: int) -> None:
         """Collect a document's inputs; a large one is embedded on the way."""
         after, room = -1, self._embedder.max_tokens
-        while found := self._store.inputs_without_vector(self._generation, pk, after=after, limit=self._size):
+        while found := self._inputs_after(pk, after):
             after = found[-1].index
             for item in found:
                 self._inputs[item.input_hash] = embedding_pieces(item, item.text, max_tokens=room)
@@ -66,10 +66,14 @@ class WaitingDocuments:
                 return
             self._embed()
 
+    def _inputs_after(self, pk: int, after: int) -> list[StoredInput]:
+        user_id = self._generation.user_id
+        return self._store.inputs_without_vector(user_id, self._generation, pk, after=after, limit=self._size)
+
     def _finished(self, pks: list[int]) -> list[int]:
         self._embed()
         self._on_progress(Progress("indexing", 0, len(pks)))
-        self._store.finish_waiting(self._generation, pks)
+        self._store.finish_waiting(self._generation.user_id, self._generation, pks)
         return pks
 
     def _embed(self) -> None:

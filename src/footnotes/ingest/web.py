@@ -18,7 +18,7 @@ from footnotes.ingest.names import as_text
 from footnotes.ingest.work import NewSource
 from footnotes.parse.open import supported
 from footnotes.parse.types_by_name import HTML, NAMED, PLAIN
-from footnotes.store.sqlite.origins import Origin
+from footnotes.store.records import Origin
 from footnotes.types import Added, Metadata
 
 BATCH_PAGES = 16

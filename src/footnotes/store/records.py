@@ -134,7 +134,9 @@ class Draft:
 
     With `publication` set the draft is complete: saving it makes this version the one that is served. `replaces`
     is the document whose next version this is; `handle` belongs to the store, which also says whether the
-    document `waits` for vectors, and which other one it found to be nearly the same, by the sketch.
+    document `waits` for vectors, and which other one it found to be nearly the same, by the sketch. Where another
+    writer is at the same document, the store writes nothing and says so: `elsewhere` is the key of the document that
+    is being made of the same bytes, `refused` the reason why the next version of one cannot be written now.
     """
 
     collection: str
@@ -144,6 +146,7 @@ class Draft:
     size: int
     ingestion_version: str
     metadata: Metadata
+    title: str = ""
     replaces: DocumentRow | None = None
     status: DocumentStatus = "embedding"
     parts: list[Part] = field(default_factory=list)
@@ -154,7 +157,69 @@ class Draft:
     waits: bool = False
     sketch: bytes | None = None
     near_duplicate_of: NearDuplicate | None = None
+    elsewhere: int | None = None
+    refused: ErrorInfo | None = None
 
     def characters(self) -> int:
         """How much text is buffered."""
         return sum(len(part.text) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What tells that a file has not changed without reading it, and when that was noted."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    read_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A source the library knows. Without `document_id` it gave no document: an archive, or a file that failed."""
+
+    source: str
+    document_id: str | None
+    file_hash: str | None
+    mime: str | None
+    status: str | None
+    chunks: int
+    ingestion_version: str | None
+    bytes: int
+    signature: Signature | None
+    error: ErrorInfo | None
+    made_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How a source looked when it was read, and what could not be done with it."""
+
+    source: str
+    read_ns: int
+    signature: Signature | None = None
+    etag: str | None = None
+    modified: str | None = None
+    error: ErrorInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that does not hold. `mendable` when a rebuild from the database puts it right."""
+
+    what: str
+    mendable: bool
+
+
+@dataclass(slots=True)
+class Verification:
+    """What was checked and what did not hold."""
+
+    checked: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    repaired: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems

@@ -104,18 +104,18 @@ def test_a_missing_damaged_or_stray_file_is_noticed(keeping: Library, tmp_path: 
 def test_a_kill_while_keeping_leaves_no_stray_file(tmp_path: Path, moment: str) -> None:
     code = """
 import os, signal, sys, footnotes
-from footnotes.store.sqlite import originals
+from footnotes.store import files, originals
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 moment = sys.argv[3]
-copied = originals._copied
+copied = files._copied
 def copy_and_die(*args):
     copied(*args)
     die()
 if moment == "before":
-    originals._copied = die
+    files._copied = die
 elif moment == "copied":
-    originals._copied = copy_and_die
+    files._copied = copy_and_die
 else:
     originals.Originals.sweep = die
 with footnotes.open(sys.argv[1], embedder="hashing", keep_originals=True) as library:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from footnotes.engine import Library
-from footnotes.store.sqlite.texts import PIECE, SpanReader, pack_blocks, read_span, unpack_blocks
+from footnotes.store.packing import PIECE, pack_blocks, unpack_blocks
+from footnotes.store.sqlite.texts import SpanReader, read_span
 from footnotes.types import Block
 from libraries import quick_library
 

@@ -18,7 +18,7 @@ from footnotes.ingest.archive.members import (
 )
 from footnotes.ingest.names import as_text
 from footnotes.ingest.work import NewSource
-from footnotes.store.sqlite.origins import INSIDE
+from footnotes.store.naming import INSIDE
 from footnotes.types import Added
 
 BATCH_FILES, BATCH_BYTES = 500, 256 << 20

@@ -12,10 +12,11 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from footnotes.store.packing import PIECE, unpack_headings
 from footnotes.store.records import Generation, HitRow, NewChunk, Place
 from footnotes.store.sqlite.rows import chunk_from
 from footnotes.store.sqlite.sql import queries
-from footnotes.store.sqlite.texts import PIECE, read_span, unpack_headings
+from footnotes.store.sqlite.texts import read_span
 from footnotes.types import Chunk
 
 _ASKED_AT_ONCE = 256

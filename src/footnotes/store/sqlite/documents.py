@@ -10,10 +10,11 @@ from typing import Any
 
 import apsw
 
+from footnotes.store import near
 from footnotes.store.facets import facets_of
 from footnotes.store.records import DocumentRow, Draft, Generation
-from footnotes.store.sqlite import near
 from footnotes.store.sqlite.filters import compile_filter
+from footnotes.store.sqlite.near import SqliteSketches
 from footnotes.store.sqlite.rows import document_row
 from footnotes.store.sqlite.sql import queries
 from footnotes.types import DocumentStatus, ErrorInfo, Filter, Metadata
@@ -123,7 +124,7 @@ def drop(connection: apsw.Connection, user_id: str, row: DocumentRow) -> None:
         drop_version(connection, user_id, row.current)
     for source in {row.document.source, *sources(connection, row.pk)}:
         connection.execute(queries()["drop_jobs_of"], (user_id, row.document.id, source))
-    near.drop(connection, (user_id, row.document.collection), row.pk)
+    near.drop(SqliteSketches(connection), (user_id, row.document.collection), row.pk)
     connection.execute(queries()["drop_document"], (user_id, row.pk))
 
 

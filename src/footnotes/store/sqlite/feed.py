@@ -10,10 +10,11 @@ import apsw
 from footnotes.index import Change, Entry
 from footnotes.store.facets import MAX_TEXT, facet_term
 from footnotes.store.lexemes import chunk_terms
+from footnotes.store.packing import unpack_headings
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import waiting
 from footnotes.store.sqlite.sql import queries
-from footnotes.store.sqlite.texts import SpanReader, unpack_headings
+from footnotes.store.sqlite.texts import SpanReader
 
 EntriesOf = Callable[[apsw.Connection, Generation, int], Iterator[Entry]]
 

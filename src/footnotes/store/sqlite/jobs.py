@@ -11,8 +11,9 @@ import apsw
 
 from footnotes.store.records import JobUpdate, NewJob
 from footnotes.store.sqlite.documents import now
+from footnotes.store.sqlite.rows import job_from
 from footnotes.store.sqlite.sql import queries
-from footnotes.types import ErrorInfo, Job
+from footnotes.types import Job
 
 _KEPT = 10_000
 """Finished runs are forgotten when so many later entries exist."""
@@ -55,25 +56,4 @@ def let_go(connection: apsw.Connection) -> None:
 
 
 def listed(connection: apsw.Connection, user_id: str) -> list[Job]:
-    return [_job(cast(tuple[Any, ...], row)) for row in connection.execute(queries()["jobs"], (user_id,))]
-
-
-def _job(row: tuple[Any, ...]) -> Job:
-    number, run, kind, source, request, stage, done, total, attempts, error, retryable, document, holder = row[:13]
-    return Job(
-        number=number,
-        run=run,
-        kind=kind,
-        source=source,
-        request=json.loads(request),
-        stage=stage,
-        done=done,
-        total=total,
-        attempts=attempts,
-        error=ErrorInfo(**json.loads(error)) if error else None,
-        retryable=bool(retryable),
-        document_id=document,
-        holder=holder,
-        created_at=row[13],
-        updated_at=row[14],
-    )
+    return [job_from(cast(tuple[Any, ...], row)) for row in connection.execute(queries()["jobs"], (user_id,))]

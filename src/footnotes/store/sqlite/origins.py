@@ -4,61 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from footnotes.store.records import DocumentRow
+from footnotes.store.naming import name_of, renamed_title
+from footnotes.store.records import DocumentRow, Known, Origin
+from footnotes.store.rows import known_from
 from footnotes.store.sqlite import documents, generations
 from footnotes.store.sqlite.sql import queries
-from footnotes.store.sqlite.store import SqliteStore
-from footnotes.types import ErrorInfo
 
-INSIDE = "!/"
-"""Stands between an archive and the name of a member: `docs.zip!/letters/may.txt`."""
+if TYPE_CHECKING:
+    from footnotes.store.sqlite.store import SqliteStore
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """What tells that a file has not changed without reading it, and when that was noted."""
-
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    read_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A source the library knows. Without `document_id` it gave no document: an archive, or a file that failed."""
-
-    source: str
-    document_id: str | None
-    file_hash: str | None
-    mime: str | None
-    status: str | None
-    chunks: int
-    ingestion_version: str | None
-    bytes: int
-    signature: Signature | None
-    error: ErrorInfo | None
-    made_by: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """How a source looked when it was read, and what could not be done with it."""
-
-    source: str
-    read_ns: int
-    signature: Signature | None = None
-    etag: str | None = None
-    modified: str | None = None
-    error: ErrorInfo | None = None
-
-
-class Origins:
+class SqliteOrigins:
     """Sources of one tenant's collection. The caller holds the library for writing where anything is changed."""
 
     def __init__(self, store: SqliteStore, user_id: str, collection: str) -> None:
@@ -153,9 +114,7 @@ class Origins:
 
     def _rename(self, connection: apsw.Connection, row: DocumentRow, source: str, filename: str) -> None:
         """Another source and file name. A title that was the file's name follows; what was embedded stays."""
-        title = row.document.title
-        if title == stem_of(row.document.filename):
-            title = stem_of(filename)
+        title = renamed_title(row.document.title, row.document.filename, filename)
         after = (source, filename, title, documents.now(), self._user, row.pk)
         connection.execute(queries()["rename_document"], after)
         renamed = documents.find(connection, self._user, row.document.id)
@@ -169,20 +128,7 @@ class Origins:
             self._store.publish_changes(self._user, serving)
 
 
-def name_of(source: str) -> str:
-    """The file name at the end of a source."""
-    return source.replace("\\", "/").rstrip("/").rpartition("/")[2] or source
-
-
-def stem_of(filename: str) -> str:
-    """A file name without its ending, as it stands for the title of a document that states none."""
-    return filename.rpartition(".")[0] or filename
-
-
 def _known(row: Any) -> Known:
-    source, document_id, file_hash, mime, status, chunks, version, size, *rest = row
-    seen_size, mtime, ctime, read, error, made_by = rest
-    signature = None if seen_size is None else Signature(seen_size, mtime, ctime, read)
-    failed = ErrorInfo(**json.loads(error)) if error else None
-    known = (source, document_id, file_hash, mime, status, chunks, version, size)
-    return Known(*known, signature, failed, made_by)
+    fields = list(row)
+    fields[12] = json.loads(fields[12]) if fields[12] else None
+    return known_from(fields)

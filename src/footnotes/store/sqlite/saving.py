@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import apsw
 
+from footnotes.store import near
+from footnotes.store.naming import document_id
 from footnotes.store.records import DocumentRow, Draft, Generation
-from footnotes.store.sqlite import chunks, documents, near, waiting
+from footnotes.store.sqlite import chunks, documents, waiting
+from footnotes.store.sqlite.near import SqliteSketches
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import TextWriter
 
@@ -42,7 +44,7 @@ def save(connection: apsw.Connection, user_id: str, generation: Generation, draf
     documents.refresh_facets(connection, user_id, after)
     documents.add_source(connection, user_id, draft.collection, draft.source, handle.pk)
     draft.near_duplicate_of = near.put(
-        connection, (user_id, draft.collection), handle.pk, draft.sketch, new=before.current is None
+        SqliteSketches(connection), (user_id, draft.collection), handle.pk, draft.sketch, new=before.current is None
     )
     planned = (user_id, generation.pk, handle.pk, draft.ingestion_version, draft.publication.chunks)
     connection.execute(queries()["put_planned"], planned)
@@ -71,11 +73,9 @@ def begin(connection: apsw.Connection, user_id: str, draft: Draft) -> Handle:
 
 
 def _free_id(connection: apsw.Connection, user_id: str, draft: Draft) -> str:
-    """An id made of what the document is when it comes; counted on where content came back after an edit."""
     attempt = 0
     while True:
-        name = "/".join((user_id, draft.collection, draft.file_hash, str(attempt)))
-        candidate = "d" + hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        candidate = document_id(user_id, draft.collection, draft.file_hash, attempt)
         if documents.find(connection, user_id, candidate) is None:
             return candidate
         attempt += 1

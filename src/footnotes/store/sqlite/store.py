@@ -23,15 +23,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.errors import NotFound, StoreError, StoreUnavailable
+from footnotes.store.files import FolderFiles
 from footnotes.store.lock import FileLock
-from footnotes.store.records import DocumentRow, Draft, Generation, JobUpdate, NewChunk, NewJob, StoredInput
+from footnotes.store.originals import FOLDER, Originals
+from footnotes.store.records import (
+    DocumentRow,
+    Draft,
+    Generation,
+    JobUpdate,
+    NewChunk,
+    NewJob,
+    Problem,
+    StoredInput,
+    Verification,
+)
 from footnotes.store.sqlite import chunks, documents, generations, jobs, near, recovery, saving, texts, verify, waiting
 from footnotes.store.sqlite.connection import Database, migrate, translated
 from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes
-from footnotes.store.sqlite.originals import Originals
+from footnotes.store.sqlite.originals import SqliteOriginals
+from footnotes.store.sqlite.origins import SqliteOrigins
 from footnotes.store.sqlite.sql import migrations, queries
-from footnotes.store.sqlite.verify import Verification
 from footnotes.store.sqlite.view import SqliteSearchView
 from footnotes.types import Chunk, Document, DocumentStatus, ErrorInfo, Filter, Job, Metadata, NearDuplicate, Part
 
@@ -46,6 +58,8 @@ def is_library(folder: Path) -> bool:
 class SqliteStore:
     """The embedded store. Every method takes the tenant first; a foreign id is an id that does not exist."""
 
+    kind = "sqlite"
+
     def __init__(self, folder: Path, *, lock_seconds: float = 10.0) -> None:
         self.folder = folder
         self._lock_seconds = lock_seconds
@@ -57,7 +71,7 @@ class SqliteStore:
         self._served = threading.local()
         self._indexer = Indexer(folder)
         self.database = Database(folder / DATABASE)
-        self.originals = Originals(folder, self.database)
+        self.originals = Originals(FolderFiles(folder / FOLDER), SqliteOriginals(self.database))
         try:
             migrate(self.database, migrations())
             self._indexes = Indexes(folder / "index", self.database, self._library_id())
@@ -71,8 +85,8 @@ class SqliteStore:
         self.database.close()
 
     @contextmanager
-    def writing(self, purpose: str, *, seconds: float | None = None) -> Iterator[None]:
-        """Hold the library for writing. What an earlier writer left unfinished is put right first."""
+    def writing(self, user_id: str, purpose: str, *, seconds: float | None = None) -> Iterator[None]:
+        """Hold the library for writing, whosever it is. What an earlier writer left unfinished is put right first."""
         with self._lock.held(seconds=self._lock_seconds if seconds is None else seconds, purpose=purpose):
             if not self._writing_nested():
                 shutil.rmtree(self.folder / INCOMING, ignore_errors=True)
@@ -83,7 +97,7 @@ class SqliteStore:
                 if not self._writing_nested():
                     shutil.rmtree(self.folder / INCOMING, ignore_errors=True)
 
-    def incoming(self) -> Path:
+    def incoming(self, user_id: str) -> Path:
         """A folder for bytes on their way in, for whoever is writing. What a dead process left there goes first."""
         folder = self.folder / INCOMING
         try:
@@ -92,12 +106,15 @@ class SqliteStore:
             raise StoreUnavailable(f"{folder} cannot be made ({error.strerror})") from error
         return folder
 
-    def recover_if_idle(self) -> None:
+    def recover_if_idle(self, user_id: str) -> None:
         """Put right what a dead writer left, unless somebody is writing now."""
         if not self.database.read_only and recovery.unfinished(self.database):
             # Reading must work on a full disk and beside a writer: whoever writes next puts it right.
-            with suppress(StoreError), self.writing("recovering", seconds=0):
+            with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
                 pass
+
+    def await_settled(self, user_id: str, pk: int) -> None:
+        """There is one writer at a time: nobody else is at any document."""
 
     def _recover(self) -> None:
         if not self._writing_nested() and recovery.unfinished(self.database):
@@ -167,8 +184,12 @@ class SqliteStore:
         with translated():
             return [row[0] for row in self.database.reader.execute(queries()["user_ids"])]
 
+    def size(self, user_id: str) -> int:
+        """Bytes of the folder, with what other tenants have in it."""
+        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+
     def find(self, user_id: str, document_id: str) -> DocumentRow:
-        """A document by id, or by a prefix of it that means one document only."""
+        """A document by id."""
         with translated():
             row = documents.find(self.database.reader, user_id, document_id)
         if row is None:
@@ -220,6 +241,9 @@ class SqliteStore:
     def sources(self, user_id: str, document_id: str) -> list[str]:
         with self.database.snapshot() as connection:
             return documents.sources(connection, self.find(user_id, document_id).pk)
+
+    def origins(self, user_id: str, collection: str) -> SqliteOrigins:
+        return SqliteOrigins(self, user_id, collection)
 
     def collections(self, user_id: str) -> list[dict[str, Any]]:
         names = ("name", "chunker", "chunker_options", "system_prompt", "documents")
@@ -290,11 +314,17 @@ class SqliteStore:
         with self.database.snapshot() as connection:
             return waiting.listed(connection, user_id)
 
+    def claim_waiting(self, user_id: str) -> list[int]:
+        """All that wait: whoever asks is the only writer."""
+        return self.waiting(user_id)
+
     def waiting_chunks(self, user_id: str) -> int:
         with self.database.snapshot() as connection:
             return waiting.chunk_count(connection, user_id)
 
-    def inputs_without_vector(self, generation: Generation, pk: int, *, after: int, limit: int) -> list[StoredInput]:
+    def inputs_without_vector(
+        self, user_id: str, generation: Generation, pk: int, *, after: int, limit: int
+    ) -> list[StoredInput]:
         """What is still to be embedded of a document, in order, beginning after a chunk."""
         with self.database.snapshot() as connection:
             return list(waiting.inputs(connection, generation, pk, after, limit))
@@ -304,11 +334,11 @@ class SqliteStore:
         with self.database.transaction() as connection:
             waiting.set_all(connection, user_id, status, error)
 
-    def finish_waiting(self, generation: Generation, pks: Sequence[int]) -> None:
+    def finish_waiting(self, user_id: str, generation: Generation, pks: Sequence[int]) -> None:
         """All vectors of these documents are saved: they become ready with the dense index."""
         with self.database.transaction() as connection:
             waiting.finish(connection, generation, pks)
-        self.publish_changes(generation.user_id, generation)
+        self.publish_changes(user_id, generation)
 
     # ── the journal
 
@@ -329,7 +359,7 @@ class SqliteStore:
         with self.database.transaction() as connection:
             jobs.update(connection, user_id, updates)
 
-    def let_go_jobs(self) -> None:
+    def let_go_jobs(self, user_id: str) -> None:
         with self.database.transaction() as connection:
             jobs.let_go(connection)
 
@@ -434,7 +464,7 @@ class SqliteStore:
 
     def switch_generation(
         self, user_id: str, to: Generation, *, keep: bool, choices: Mapping[str, Sequence[str | None]]
-    ) -> None:
+    ) -> bool:
         """Serve a generation that is complete, made by these choices. One that served may be kept, others go.
 
         Its indexes are ready before the first search can meet it.
@@ -450,6 +480,7 @@ class SqliteStore:
             is_kept = keep and before is not None and generation.pk == before.pk
             if generation.state == "kept" and not is_kept:
                 self._drop_generation(user_id, generation)
+        return True
 
     def _drop_generation(self, user_id: str, generation: Generation) -> None:
         with self.database.transaction() as connection:
@@ -512,7 +543,9 @@ class SqliteStore:
         if generation := self.serving(user_id):
             self._indexes.grow_graph_behind(generation)
 
-    def grow_graph(self, generation: Generation, progress: Callable[[int, int], None] | None = None) -> bool:
+    def grow_graph(
+        self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
+    ) -> bool:
         """Improve both indexes now, after what is being done behind."""
         self._indexes.await_growth()
         self._indexes.join_segments(generation)
@@ -533,7 +566,7 @@ class SqliteStore:
             return found
         intact = 0
         for item in verify.check_text(self.database, generation, input_hash):
-            if isinstance(item, verify.Problem):
+            if isinstance(item, Problem):
                 found.problems.append(item)
             else:
                 intact += item

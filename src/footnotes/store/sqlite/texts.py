@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from functools import lru_cache
 
 import apsw
 
 from footnotes.errors import StoreCorrupt
+from footnotes.store.packing import PIECE, PieceCutter, pack_blocks, unpack_blocks
 from footnotes.store.sqlite.sql import queries
-from footnotes.types import Block, Part
-
-PIECE = 4_000
-"""Characters in a piece: two of plain English fill a page of the database. queries.sql knows the number too."""
+from footnotes.types import Part
 
 
 class TextWriter:
-    """Writes parts as they come; keeps less than one piece in memory."""
+    """Writes parts as they come."""
 
     def __init__(self, version: int) -> None:
         self._version = version
         self._piece = 0
         self._part = 0
-        self._rest = ""
-        self._at = 0
+        self._cutter = PieceCutter()
 
     def add(self, connection: apsw.Connection, part: Part) -> None:
-        if part.start != self._at:
-            raise ValueError(f"part begins at {part.start}, expected {self._at}")
-        self._at = part.end
+        pieces = self._cutter.add(part)
         row = (self._version, self._part, part.start, len(part.text), pack_blocks(part.blocks))
         connection.execute(queries()["put_part"], row)
         self._part += 1
-        text = self._rest + part.text
-        whole = len(text) - len(text) % PIECE
-        for start in range(0, whole, PIECE):
-            self._put(connection, text[start : start + PIECE])
-        self._rest = text[whole:]
+        self._put(connection, pieces)
 
     def finish(self, connection: apsw.Connection) -> None:
-        if self._rest:
-            self._put(connection, self._rest)
-            self._rest = ""
+        self._put(connection, self._cutter.finish())
 
-    def _put(self, connection: apsw.Connection, content: str) -> None:
-        connection.execute(queries()["put_text"], (self._version, self._piece, content))
-        self._piece += 1
+    def _put(self, connection: apsw.Connection, pieces: list[str]) -> None:
+        for content in pieces:
+            connection.execute(queries()["put_text"], (self._version, self._piece, content))
+            self._piece += 1
 
 
 def read_span(connection: apsw.Connection, version: int, start: int, end: int) -> str:
@@ -89,27 +77,3 @@ def read_parts(connection: apsw.Connection, version: int) -> Iterator[Part]:
     """The parts as the parser gave them."""
     for start, length, blocks in connection.execute(queries()["parts"], (version,)):
         yield Part(start, read_span(connection, version, start, start + length), unpack_blocks(blocks))
-
-
-def pack_blocks(blocks: tuple[Block, ...]) -> str:
-    """Blocks as compact JSON; heading paths repeat, so each is written once."""
-    paths: dict[tuple[str, ...], int] = {}
-    rows = []
-    for block in blocks:
-        path = paths.setdefault(block.headings, len(paths))
-        rows.append([block.kind, block.start, block.end, block.page, block.level, path, dict(block.attributes)])
-    return json.dumps([[list(path) for path in paths], rows], ensure_ascii=False, separators=(",", ":"))
-
-
-def unpack_blocks(packed: str) -> tuple[Block, ...]:
-    paths, rows = json.loads(packed)
-    return tuple(
-        Block(kind, start, end, page, level, tuple(paths[path]), attributes)
-        for kind, start, end, page, level, path, attributes in rows
-    )
-
-
-@lru_cache(maxsize=4_096)
-def unpack_headings(packed: str) -> tuple[str, ...]:
-    """Heading paths repeat from hit to hit."""
-    return tuple(json.loads(packed))

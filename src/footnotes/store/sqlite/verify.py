@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 
 from footnotes.errors import FootnotesError
-from footnotes.store.records import Generation
+from footnotes.store.records import Generation, Problem
 from footnotes.store.sqlite import generations
 from footnotes.store.sqlite.connection import Database, translated
 from footnotes.store.sqlite.indexes import Indexes
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import read_span
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that does not hold. `mendable` when a rebuild from the database puts it right."""
-
-    what: str
-    mendable: bool
-
-
-@dataclass(slots=True)
-class Verification:
-    """What was checked and what did not hold."""
-
-    checked: dict[str, int] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    repaired: list[str] = field(default_factory=list)
-
-    @property
-    def ok(self) -> bool:
-        return not self.problems
 
 
 def check_pages(database: Database) -> Iterator[Problem]:

@@ -9,10 +9,11 @@ from typing import Any, cast
 
 import apsw
 
+from footnotes.store.packing import unpack_headings
 from footnotes.store.records import Generation, StoredInput
 from footnotes.store.sqlite import documents
 from footnotes.store.sqlite.sql import queries
-from footnotes.store.sqlite.texts import SpanReader, unpack_headings
+from footnotes.store.sqlite.texts import SpanReader
 from footnotes.types import DocumentStatus, ErrorInfo
 
 

@@ -1,0 +1,108 @@
+"""Where the bytes of originals lie. Names are made by us: `<tenant>/<date>/<uuid>`."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from footnotes.errors import SourceUnreadable, StoreFull, StoreUnavailable
+
+_BLOCK = 1 << 20
+
+
+class Files(Protocol):
+    """A place for files, by name."""
+
+    def put(self, path: Path, name: str) -> tuple[str, int]:
+        """Copy a file to stay; its hash and size."""
+        ...
+
+    def find(self, name: str) -> Path | None:
+        """The file on this machine, if there is such a one."""
+        ...
+
+    def digest(self, name: str) -> str:
+        """The hash of what lies there now."""
+        ...
+
+    def remove(self, name: str) -> None: ...
+
+    def names(self, tenant: str) -> Iterator[str]:
+        """Every file of a tenant."""
+        ...
+
+    def shown(self, name: str) -> str:
+        """A file as people would look for it."""
+        ...
+
+
+class FolderFiles:
+    """Files in a folder, for their owner alone."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, path: Path, name: str) -> tuple[str, int]:
+        target = self._folder / name
+        with opened(path) as source:
+            try:
+                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                return _copied(source, target)
+            except OSError as error:
+                kind = StoreFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else StoreUnavailable
+                raise kind(f"the original of {path.name} cannot be kept ({error.strerror})") from error
+
+    def find(self, name: str) -> Path | None:
+        path = self._folder / name
+        return path if path.is_file() else None
+
+    def digest(self, name: str) -> str:
+        with (self._folder / name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def remove(self, name: str) -> None:
+        path = self._folder / name
+        try:
+            path.unlink(missing_ok=True)
+            for folder in (path.parent, path.parent.parent, self._folder):
+                if folder.is_dir() and not any(folder.iterdir()):
+                    folder.rmdir()
+        except OSError as error:
+            raise StoreUnavailable(f"{path} cannot be removed ({error.strerror})") from error
+
+    def names(self, tenant: str) -> Iterator[str]:
+        for path in sorted((self._folder / tenant).rglob("*")):
+            if path.is_file():
+                yield path.relative_to(self._folder).as_posix()
+
+    def shown(self, name: str) -> str:
+        return f"{self._folder.name}/{name}"
+
+
+def opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise SourceUnreadable(f"{path.name} cannot be read ({error.strerror})") from error
+
+
+def _copied(source: BinaryIO, target: Path) -> tuple[str, int]:
+    """Write the file for its owner alone, to the disk itself; its hash and size."""
+    digest, size = hashlib.sha256(), 0
+    with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        while block := source.read(_BLOCK):
+            digest.update(block)
+            size += len(block)
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return digest.hexdigest(), size

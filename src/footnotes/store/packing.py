@@ -1,0 +1,58 @@
+"""How canonical text and the blocks over it are kept, in every store: pieces of equal length, and compact JSON."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+
+from footnotes.types import Block, Part
+
+PIECE = 4_000
+"""Characters in a piece: two of plain English fill a page of SQLite. Its queries.sql knows the number too."""
+
+
+class PieceCutter:
+    """Cuts parts, as they come, into pieces; keeps less than one piece in memory."""
+
+    def __init__(self) -> None:
+        self._at = 0
+        self._rest = ""
+
+    def add(self, part: Part) -> list[str]:
+        """The pieces that are full."""
+        if part.start != self._at:
+            raise ValueError(f"part begins at {part.start}, expected {self._at}")
+        self._at = part.end
+        text = self._rest + part.text
+        whole = len(text) - len(text) % PIECE
+        self._rest = text[whole:]
+        return [text[start : start + PIECE] for start in range(0, whole, PIECE)]
+
+    def finish(self) -> list[str]:
+        """The last piece, if there is one."""
+        rest, self._rest = self._rest, ""
+        return [rest] if rest else []
+
+
+def pack_blocks(blocks: tuple[Block, ...]) -> str:
+    """Blocks as compact JSON; heading paths repeat, so each is written once."""
+    paths: dict[tuple[str, ...], int] = {}
+    rows = []
+    for block in blocks:
+        path = paths.setdefault(block.headings, len(paths))
+        rows.append([block.kind, block.start, block.end, block.page, block.level, path, dict(block.attributes)])
+    return json.dumps([[list(path) for path in paths], rows], ensure_ascii=False, separators=(",", ":"))
+
+
+def unpack_blocks(packed: str) -> tuple[Block, ...]:
+    paths, rows = json.loads(packed)
+    return tuple(
+        Block(kind, start, end, page, level, tuple(paths[path]), attributes)
+        for kind, start, end, page, level, path, attributes in rows
+    )
+
+
+@lru_cache(maxsize=4_096)
+def unpack_headings(packed: str) -> tuple[str, ...]:
+    """Heading paths repeat from hit to hit."""
+    return tuple(json.loads(packed))
