@@ -28,6 +28,7 @@ class Settings:
 
     # ── where
     library: str = "~/.footnotes"  # the folder of the library
+    store: str = field(default="", repr=False)  # postgresql://… of a store that servers share; empty for the folder
     user: str = "local"  # the tenant whose documents are meant
     collection: str = "default"  # the collection documents are added to
 

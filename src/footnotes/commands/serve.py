@@ -34,6 +34,31 @@ def serve_command(library: str | None, host: str, port: int) -> None:
     serve(folder, host, port, say=lambda text: click.echo(text, err=True))
 
 
+@click.command("worker")
+@_library
+@click.option("--concurrency", default=2, show_default=True, type=click.IntRange(1, 64), help="Jobs done at once.")
+@click.option("--once", is_flag=True, help="Stop when nothing is left to do.")
+def worker_command(library: str | None, concurrency: int, once: bool) -> None:
+    """Take in what servers accepted, for a store in PostgreSQL. Start as many as you like, on any machine."""
+    from footnotes.config import load
+    from footnotes.errors import ConfigError
+    from footnotes.serve.logs import set_up_logs
+    from footnotes.serve.run import missing
+
+    settings = load(Path(library).expanduser() if library else None)
+    if not settings.store:
+        raise ConfigError(
+            "workers need a store that several processes share",
+            remedy="Set FOOTNOTES_STORE=postgresql://…; a library in a folder is served by `footnotes serve` alone.",
+        )
+    try:
+        from footnotes.serve.shared.worker import run
+    except ModuleNotFoundError as error:
+        raise missing(error) from error
+    set_up_logs()
+    run(Path(library or settings.library).expanduser(), settings, concurrency, once=once)
+
+
 @click.command("mcp")
 @_library
 @click.option("--read-only", is_flag=True, help="Leave out what changes the library.")
@@ -58,11 +83,11 @@ def keys_command() -> None:
 @contextmanager
 def _keys(library: str | None) -> Iterator[Keys]:
     from footnotes.config import load
-    from footnotes.serve.database import ServerDatabase
+    from footnotes.serve.database import open_database
     from footnotes.serve.keys import Keys
 
-    folder = Path(library or load().library).expanduser()
-    database = ServerDatabase(folder)
+    settings = load(Path(library).expanduser() if library else None)
+    database = open_database(Path(library or settings.library).expanduser(), settings)
     try:
         yield Keys(database)
     finally:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import apsw
 
+from footnotes.config import Settings
 from footnotes.errors import StoreUnavailable
 
 FILE = "server.db"
@@ -47,6 +48,15 @@ class ServerDatabase:
         for used in (self._reading, self._writing):
             with used.guard:
                 used.connection.close()
+
+
+def open_database(folder: Path, settings: Settings) -> ServerDatabase:
+    """The server's database: a file in the folder, or beside the documents where these are in PostgreSQL."""
+    if not settings.store:
+        return ServerDatabase(folder)
+    from footnotes.serve.shared.database import SharedDatabase
+
+    return cast(ServerDatabase, SharedDatabase(settings.store))
 
 
 class _Guarded:

@@ -70,7 +70,8 @@ class Answers:
         moment = datetime.now(UTC)
         try:
             rows = self._database.rows(
-                "INSERT INTO answers VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET used = used + 1 WHERE used < ? "
+                "INSERT INTO answers VALUES (?, ?, 1) ON CONFLICT (tenant, month) DO UPDATE "
+                "SET used = answers.used + 1 WHERE answers.used < ? "
                 "RETURNING used",
                 (tenant, _month(moment), self.limit),
             ) if self.limit > 0 else []  # fmt: skip

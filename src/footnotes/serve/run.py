@@ -6,9 +6,9 @@ import ipaddress
 from collections.abc import Callable
 from pathlib import Path
 
-from footnotes.config import load
+from footnotes.config import Settings, load
 from footnotes.errors import AddressRefused, MissingExtra
-from footnotes.serve.database import ServerDatabase
+from footnotes.serve.database import open_database
 from footnotes.serve.keys import Keys
 
 STOP_SECONDS = 10
@@ -25,7 +25,7 @@ def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], Non
         raise missing(error) from error
     settings = load(folder)
     root = folder or Path(settings.library).expanduser()
-    local, keyed = is_loopback(host), has_keys(root)
+    local, keyed = is_loopback(host), has_keys(root, settings)
     if not local and not keyed:
         raise AddressRefused(f"{host} can be reached from other machines, and there is no key")
     from footnotes.serve.logs import set_up_logs
@@ -56,8 +56,8 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def has_keys(folder: Path) -> bool:
-    database = ServerDatabase(folder)
+def has_keys(folder: Path, settings: Settings) -> bool:
+    database = open_database(folder, settings)
     try:
         return Keys(database).exist()
     finally:

@@ -64,7 +64,11 @@ class ServerState:
 
 
 def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerState:
-    """Open what a server needs. One server serves a folder at a time."""
+    """Open what a server needs. One server serves a folder at a time; any number serve a PostgreSQL."""
+    if settings.store:
+        from footnotes.serve.shared.state import make_shared_state
+
+        return make_shared_state(folder, settings, needs_keys=needs_keys)
     database = ServerDatabase(folder)
     try:
         lock = _only_server(folder)

@@ -10,7 +10,7 @@ import asyncio
 import json
 import threading
 import weakref
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
@@ -65,8 +65,10 @@ class Connection:
 class Database:
     """A pool of connections to one database."""
 
-    def __init__(self, address: str, *, most: int = 16) -> None:
+    def __init__(self, address: str, *, most: int = 16, role: str | None = ROLE, path: str = "") -> None:
         self._address = address
+        self._role = role
+        self._session = {**_SESSION, **({"search_path": path} if path else {})}
         self._tenants: weakref.WeakKeyDictionary[Any, str | None] = weakref.WeakKeyDictionary()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="footnotes-postgres", daemon=True)
@@ -175,11 +177,11 @@ class Database:
             self._address,
             min_size=1,
             max_size=self._most,
-            init=_prepare,
+            init=self._prepare,
             reset=_leave_as_it_is,
             timeout=CONNECT_SECONDS,
             statement_cache_size=_PREPARED,
-            server_settings=_SESSION,
+            server_settings=self._session,
         )
 
     async def _close_pool(self) -> None:
@@ -190,11 +192,19 @@ class Database:
             self._pool.terminate()
 
     async def _connect(self) -> Any:
-        return await asyncpg.connect(self._address, timeout=CONNECT_SECONDS, server_settings=_SESSION)
+        return await asyncpg.connect(self._address, timeout=CONNECT_SECONDS, server_settings=self._session)
+
+    async def _prepare(self, connection: Any) -> None:
+        """What every connection knows: vectors, JSON, and whose rows it may see: nobody's yet."""
+        if self._role is not None:
+            await register_vector(connection)
+            await connection.execute(f"SET ROLE {self._role}")
+        for name in ("json", "jsonb"):
+            await connection.set_type_codec(name, encoder=_dumps, decoder=json.loads, schema="pg_catalog")
 
     async def _prepared(self, user_id: str) -> Any:
         connection = await self._connect()
-        await _prepare(connection)
+        await self._prepare(connection)
         await connection.execute("SELECT set_config('footnotes.user_id', $1, false)", user_id)
         return connection
 
@@ -206,6 +216,14 @@ class Lasting(Connection):
     def is_lost(self) -> bool:
         return bool(self._connection.is_closed())
 
+    def listen(self, channel: str, heard: Callable[[str], object]) -> None:
+        """Have what is told on a channel given to a function, on the connections' own thread: it must not wait."""
+
+        def told(connection: Any, pid: int, name: str, payload: str) -> None:
+            heard(payload)
+
+        self._run(self._connection.add_listener(channel, told))
+
     def let_go(self) -> None:
         if not self._connection.is_closed():
             self._run(self._connection.close(timeout=CONNECT_SECONDS))
@@ -213,14 +231,6 @@ class Lasting(Connection):
 
 _SESSION = {"application_name": "footnotes", "jit": "off", "max_parallel_workers_per_gather": "0"}
 """Searches are short: compiling them, or starting processes for them, takes longer than they do."""
-
-
-async def _prepare(connection: Any) -> None:
-    """What every pooled connection knows: vectors, JSON, and whose rows it may see: nobody's yet."""
-    await register_vector(connection)
-    for name in ("json", "jsonb"):
-        await connection.set_type_codec(name, encoder=_dumps, decoder=json.loads, schema="pg_catalog")
-    await connection.execute(f"SET ROLE {ROLE}")
 
 
 async def _leave_as_it_is(connection: Any) -> None:

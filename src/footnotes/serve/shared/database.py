@@ -1,0 +1,69 @@
+"""The server's own tables in PostgreSQL, in a schema of their own beside the documents."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from footnotes.serve.database import SCHEMA
+from footnotes.store.postgres.database import Connection, Database
+
+NAME = "footnotes_server"
+_LOCK = 4607_0002
+_TYPES = (
+    ("INTEGER PRIMARY KEY AUTOINCREMENT", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
+    ("INTEGER", "bigint"),
+    ("BLOB", "bytea"),
+    (") STRICT", ")"),
+)
+_MORE = """
+ALTER TABLE jobs ADD COLUMN IF NOT EXISTS stage text;
+ALTER TABLE jobs ADD COLUMN IF NOT EXISTS done bigint NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN IF NOT EXISTS total bigint NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN IF NOT EXISTS token bigint;
+CREATE INDEX IF NOT EXISTS jobs_unfinished ON jobs (updated_at) WHERE state IN ('queued', 'running');
+"""
+
+
+class SharedDatabase:
+    """As `ServerDatabase`, for any number of servers: the same statements, in PostgreSQL's spelling."""
+
+    def __init__(self, address: str) -> None:
+        self.pool = Database(address, role=None, path=NAME, most=8)
+        try:
+            with self.pool.owning() as connection:
+                _make_schema(connection)
+            self.pool.open()
+        except BaseException:
+            self.pool.close()
+            raise
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """Run one statement; its rows by the names of their columns."""
+        with self.pool.reading("") as connection:
+            return [dict(row) for row in connection.fetch(spelled(sql), *values)]
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+@lru_cache(maxsize=256)
+def spelled(sql: str) -> str:
+    """A statement written for SQLite, as PostgreSQL reads it."""
+    numbers = itertools.count(1)
+    sql = re.sub(r"\bifnull\(", "coalesce(", sql)
+    return re.sub(r"\?", lambda _: f"${next(numbers)}", sql)
+
+
+def _make_schema(connection: Connection) -> None:
+    script = SCHEMA
+    for theirs, ours in _TYPES:
+        script = script.replace(theirs, ours)
+    connection.execute("SELECT pg_advisory_lock($1)", _LOCK)  # several servers may start at once
+    try:
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {NAME}; SET search_path TO {NAME};\n{script}\n{_MORE}")
+    finally:
+        connection.execute("SELECT pg_advisory_unlock($1)", _LOCK)

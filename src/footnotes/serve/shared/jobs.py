@@ -1,0 +1,139 @@
+"""Jobs that every server sees: their progress is written down, and told to whoever listens."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from footnotes.errors import FootnotesError, NotFound
+from footnotes.serve.database import now
+from footnotes.serve.jobs import JobKind, Jobs, ServerJob, _job
+from footnotes.serve.shared.database import SharedDatabase
+
+CHANNEL = "footnotes_jobs"
+TOLD_EVERY_SECONDS = 0.5
+"""Progress is written and told this often at most."""
+LOOKED_AFTER_SECONDS = 5.0
+
+
+class SharedJobs(Jobs):
+    """The jobs of all tenants, on all servers."""
+
+    def __init__(self, database: SharedDatabase, most_waiting: int) -> None:
+        super().__init__(database, most_waiting)  # type: ignore[arg-type]
+        self._shared = database
+        self._told: dict[str, float] = {}
+
+    def add(self, tenant: str, kind: JobKind, name: str, request: Mapping[str, Any], spool: str | None) -> ServerJob:
+        return self._tell(super().add(tenant, kind, name, request, spool))
+
+    def change(self, job: ServerJob, **fields: Any) -> ServerJob:
+        return self._tell(super().change(job, **fields))
+
+    def progress(self, job_id: str, stage: str, done: int, total: int) -> None:
+        moment = time.monotonic()
+        if moment - self._told.get(job_id, 0.0) < TOLD_EVERY_SECONDS:
+            return
+        self._told[job_id] = moment
+        self._shared.rows(
+            "UPDATE jobs SET stage = ?, done = ?, total = ?, updated_at = ? WHERE id = ? AND state = 'running'",
+            (stage, done, total, now(), job_id),
+        )
+        self._shared.rows("SELECT pg_notify(?, ?)", (CHANNEL, job_id))
+
+    def remove(self, jobs: Iterable[ServerJob]) -> None:
+        for job in jobs:
+            super().remove([job])
+            self._shared.rows("SELECT pg_notify(?, ?)", (CHANNEL, job.id))
+
+    def recover(self) -> None:
+        """What runs on another server goes on; what a dead worker left, the workers see to."""
+
+    def any_tenant(self, job_id: str) -> ServerJob:
+        """A job by its id alone, for workers."""
+        rows = self._shared.rows("SELECT * FROM jobs WHERE id = ?", (job_id,))
+        if not rows:
+            raise NotFound(f"there is no job {job_id!r}")
+        return _with_progress(rows[0])
+
+    def look_again(self, job_id: str) -> None:
+        """Somebody changed a job: let the event streams of this server know."""
+        try:
+            job = self.any_tenant(job_id)
+        except NotFound:
+            with self._guard:
+                self._live.pop(job_id, None)
+            return
+        with self._guard:
+            known = self._live.get(job_id)
+        if known != job:
+            self._note(job)
+
+    def _current(self, job: ServerJob) -> ServerJob:
+        row = self._shared.rows("SELECT stage, done, total FROM jobs WHERE id = ?", (job.id,))
+        return replace(job, **row[0]) if row else job
+
+    def _tell(self, job: ServerJob) -> ServerJob:
+        self._told.pop(job.id, None)
+        self._shared.rows("SELECT pg_notify(?, ?)", (CHANNEL, job.id))
+        return job
+
+
+def _with_progress(row: Mapping[str, Any]) -> ServerJob:
+    return replace(_job(row), stage=row["stage"], done=row["done"], total=row["total"])
+
+
+class Listener:
+    """Hears which jobs changed, wherever that happened, and calls back. Connects again when the connection is lost."""
+
+    def __init__(self, database: SharedDatabase, heard: Callable[[str], None]) -> None:
+        self._database = database
+        self._heard = heard
+        self._names: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._stop = threading.Event()
+        self._connection: Any = None
+        self._thread = threading.Thread(target=self._listen, name="footnotes-listener", daemon=True)
+
+    def start(self) -> None:
+        self._connect()
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._names.put("")
+        self._thread.join()
+        if self._connection is not None:
+            with contextlib.suppress(FootnotesError):
+                self._connection.let_go()
+
+    def _connect(self) -> None:
+        self._connection = self._database.pool.lasting("")
+        self._connection.listen(CHANNEL, self._names.put)
+
+    def _listen(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._next()
+            except FootnotesError:
+                self._stop.wait(1.0)
+
+    def _next(self) -> None:
+        try:
+            name = self._names.get(timeout=1.0)
+        except queue.Empty:
+            if self._connection is None or self._connection.is_lost:
+                self._connect()
+                self._missed()
+            return
+        if name:
+            self._heard(name)
+
+    def _missed(self) -> None:
+        """What changed while nobody listened."""
+        for row in self._database.rows("SELECT id FROM jobs ORDER BY updated_at DESC LIMIT 200"):
+            self._heard(row["id"])

@@ -1,0 +1,69 @@
+"""A server among others: its keys, counters and jobs are in the database they share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+from footnotes.config import Settings
+from footnotes.serve.database import ServerDatabase
+from footnotes.serve.keys import Keys
+from footnotes.serve.metrics import Metrics
+from footnotes.serve.quota import Answers, Buckets
+from footnotes.serve.shared.database import SharedDatabase
+from footnotes.serve.shared.intake import SharedIntake
+from footnotes.serve.shared.jobs import Listener, SharedJobs
+from footnotes.serve.shared.queue import Queue
+from footnotes.serve.state import ServerState
+from footnotes.serve.streams import SEARCH_THREADS, SLOW_THREADS, Streams, Threads
+from footnotes.serve.tenants import Tenants
+from footnotes.serve.worker import for_searches
+
+STOP_SECONDS = 30
+
+
+def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerState:
+    """Open what one of several servers needs."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    shared = SharedDatabase(settings.store)
+    database = cast(ServerDatabase, shared)
+    metrics, keys, slowly = Metrics(), Keys(database), Threads(SLOW_THREADS, "slow")
+    tenants, jobs = Tenants(folder, for_searches(settings), metrics.embedding), SharedJobs(shared, settings.serve_queue)
+    queue = Queue(settings.store, shared)
+    listener = Listener(shared, lambda job_id: intake.heard(job_id))
+    intake = SharedIntake(tenants, jobs, metrics, settings, queue, listener)
+    return ServerState(
+        settings=settings,
+        database=database,
+        tenants=tenants,
+        keys=keys,
+        answers=Answers(database, settings.serve_answers),
+        buckets=Buckets(settings.serve_rate, settings.serve_burst),
+        jobs=jobs,
+        intake=intake,
+        slowly=slowly,
+        searching=Threads(SEARCH_THREADS, "search"),
+        streams=Streams(settings.serve_streams, keys, slowly),
+        metrics=metrics,
+        needs_keys=needs_keys,
+        lock=os.open(os.devnull, os.O_RDONLY),
+    )
+
+
+class OwnWorker:
+    """A worker this server starts for itself, so that one command is enough where one machine is."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [sys.executable, "-m", "footnotes", "worker", "--library", str(folder)]
+        self._process = subprocess.Popen(command)  # noqa: S603
+
+    def stop(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

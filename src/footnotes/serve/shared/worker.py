@@ -1,0 +1,210 @@
+"""`footnotes worker`: takes jobs from the queue and does them, on any machine that reaches the database.
+
+A worker that dies is noticed by its heart, which stops: another one takes its jobs over. What it had written of a
+document is removed or gone on with by whoever writes next; nothing is done twice, because a document has one living
+holder at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from footnotes.config import Settings
+from footnotes.errors import FootnotesError, NotFound, StoreLocked, WorkerDied, is_retryable
+from footnotes.serve.doing import BrokenOff, News, Task, do
+from footnotes.serve.intake import SPOOL
+from footnotes.serve.jobs import ServerJob
+from footnotes.serve.shared.database import SharedDatabase
+from footnotes.serve.shared.jobs import SharedJobs
+from footnotes.serve.shared.queue import MOST_ATTEMPTS, QUEUE, TASK, make_app, make_queue_schema
+from footnotes.serve.shared.spool import Spool
+from footnotes.serve.tenants import Tenants
+from footnotes.types import ErrorInfo
+
+_LOG = logging.getLogger("footnotes.worker")
+HEARTBEAT_SECONDS, STALLED_SECONDS, SWEPT_EVERY_SECONDS = 5.0, 15.0, 5.0
+FORGOTTEN_SECONDS = 30.0
+"""A job that waits so long without anybody at it, and without being in the queue, is queued again."""
+STOP_SECONDS = 20.0
+
+
+class TryLater(Exception):
+    """The queue is to hand the job out again after a while."""
+
+
+class Worker:
+    """Does jobs of all tenants."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._database = SharedDatabase(settings.store)
+        make_queue_schema(self._database)
+        self._jobs = SharedJobs(self._database, settings.serve_queue)
+        self._tenants = Tenants(folder, settings)
+        self._spool = Spool(folder / SPOOL)
+
+    def close(self) -> None:
+        self._tenants.close()
+        self._database.close()
+
+    def do(self, job_id: str, attempt: int, must_stop: Callable[[], bool]) -> None:
+        """Do one job. `TryLater` where another try may help."""
+        try:
+            job = self._jobs.any_tenant(job_id)
+        except NotFound:
+            return  # dismissed meanwhile
+        if job.state in ("ready", "failed"):
+            return
+        if job.attempts >= MOST_ATTEMPTS:
+            died = WorkerDied("the worker died several times at this job")
+            self._jobs.change(job, state="failed", error=died.info())
+            return
+        job = self._jobs.change(job, state="running", attempts=job.attempts + 1)
+        self._run(job, must_stop, last=attempt >= MOST_ATTEMPTS)
+
+    def _run(self, job: ServerJob, must_stop: Callable[[], bool], *, last: bool) -> None:
+        ended: list[News] = []
+
+        def heard(news: News) -> None:
+            if news["news"] == "progress":
+                if must_stop():
+                    raise BrokenOff
+                self._jobs.progress(job.id, news["stage"], news["done"], news["total"])
+            elif news["news"] == "settled":
+                self._settle(job, news["documents"], last=last)
+            elif news["news"] == "ended":
+                ended.append(news)
+
+        data = {"id": job.id, "request": dict(job.request), "spool": job.spool}
+        do(Task(job.kind, job.tenant, [data]), self._tenants.using, self._spool.folder, heard)
+        self._see_to(job, ended[0], last)
+
+    def _settle(self, job: ServerJob, rows: list[dict[str, Any]], *, last: bool) -> None:
+        """Write down what became of a job; one that may work the next time is tried again."""
+        errors = [row["error"] for row in rows if row.get("error")]
+        failed = errors and all(row.get("error") or row["status"] == "skipped" for row in rows)
+        if not failed:
+            if job.spool:
+                self._spool.drop(job.spool)
+            broken = ErrorInfo(**errors[0]) if errors else None
+            self._jobs.change(job, state="ready", result=tuple(rows), error=broken, spool=None)
+        elif is_retryable(errors[0]["code"]) and not last:
+            raise StoreLocked(errors[0]["message"])  # comes back as `locked`: later, perhaps
+        else:
+            self._jobs.change(job, state="failed", result=tuple(rows), error=ErrorInfo(**errors[0]))
+
+    def _see_to(self, job: ServerJob, ending: News, last: bool) -> None:
+        how = ending["how"]
+        if how == "done":
+            return
+        if how == "broken_off":
+            self._broken_off(job)
+            return
+        error = ending["error"]
+        if how == "failed" and (last or not is_retryable(error["code"])):
+            self._jobs.change(job, state="failed", error=ErrorInfo(**error))
+            return
+        self._jobs.change(job, state="queued", attempts=job.attempts - 1)
+        raise TryLater(error["message"] if error else "another writer was in the way")
+
+    def _broken_off(self, job: ServerJob) -> None:
+        """Cancelled, or the worker stops: in the one case it is forgotten, in the other somebody goes on with it."""
+        if self._is_cancelled(job):
+            self._jobs.remove([job])
+            if job.spool:
+                self._spool.drop(job.spool)
+            return
+        self._jobs.change(job, state="queued", attempts=job.attempts - 1)
+        raise TryLater("the worker was stopped")
+
+    def _is_cancelled(self, job: ServerJob) -> bool:
+        sql = (
+            "SELECT 1 AS one FROM jobs j JOIN procrastinate_jobs q ON q.id = j.token "
+            "WHERE j.id = ? AND q.abort_requested"
+        )
+        return bool(self._database.rows(sql, (job.id,)))
+
+    # ── what others left
+
+    def forgotten(self) -> list[str]:
+        """Jobs that wait or seem to run, and are neither in the queue nor with a worker."""
+        sql = (
+            "SELECT j.id FROM jobs j LEFT JOIN procrastinate_jobs q ON q.id = j.token "
+            "WHERE j.state IN ('queued', 'running') AND j.updated_at < ? "
+            "AND (q.id IS NULL OR q.status NOT IN ('todo', 'doing')) LIMIT 500"
+        )
+        return [row["id"] for row in self._database.rows(sql, (_ago(FORGOTTEN_SECONDS),))]
+
+    def queued_as(self, job_id: str, token: int) -> None:
+        self._database.rows("UPDATE jobs SET token = ? WHERE id = ?", (token, job_id))
+
+
+def run(folder: Path, settings: Settings, concurrency: int, *, once: bool = False) -> None:
+    """Work until told to stop; with `once`, until the queue is empty."""
+    worker = Worker(folder, settings)
+    try:
+        asyncio.run(_run(worker, settings, concurrency, once))
+    finally:
+        worker.close()
+
+
+async def _run(worker: Worker, settings: Settings, concurrency: int, once: bool) -> None:
+    import procrastinate
+
+    app = make_app(settings.store, waiting=False)
+    retry = procrastinate.RetryStrategy(max_attempts=MOST_ATTEMPTS, exponential_wait=2, retry_exceptions=[TryLater])
+    stopping = asyncio.Event()
+
+    @app.task(name=TASK, queue=QUEUE, retry=retry, pass_context=True)  # type: ignore[untyped-decorator,unused-ignore]
+    async def take_in(context: Any, job_id: str) -> None:
+        def must_stop() -> bool:
+            return stopping.is_set() or bool(context.should_abort())
+
+        await asyncio.to_thread(worker.do, job_id, context.job.attempts + 1, must_stop)
+
+    async with app.open_async():
+        sweeping = asyncio.create_task(_sweep(app, worker))
+        try:
+            await app.run_worker_async(
+                queues=[QUEUE],
+                concurrency=concurrency,
+                wait=not once,
+                delete_jobs="successful",
+                update_heartbeat_interval=HEARTBEAT_SECONDS,
+                stalled_worker_timeout=STALLED_SECONDS,
+                shutdown_graceful_timeout=STOP_SECONDS,
+                fetch_job_polling_interval=2.0,
+            )
+        finally:
+            stopping.set()
+            sweeping.cancel()
+            with suppress(asyncio.CancelledError):
+                await sweeping
+
+
+async def _sweep(app: Any, worker: Worker) -> None:
+    """See to what dead workers left, again and again. Every worker does: it is harmless twice."""
+    while True:
+        try:
+            for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_SECONDS, queue=QUEUE):
+                await app.job_manager.retry_job(job)
+                _LOG.warning("a job of a worker that died is taken over", extra={"job": job.task_kwargs["job_id"]})
+            for job_id in await asyncio.to_thread(worker.forgotten):
+                token = await app.configure_task(name=TASK, queue=QUEUE).defer_async(job_id=job_id)
+                await asyncio.to_thread(worker.queued_as, job_id, token)
+        except FootnotesError as error:
+            _LOG.warning("dead workers cannot be looked for", extra={"code": error.code, "reason": error.message})
+        except Exception as error:  # the queue's own errors: the next round tries again
+            _LOG.warning("dead workers cannot be looked for", extra={"reason": type(error).__name__})
+        await asyncio.sleep(SWEPT_EVERY_SECONDS)
+
+
+def _ago(seconds: float) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(time.time() - seconds, UTC).isoformat(timespec="milliseconds")
