@@ -20,25 +20,10 @@ from footnotes.config import Settings, load
 from footnotes.serve.answers import SafeJson, as_known, error_answer, error_body
 from footnotes.serve.gate import Gate, request_id_of
 from footnotes.serve.mcp import make_manager
-from footnotes.serve.models import ErrorBody
+from footnotes.serve.openapi import describe
 from footnotes.serve.pages import load_page, page_router
 from footnotes.serve.routes import collections, compat, documents, finding, openai, service, socket, work
 from footnotes.serve.state import ServerState, make_state
-
-_SAID = {
-    400: "The body cannot be read",
-    401: "No valid key",
-    403: "The key may not do this",
-    404: "There is no such thing",
-    405: "Another method is meant",
-    413: "The body is too large",
-    422: "The request is not understood",
-    429: "Too many requests, or the month's answers are used up",
-    503: "Not now; see Retry-After",
-}
-_RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorBody, "description": text} for status, text in _SAID.items()
-}
 
 
 class Server:
@@ -68,7 +53,6 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan(state, sessions),
-        responses=_RESPONSES,
         default_response_class=SafeJson,
     )
     api.state.server = state
@@ -77,6 +61,7 @@ def create_app(
     api.include_router(page_router(load_page()))
     api.router.routes.append(Route("/mcp", _Mcp(sessions)))
     _shape_errors(api)
+    describe(api)
     return Server(api, state, Gate(_with_cors(api, chosen), state, local=local))
 
 

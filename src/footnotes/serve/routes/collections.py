@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path
 
+from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson
 from footnotes.serve.models import CollectionBody
+from footnotes.serve.replies import replies
 from footnotes.serve.state import Books, State, Writer
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"])
 Name = Annotated[str, Path(min_length=1, max_length=200)]
 
 
-@router.get("", summary="List collections")
+@router.get("", summary="List collections", responses=replies(r.Collections))
 def collections(library: Books) -> SafeJson:
     return SafeJson({"collections": library.collections()})
 
 
-@router.put("/{name}", summary="Choose the chunker and system prompt of a collection")
+_CHANGE = "Choose the chunker and system prompt of a collection"
+
+
+@router.put("/{name}", summary=_CHANGE, responses=replies(r.Collection, 404, 507, body=True))
 def change(name: Name, body: CollectionBody, library: Books, caller: Writer) -> SafeJson:
     """Documents added from now on follow it; reindex for those that are there."""
     library.set_collection(name, **body.model_dump())
     return SafeJson(next(row for row in library.collections() if row["name"] == name))
 
 
-@router.delete("/{name}", summary="Delete the documents of a collection")
-def delete(name: Name, library: Books, state: State, caller: Writer) -> dict[str, Any]:
+@router.delete("/{name}", summary="Delete the documents of a collection", responses=replies(r.Deleted, 404, 507))
+def delete(name: Name, library: Books, state: State, caller: Writer) -> SafeJson:
     with state.intake.paused():
         gone = library.delete(collection=name)
     state.intake.forget(caller.tenant, gone)
-    return {"deleted": gone}
+    return SafeJson({"deleted": gone})

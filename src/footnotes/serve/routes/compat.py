@@ -11,9 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from footnotes.answer import last_answer
 from footnotes.errors import NotFound, QueryEmpty, ServerBusy
+from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson, error_body
 from footnotes.serve.gate import request_id_of
 from footnotes.serve.jobs import ServerJob
+from footnotes.serve.models import example
+from footnotes.serve.replies import replies
 from footnotes.serve.routes.documents import FORM_BODY, uploaded
 from footnotes.serve.routes.finding import counted
 from footnotes.serve.state import Books, Reader, ServerState, State, Writer
@@ -25,7 +28,12 @@ WAIT_SECONDS = 300.0
 
 
 class IndexBody(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(
+        extra="ignore",
+        json_schema_extra=example(
+            {"filename": "notes.md", "content": "The bridge was built in 1974.", "metadata": {"author": "Ada"}}
+        ),
+    )
 
     filename: str = Field(min_length=1, max_length=1_000, examples=["notes.md"])
     content: str = Field(examples=["The bridge was built in 1974."])
@@ -33,7 +41,9 @@ class IndexBody(BaseModel):
 
 
 class RagSearchBody(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(
+        extra="ignore", json_schema_extra=example({"query": "when was the bridge built", "limit": 5})
+    )
 
     query: str
     limit: int = Field(TOP, ge=1, le=100)
@@ -41,8 +51,12 @@ class RagSearchBody(BaseModel):
 
 # ── /rag
 
+_TAKEN_IN = (404, 409, 501, 502, 504, 507)
+_INDEXED = replies(r.RagIndexed, *_TAKEN_IN, body=True)
+_UPLOADED = replies(r.ApiUploaded, *_TAKEN_IN, body=True)
 
-@router.post("/rag/index", summary="Index a text and wait for it")
+
+@router.post("/rag/index", summary="Index a text and wait for it", responses=_INDEXED)
 async def rag_index(body: IndexBody, state: State, caller: Writer) -> SafeJson:
     made = await state.slowly.run(index_text, state, caller.tenant, body.filename, body.content, body.metadata)
     return SafeJson(made)
@@ -76,7 +90,7 @@ def _indexed(job: ServerJob) -> dict[str, Any]:
     return {"id": row["document_id"], "status": status, "chunks": row["chunks"]}
 
 
-@router.post("/rag/search", summary="Search; at most one chunk a document")
+@router.post("/rag/search", summary="Search; at most one chunk a document", responses=replies(r.RagFound, body=True))
 async def rag_search(body: RagSearchBody, library: Books, state: State) -> SafeJson:
     found = await state.searching.run(library.search, body.query, limit=body.limit, per_document=1)
     state.metrics.searched(found)
@@ -98,7 +112,7 @@ def _rag_hit(hit: Hit) -> dict[str, Any]:
     }
 
 
-@router.get("/rag/documents", summary="List documents")
+@router.get("/rag/documents", summary="List documents", responses=replies(r.RagDocuments))
 def rag_documents(library: Books) -> SafeJson:
     return SafeJson({"documents": [_rag_document(document) for document in library.documents(limit=10_000)]})
 
@@ -114,18 +128,25 @@ def _rag_document(document: Document) -> dict[str, Any]:
     }
 
 
-@router.delete("/rag/documents/{document_id}", summary="Delete a document")
-def rag_delete(document_id: str, library: Books, state: State, caller: Writer) -> dict[str, Any]:
+_GONE = replies(r.RagDeleted, 404, 507)
+
+
+@router.delete("/rag/documents/{document_id}", summary="Delete a document", responses=_GONE)
+def rag_delete(document_id: str, library: Books, state: State, caller: Writer) -> SafeJson:
     found = library.document(document_id).id
     with state.intake.paused():
         gone = library.delete(found)
     state.intake.forget(caller.tenant, gone)
-    return {"id": document_id, "status": "deleted"}
+    return SafeJson({"id": document_id, "status": "deleted"})
 
 
-@router.post("/rag/admin/reindex", summary="Reindex everything and wait for it")
-async def rag_reindex(state: State, library: Books, caller: Writer) -> dict[str, Any]:
-    return {"status": "reindexed", "documents": await state.slowly.run(reindexed, state, caller.tenant, None)}
+_ANEW = replies(r.RagReindexed, *_TAKEN_IN)
+
+
+@router.post("/rag/admin/reindex", summary="Reindex everything and wait for it", responses=_ANEW)
+async def rag_reindex(state: State, library: Books, caller: Writer) -> SafeJson:
+    count = await state.slowly.run(reindexed, state, caller.tenant, None)
+    return SafeJson({"status": "reindexed", "documents": count})
 
 
 def reindexed(state: ServerState, tenant: str, collection: str | None) -> int:
@@ -138,17 +159,25 @@ def reindexed(state: ServerState, tenant: str, collection: str | None) -> int:
         return len(library.documents(collection=collection))
 
 
-@router.post("/subjects/{subject}/reindex", summary="Reindex a collection")
-async def subject_reindex(subject: str, state: State, library: Books, caller: Writer) -> dict[str, Any]:
+_SUBJECT = replies(r.SubjectReindexed, *_TAKEN_IN)
+
+
+@router.post("/subjects/{subject}/reindex", summary="Reindex a collection", responses=_SUBJECT)
+async def subject_reindex(subject: str, state: State, library: Books, caller: Writer) -> SafeJson:
     if subject not in {row["name"] for row in await run_in_threadpool(library.collections)}:
         raise NotFound(f"there is no subject {subject[:60]!r}", remedy="GET /v1/collections lists them.")
-    return {"ok": True, "reindexed": await state.slowly.run(reindexed, state, caller.tenant, subject)}
+    return SafeJson({"ok": True, "reindexed": await state.slowly.run(reindexed, state, caller.tenant, subject)})
 
 
 # ── /api
 
 
-@router.post("/api/upload", openapi_extra={"requestBody": FORM_BODY}, summary="Upload a file and wait for it")
+@router.post(
+    "/api/upload",
+    openapi_extra={"requestBody": FORM_BODY},
+    summary="Upload a file and wait for it",
+    responses=_UPLOADED,
+)
 async def api_upload(request: Request, state: State, caller: Writer) -> SafeJson:
     jobs = await uploaded(request, state, caller.tenant)
     rows = []
@@ -158,7 +187,10 @@ async def api_upload(request: Request, state: State, caller: Writer) -> SafeJson
     return SafeJson({**rows[0], "doc_id": rows[0]["id"], "documents": rows})
 
 
-@router.get("/api/search", summary="Search, or with rag=true an answer")
+_FOUND = replies(r.ApiFound, 400, 501, 502, 504)
+
+
+@router.get("/api/search", summary="Search, or with rag=true an answer", responses=_FOUND)
 async def api_search(
     request: Request,
     library: Books,

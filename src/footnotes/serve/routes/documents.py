@@ -13,10 +13,12 @@ from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, Response
 
 from footnotes.errors import FilterError, OptionError, RequestInvalid
+from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson
 from footnotes.serve.jobs import ServerJob
 from footnotes.serve.models import TextDocument
 from footnotes.serve.picture import highlighted
+from footnotes.serve.replies import file_of, replies
 from footnotes.serve.state import Books, State, Writer
 from footnotes.shapes import chunk_shape, document_shape
 
@@ -33,7 +35,8 @@ _FORM = {
                 "collection": {"type": "string"},
                 "metadata": {"type": "string", "description": "A JSON object, given to every file."},
             },
-        }
+        },
+        "example": {"file": ["(the bytes of handbook.pdf)"], "collection": "staff", "metadata": '{"year": 2026}'},
     }
 }
 FORM_BODY = {"required": True, "content": _FORM}
@@ -43,8 +46,13 @@ _UPLOAD_BODY = {
 }
 
 
-@router.post("", status_code=202, openapi_extra={"requestBody": _UPLOAD_BODY}, summary="Hand documents over")
-async def upload(request: Request, state: State, caller: Writer) -> dict[str, Any]:
+_ACCEPTED = replies(r.Accepted, 507, status=202, said="Each is a job now", body=True)
+
+
+@router.post(
+    "", status_code=202, openapi_extra={"requestBody": _UPLOAD_BODY}, summary="Hand documents over", responses=_ACCEPTED
+)
+async def upload(request: Request, state: State, caller: Writer) -> SafeJson:
     """Accepts files (multipart, one or many `file` parts), a text or an address; each becomes a job at once."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
@@ -53,7 +61,7 @@ async def upload(request: Request, state: State, caller: Writer) -> dict[str, An
         jobs = [await run_in_threadpool(_given, state, caller.tenant, await request.body())]
     else:
         raise RequestInvalid("the body is neither multipart/form-data nor application/json")
-    return {"jobs": [job.shape() for job in jobs]}
+    return SafeJson({"jobs": [job.shape() for job in jobs]}, 202)
 
 
 async def uploaded(request: Request, state: State, tenant: str) -> list[ServerJob]:
@@ -117,7 +125,7 @@ def first_mistake(error: ValidationError) -> str:
     return f"{place}: {found['msg']}"[:300]
 
 
-@router.get("", summary="List documents")
+@router.get("", summary="List documents", responses=replies(r.Documents))
 def documents(
     library: Books,
     collection: Annotated[str | None, Query(max_length=200)] = None,
@@ -141,23 +149,28 @@ def _where(written: str | None) -> Any:
         raise FilterError("the filter is not valid JSON") from error
 
 
-@router.get("/{document_id}", summary="One document")
+@router.get("/{document_id}", summary="One document", responses=replies(r.Document, 404))
 def document(document_id: str, library: Books) -> SafeJson:
     near = library.near_duplicates()
     return SafeJson(document_shape(library.document(document_id), near.get(document_id)))
 
 
-@router.delete("/{document_id}", summary="Delete a document")
-def delete(document_id: str, library: Books, state: State, caller: Writer) -> dict[str, Any]:
+@router.delete("/{document_id}", summary="Delete a document", responses=replies(r.Deleted, 404, 507))
+def delete(document_id: str, library: Books, state: State, caller: Writer) -> SafeJson:
     """When it returns the document is found by nothing any more."""
     found = library.document(document_id).id
     with state.intake.paused():
         gone = library.delete(found)
     state.intake.forget(caller.tenant, gone)
-    return {"deleted": gone}
+    return SafeJson({"deleted": gone})
 
 
-@router.get("/{document_id}/content", response_class=FileResponse, summary="The original, as a download")
+_ORIGINAL = file_of("application/octet-stream", "The bytes as they were handed over", 404)
+
+
+@router.get(
+    "/{document_id}/content", response_class=FileResponse, summary="The original, as a download", responses=_ORIGINAL
+)
 def content(document_id: str, library: Books) -> FileResponse:
     found = library.document(document_id)
     path = library.original(document_id)
@@ -165,7 +178,7 @@ def content(document_id: str, library: Books) -> FileResponse:
     return FileResponse(path, filename=found.filename, media_type=kind, headers=_SANDBOX)
 
 
-@router.get("/{document_id}/text", summary="Canonical text, or a span of it")
+@router.get("/{document_id}/text", summary="Canonical text, or a span of it", responses=replies(r.Text, 404))
 def text(
     document_id: str,
     library: Books,
@@ -177,7 +190,7 @@ def text(
     return SafeJson({"document_id": document_id, "start": start, "end": start + len(found), "text": found})
 
 
-@router.get("/{document_id}/chunks", summary="How the document was cut")
+@router.get("/{document_id}/chunks", summary="How the document was cut", responses=replies(r.Chunks, 404))
 def chunks(
     document_id: str,
     library: Books,
@@ -191,7 +204,11 @@ def chunks(
     return SafeJson({"chunks": shown, "total": len(found), "next_offset": offset + limit if more else None})
 
 
-@router.get("/{document_id}/pages/{page}", response_class=Response, summary="A page of a PDF as a picture")
+_PICTURE = file_of("image/png", "The page, with the span boxed", 404)
+_PAGE = "/{document_id}/pages/{page}"
+
+
+@router.get(_PAGE, response_class=Response, summary="A page of a PDF as a picture", responses=_PICTURE)
 def page_image(
     document_id: str,
     page: int,
@@ -205,7 +222,7 @@ def page_image(
     return Response(picture.png, media_type="image/png", headers={"Cache-Control": "private, max-age=60"})
 
 
-@router.get("/{document_id}/pages/{page}/boxes", summary="Where a span stands on a page")
+@router.get(f"{_PAGE}/boxes", summary="Where a span stands on a page", responses=replies(r.Boxes, 404))
 def page_boxes(
     document_id: str,
     page: int,
@@ -213,8 +230,8 @@ def page_boxes(
     start: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     width: Annotated[int, Query(ge=100, le=2_400)] = 1_000,
-) -> dict[str, Any]:
+) -> SafeJson:
     """Boxes as `[left, top, right, bottom]`, in shares of the picture from its upper left corner."""
     picture = highlighted(library, document_id, page, start, end, width, drawn=False)
     boxes = [[box.left, box.bottom, box.right, box.top] for group in picture.boxes for box in group]
-    return {"page": page, "width": picture.width, "height": picture.height, "boxes": boxes}
+    return SafeJson({"page": page, "width": picture.width, "height": picture.height, "boxes": boxes})

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from footnotes.answer import last_answer
+from footnotes.serve import examples
+from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson, as_bytes
 from footnotes.serve.gate import request_id_of
 from footnotes.serve.models import AskBody, SearchBody
+from footnotes.serve.replies import event_content, replies
 from footnotes.serve.state import Books, Reader, ServerState, State
 from footnotes.serve.streams import event_line, event_stream
 from footnotes.shapes import answer_shape, event_shape, search_shape
 from footnotes.types import Event
 
 router = APIRouter(prefix="/v1", tags=["find"])
-_EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The answer; with `Accept: text/event-stream` its events as they happen",
-        "content": {"application/json": {}, "text/event-stream": {"schema": {"type": "string"}}},
-    }
-}
+_MODELS = (501, 502, 504)
+_ANSWER = replies(
+    r.Answer,
+    *_MODELS,
+    said="The answer; with `Accept: text/event-stream` its events as they happen",
+    body=True,
+    **event_content(examples.ANSWER_EVENTS),
+)
 
 
-@router.post("/search", summary="Find passages")
+@router.post("/search", summary="Find passages", responses=replies(r.Found, *_MODELS, body=True))
 async def search(body: SearchBody, library: Books, state: State) -> Response:
     """The best passages with the rank and score each leg gave them, and which legs ran."""
 
@@ -39,7 +43,7 @@ async def search(body: SearchBody, library: Books, state: State) -> Response:
     return Response(await state.searching.run(run), media_type="application/json")
 
 
-@router.post("/ask", response_model=None, responses=_EVENTS, summary="Ask")
+@router.post("/ask", response_model=None, responses=_ANSWER, summary="Ask")
 async def ask(request: Request, body: AskBody, library: Books, state: State, caller: Reader) -> Response:
     """An answer, each sentence with its footnote. Counts against the month's answers."""
     allowance = await run_in_threadpool(state.answers.take, caller.tenant)

@@ -15,10 +15,15 @@ from starlette.responses import Response
 
 from footnotes.answer import last_answer
 from footnotes.embed.checked import embed_all
+from footnotes.engine import Library
 from footnotes.errors import NotFound, RequestInvalid
 from footnotes.render import answer_as_text, distinct_footnotes, footnote_line
+from footnotes.serve import examples
+from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson, as_json
 from footnotes.serve.gate import request_id_of
+from footnotes.serve.models import example
+from footnotes.serve.replies import event_content, replies
 from footnotes.serve.routes.finding import counted
 from footnotes.serve.state import Books, Reader, State
 from footnotes.serve.streams import event_stream
@@ -58,6 +63,12 @@ class StreamOptions(Lenient):
 
 
 class ChatBody(Lenient):
+    model_config = ConfigDict(
+        json_schema_extra=example(
+            {"model": "footnotes", "messages": [{"role": "user", "content": "How long is the notice period?"}]}
+        )
+    )
+
     model: str = Field(MODEL, max_length=300, examples=[MODEL])
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=1_000)]
     stream: bool | None = False
@@ -83,7 +94,18 @@ def _collection(model: str) -> str | None:
     return collection or None
 
 
-@router.post("/chat/completions", response_model=None, summary="Chat, answered from the documents")
+_COMPLETION = replies(
+    r.Completion,
+    *(404, 501, 502, 504),
+    said="The whole answer, or with `stream` its chunks",
+    body=True,
+    **event_content(examples.CHAT_EVENTS),
+)
+
+
+@router.post(
+    "/chat/completions", response_model=None, responses=_COMPLETION, summary="Chat, answered from the documents"
+)
 async def chat(request: Request, body: ChatBody, library: Books, state: State, caller: Reader) -> Response:
     """Footnotes stand in the text, and as data in the field `citations` of the message or of the last chunk."""
     question, options = body.asked()
@@ -163,17 +185,20 @@ def _closing(said: str, answer: Answer) -> str:
     return f"\n\n{notes}" if notes else ""
 
 
-@router.get("/models", summary="The models of the dialect")
-def models(library: Books) -> dict[str, Any]:
-    names = [MODEL, *(f"{MODEL}:{row['name']}" for row in library.collections())]
-    return {"object": "list", "data": [_model(name) for name in [*names, library.settings.embedder]]}
+@router.get("/models", summary="The models of the dialect", responses=replies(r.Models))
+def models(library: Books) -> SafeJson:
+    return SafeJson({"object": "list", "data": [_model(name) for name in _names(library)]})
 
 
-@router.get("/models/{name:path}", summary="One model of the dialect")
-def model(name: str, library: Books) -> dict[str, Any]:
-    if name not in {row["id"] for row in models(library)["data"]}:
+def _names(library: Library) -> list[str]:
+    return [MODEL, *(f"{MODEL}:{row['name']}" for row in library.collections()), library.settings.embedder]
+
+
+@router.get("/models/{name:path}", summary="One model of the dialect", responses=replies(r.Model, 404))
+def model(name: str, library: Books) -> SafeJson:
+    if name not in _names(library):
         raise NotFound(f"there is no model {name[:60]!r}", remedy="GET /v1/models lists them.")
-    return _model(name)
+    return SafeJson(_model(name))
 
 
 def _model(name: str) -> dict[str, Any]:
@@ -181,13 +206,18 @@ def _model(name: str) -> dict[str, Any]:
 
 
 class EmbeddingBody(Lenient):
+    model_config = ConfigDict(json_schema_extra=example({"input": ["How long is the notice period?"]}))
+
     input: str | Annotated[list[str], Field(min_length=1, max_length=MOST_INPUTS)]
     model: str = Field("", max_length=300, examples=["local:minilm-l6"])
     encoding_format: Literal["float", "base64"] | None = "float"
     input_type: Literal["query", "passage"] = Field("passage", description="Questions and passages may differ.")
 
 
-@router.post("/embeddings", summary="Vectors of texts, from the library's embedder")
+_VECTORS = replies(r.Embeddings, 501, 502, 504, body=True)
+
+
+@router.post("/embeddings", summary="Vectors of texts, from the library's embedder", responses=_VECTORS)
 def embeddings(body: EmbeddingBody, library: Books) -> SafeJson:
     texts = [body.input] if isinstance(body.input, str) else body.input
     longest = library.settings.max_query_chars

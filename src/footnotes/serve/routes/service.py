@@ -8,20 +8,23 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from footnotes import __version__
+from footnotes.serve import examples
+from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson
 from footnotes.serve.metrics import CONTENT_TYPE
 from footnotes.serve.models import KeyBody
+from footnotes.serve.replies import file_of, open_replies, replies
 from footnotes.serve.state import Admin, Books, Reader, State, state_of
 
 router = APIRouter()
 
 
-@router.get("/healthz", tags=["service"], summary="Whether the process answers")
-def healthz() -> dict[str, str]:
-    return {"status": "ok", "version": __version__}
+@router.get("/healthz", tags=["service"], summary="Whether the process answers", responses=open_replies(r.Health))
+async def healthz() -> SafeJson:
+    return SafeJson({"status": "ok", "version": __version__})
 
 
-@router.get("/readyz", tags=["service"], summary="Whether requests can be served")
+@router.get("/readyz", tags=["service"], summary="Whether requests can be served", responses=open_replies(r.Ready, 503))
 def readyz(request: Request) -> SafeJson:
     state = state_of(request)
     checks = {"intake": state.intake.alive, "database": _database(state)}
@@ -36,7 +39,10 @@ def _database(state: Any) -> bool:
         return False
 
 
-@router.get("/v1/status", tags=["service"], summary="What the library holds and what serves it")
+_STATUS = "What the library holds and what serves it"
+
+
+@router.get("/v1/status", tags=["service"], summary=_STATUS, responses=replies(r.Status))
 def status(library: Books, state: State, caller: Reader) -> SafeJson:
     found = library.status()
     found.pop("library")  # where it lies on the server's disk is the server's own business
@@ -49,32 +55,49 @@ def status(library: Books, state: State, caller: Reader) -> SafeJson:
     return SafeJson(found)
 
 
-@router.get("/v1/usage", tags=["service"], summary="What is left of this month's answers")
+_USAGE = "What is left of this month's answers, and what is kept"
+
+
+@router.get("/v1/usage", tags=["service"], summary=_USAGE, responses=replies(r.UsageReply))
 def usage(library: Books, state: State, caller: Reader) -> SafeJson:
     allowance = state.answers.look(caller.tenant)
     counts = library.status()
-    held = {name: counts[name] for name in ("documents", "chunks") if name in counts}
-    return SafeJson({"tenant": caller.tenant, "answers": {**allowance.shape(), "used": allowance.used}, **held})
+    return SafeJson(
+        {
+            "tenant": caller.tenant,
+            "answers": {**allowance.shape(), "used": allowance.used},
+            "storage": {"bytes": counts["bytes"], "limit": state.settings.serve_tenant_bytes or None},
+            "documents": counts["ready"],
+            "chunks": counts["chunks"],
+        }
+    )
 
 
-@router.get("/v1/keys", tags=["keys"], summary="The keys of this tenant")
+@router.get("/v1/keys", tags=["keys"], summary="The keys of this tenant", responses=replies(r.Keys))
 def keys(state: State, caller: Admin) -> SafeJson:
     return SafeJson({"keys": state.keys.all(caller.tenant)})
 
 
-@router.post("/v1/keys", status_code=201, tags=["keys"], summary="A new key for this tenant")
+_MADE = replies(r.NewKey, status=201, said="The key, this once", body=True)
+
+
+@router.post("/v1/keys", status_code=201, tags=["keys"], summary="A new key for this tenant", responses=_MADE)
 def create(body: KeyBody, state: State, caller: Admin) -> SafeJson:
     """The key itself is shown here and never again."""
     key, kept = state.keys.create(caller.tenant, name=body.name, scopes=body.scopes, days=body.days)
     return SafeJson({**kept, "key": key}, 201)
 
 
-@router.delete("/v1/keys/{key_id}", tags=["keys"], summary="Revoke a key")
+@router.delete("/v1/keys/{key_id}", tags=["keys"], summary="Revoke a key", responses=replies(r.Key, 404))
 def revoke(key_id: str, state: State, caller: Admin) -> SafeJson:
     return SafeJson(state.keys.revoke(key_id, caller.tenant))
 
 
-@router.get("/metrics", tags=["service"], response_class=Response, summary="Metrics in the format of Prometheus")
+_METRICS = file_of("text/plain", "Metrics", example=examples.METRICS)
+_SAID = "Metrics in the format of Prometheus"
+
+
+@router.get("/metrics", tags=["service"], response_class=Response, summary=_SAID, responses=_METRICS)
 def metrics(state: State, caller: Admin) -> Response:
     state.metrics.queue.set(state.jobs.waiting())
     state.metrics.open_streams.set(state.streams.open)

@@ -11,32 +11,34 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
+from footnotes.serve import examples
+from footnotes.serve import replies as r
+from footnotes.serve.answers import SafeJson
 from footnotes.serve.gate import request_id_of
 from footnotes.serve.jobs import Jobs, ServerJob
 from footnotes.serve.keys import Caller
 from footnotes.serve.models import ReindexBody
+from footnotes.serve.replies import events, replies
 from footnotes.serve.state import Books, Reader, ServerState, State, Writer
 from footnotes.serve.streams import CHECK_SECONDS, event_line, event_stream
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 POLL_SECONDS = 0.2
-_EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Events named `job`", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
-}
+_EVENTS = events(examples.JOB_EVENT, 404, said="Events named `job`")
 
 
-@router.get("/jobs", summary="List jobs")
+@router.get("/jobs", summary="List jobs", responses=replies(r.Jobs))
 def jobs(
     state: State,
     caller: Reader,
     status: Annotated[Literal["queued", "running", "ready", "failed"] | None, Query(alias="state")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
-) -> dict[str, Any]:
+) -> SafeJson:
     """Newest first."""
     found = state.jobs.of(caller.tenant, state=status, limit=limit + 1, offset=offset)
     more = offset + limit if len(found) > limit else None
-    return {"jobs": [job.shape() for job in found[:limit]], "next_offset": more}
+    return SafeJson({"jobs": [job.shape() for job in found[:limit]], "next_offset": more})
 
 
 @router.get("/jobs/events", response_class=StreamingResponse, responses=_EVENTS, summary="Progress of all jobs")
@@ -50,9 +52,9 @@ def all_events(request: Request, state: State, caller: Reader) -> StreamingRespo
     )
 
 
-@router.get("/jobs/{job_id}", summary="One job")
-def job(job_id: str, state: State, caller: Reader) -> dict[str, Any]:
-    return state.jobs.find(caller.tenant, job_id).shape()
+@router.get("/jobs/{job_id}", summary="One job", responses=replies(r.Job, 404))
+def job(job_id: str, state: State, caller: Reader) -> SafeJson:
+    return SafeJson(state.jobs.find(caller.tenant, job_id).shape())
 
 
 @router.get("/jobs/{job_id}/events", response_class=StreamingResponse, responses=_EVENTS, summary="Progress of a job")
@@ -100,18 +102,24 @@ def _unfinished(jobs: Jobs, tenant: str) -> list[ServerJob]:
     return [found for name in ("running", "queued") for found in reversed(jobs.of(tenant, state=name, limit=1_000))]
 
 
-@router.post("/jobs/{job_id}/retry", status_code=202, summary="Try a failed job again")
-def retry(job_id: str, state: State, caller: Writer) -> dict[str, Any]:
-    return state.intake.retry(caller.tenant, job_id).shape()
+_WAITS = replies(r.Job, 404, status=202, said="It waits again")
 
 
-@router.delete("/jobs/{job_id}", summary="Forget a job")
-def dismiss(job_id: str, state: State, caller: Writer) -> dict[str, Any]:
+@router.post("/jobs/{job_id}/retry", status_code=202, summary="Try a failed job again", responses=_WAITS)
+def retry(job_id: str, state: State, caller: Writer) -> SafeJson:
+    return SafeJson(state.intake.retry(caller.tenant, job_id).shape(), 202)
+
+
+@router.delete("/jobs/{job_id}", summary="Forget a job", responses=replies(r.Job, 404))
+def dismiss(job_id: str, state: State, caller: Writer) -> SafeJson:
     """A job that runs stays; what it made stays in any case."""
-    return state.intake.dismiss(caller.tenant, job_id).shape()
+    return SafeJson(state.intake.dismiss(caller.tenant, job_id).shape())
 
 
-@router.post("/reindex", status_code=202, summary="Cut and embed everything anew")
-def reindex(body: ReindexBody, state: State, caller: Writer, library: Books) -> dict[str, Any]:
+_ACCEPTED = replies(r.Job, status=202, said="It is a job now", body=True)
+
+
+@router.post("/reindex", status_code=202, summary="Cut and embed everything anew", responses=_ACCEPTED)
+def reindex(body: ReindexBody, state: State, caller: Writer, library: Books) -> SafeJson:
     """The next generation is built beside the one that serves, then switched to."""
-    return state.intake.accept_reindex(caller.tenant, body.model_dump()).shape()
+    return SafeJson(state.intake.accept_reindex(caller.tenant, body.model_dump()).shape(), 202)
