@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice, repeat
 from typing import Literal, TypeGuard
 
@@ -111,6 +111,7 @@ def _legs_at_once(
     """Both legs in one round trip: the question is embedded first, then everything is asked for together."""
     terms = {} if options.mode == "dense" else question_terms(view, query)
     embedded = None if options.mode == "lexical" else _attempted(embed, query)
+    began = time.perf_counter()
     view.fetch(
         terms,
         embedded if isinstance(embedded, np.ndarray) else None,
@@ -119,10 +120,16 @@ def _legs_at_once(
         reading=options.limit,
         per_document=options.per_document,
     )
+    waited = round((time.perf_counter() - began) * 1000, 3)
     lexical = skipped("the mode is dense") if options.mode == "dense" else lexical_leg(view, query, depth, None)
     if options.mode == "lexical":
-        return lexical, skipped("the mode is lexical")
-    return lexical, dense_leg(view, query, depth, None, lambda _: _given(embedded))
+        return _waited(lexical, waited), skipped("the mode is lexical")
+    return _waited(lexical, waited), _waited(dense_leg(view, query, depth, None, lambda _: _given(embedded)), waited)
+
+
+def _waited(result: LegResult, ms: float) -> LegResult:
+    """A leg that ran together with the other one took as long as both."""
+    return replace(result, leg=replace(result.leg, ms=ms)) if ran(result.leg) else result
 
 
 def _attempted(embed: Callable[[str], Vector], query: str) -> Vector | Exception:
