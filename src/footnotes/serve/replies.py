@@ -1,4 +1,4 @@
-"""What is answered, as /openapi.json describes it. Routes write their JSON themselves: the models cost a request nothing.
+"""What is answered, as /openapi.json describes it. Routes write their JSON themselves: the models cost no time.
 
 A test compares what the server really answers with them.
 """

@@ -2,40 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
-
 from serving import settled
-
-
-@contextmanager
-def started(folder: Path) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    words = [sys.executable, "-m", "footnotes", "serve", "--library", str(folder), "--port", str(port)]
-    environment = {**os.environ, "FOOTNOTES_EMBEDDER": "hashing"}
-    process = subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
-            for _ in range(600):
-                try:
-                    if client.get("/readyz").status_code == 200:
-                        break
-                except httpx.TransportError:
-                    time.sleep(0.05)
-            yield process, client
-    finally:
-        process.kill()
-        process.communicate()
+from starting import started
 
 
 def test_what_was_accepted_outlives_a_kill(tmp_path: Path) -> None:
