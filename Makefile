@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := demo-library
 
-.PHONY: demo test check format bench eval clean
+.PHONY: demo test browser check format bench eval screenshots clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/footnotes add samples --library $(DEMO)
@@ -17,8 +17,20 @@ demo: $(VENV)/.installed
 	@echo '  $(BIN)/footnotes add ~/Documents'
 	@echo '  $(BIN)/footnotes ask "your question"'
 
-test: $(VENV)/.tested check
+test: $(VENV)/.tested check browser
 	$(BIN)/python -m pytest
+
+# Chromium, for the tests that drive the page. Where it cannot be installed they are skipped, and say why.
+browser:
+	@[ -n "$$CHROMIUM" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
+	  || command -v google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && echo 'Installing Chromium for the browser tests' && apt-get update -qq >/dev/null 2>&1; \
+	  apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 && command -v chromium >/dev/null; } \
+	  || echo 'No Chromium: the browser tests will be skipped. Install it, or name one in CHROMIUM.'
+
+# Pictures of the page for the documentation, taken from a server that runs.
+screenshots: $(VENV)/.tested browser
+	$(BIN)/python scripts/screenshots.py
 
 check: $(VENV)/.tested
 	$(BIN)/ruff check src tests benchmarks

@@ -1,5 +1,7 @@
 /** The server, as functions. Errors have its one shape: a code, a cause, a remedy. */
 
+import { state } from "./state.js";
+
 const KEY = "footnotes.key";
 
 export class ApiError extends Error {
@@ -48,8 +50,10 @@ export async function send(path, { method = "GET", body, accept = "application/j
     response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
   } catch (error) {
     if (isAbort(error)) throw error;
+    state.setOnline(false);
     throw new ApiError({ code: "unreachable", message: "the server does not answer", remedy: "Check that it runs; the page tries again by itself." });
   }
+  state.setOnline(true);
   if (!response.ok) throw await failure(response);
   return response;
 }

@@ -80,12 +80,12 @@ class Jobs extends EventTarget {
       try {
         await this.#catchUp(signal);
         const response = await send("/v1/jobs/events", { accept: "text/event-stream", signal });
-        state.setOnline(true);
         wait = SHORTEST_WAIT;
         for await (const event of eventsOf(response)) if (event.name === "job") this.take(event.data);
       } catch (error) {
         if (isAbort(error) || error.status === 401) return;
-        if (error.code === "unreachable" || !error.code) state.setOnline(false);
+        // A stream that broke off without a reason is a server that went away.
+        if (!error.code) state.setOnline(false);
       }
       await new Promise((resolve) => setTimeout(resolve, wait));
       wait = Math.min(wait * 2, LONGEST_WAIT);

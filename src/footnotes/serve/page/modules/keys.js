@@ -9,7 +9,7 @@ import { day } from "./words.js";
 /** @param {HTMLElement} holder */
 export async function keysSection(holder) {
   const { keys } = await getJson("/v1/keys");
-  const live = keys.filter((one) => !one.revoked_at);
+  const live = keys.filter((one) => one.live);
   const none = "There are no keys: this server answers this machine alone. From the first key on every request needs one.";
   fill(
     holder,

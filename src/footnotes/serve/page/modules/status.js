@@ -5,15 +5,10 @@ import { settled } from "./dom.js";
 import { state } from "./state.js";
 
 const NOW_AND_THEN = 30_000;
+const WHILE_AWAY = 3_000;
 
 export async function loadStatus() {
-  try {
-    state.setStatus(await getJson("/v1/status"));
-    state.setOnline(true);
-  } catch (error) {
-    if (error.code === "unreachable") state.setOnline(false);
-    throw error;
-  }
+  state.setStatus(await getJson("/v1/status"));
 }
 
 /** Soon, and once for many changes: the server counts its files for it. */
@@ -21,4 +16,5 @@ export const refreshStatus = settled(400, () => loadStatus().catch(() => {}));
 
 export function keepFresh() {
   setInterval(() => document.visibilityState === "visible" && refreshStatus(), NOW_AND_THEN);
+  setInterval(() => !state.online && refreshStatus(), WHILE_AWAY);
 }

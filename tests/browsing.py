@@ -1,0 +1,69 @@
+"""A page in a real browser, with everything it does watched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from serving import Running, settled
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+
+class Watched:
+    """A page with all it asked for, said and did. `quiet` fails if any of it is not as it should be."""
+
+    def __init__(self, context: BrowserContext, address: str) -> None:
+        self.address = address
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.dialogs: list[str] = []
+        self.expected: tuple[str, ...] = ()
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(15_000)
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("dialog", self._dialog)
+        context.on("request", self._asked)
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.errors.append(message.text)
+
+    def _dialog(self, dialog: Any) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    def _asked(self, request: Request) -> None:
+        self.requests.append(request.url)
+
+    def open(self, view: str = "") -> Page:
+        self.page.goto(f"{self.address}/{view}")
+        return self.page
+
+    def quiet(self) -> None:
+        own = urlsplit(self.address).netloc
+        foreign = [url for url in self.requests if urlsplit(url).netloc not in (own, "")]
+        assert foreign == [], "the page asked another origin"
+        assert self.dialogs == [], "something opened a dialog"
+        surprises = [text for text in self.errors if not any(part in text for part in self.expected)]
+        assert surprises == [], "the page complained on its console"
+
+
+def wait_until_idle(running: Running) -> None:
+    for job in running.client.get("/v1/jobs", params={"limit": 1000}).json()["jobs"]:
+        settled(running.client, job["id"])
+
+
+def ask(page: Page, question: str) -> Any:
+    """Ask and wait for the end; the last turn."""
+    page.fill("#question", question)
+    page.press("#question", "Enter")
+    turn = page.locator(".turn").last
+    turn.locator(".question", has_text=question[:40]).wait_for()
+    page.locator('.turn:last-child[aria-busy="false"]').wait_for()
+    return turn

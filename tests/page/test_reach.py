@@ -1,0 +1,240 @@
+"""For everyone: by keyboard, by screen reader, in the dark, on a phone, with a key, with ten thousand documents."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from browsing import ask
+from footnotes.serve.pages import load_page
+from libraries import HANDBOOK
+from serving import Running
+
+OURS = 150_000
+VIEWS = ("ask", "search", "library", "settings")
+
+
+def violations(page: Any) -> list[str]:
+    """What axe-core finds that is serious or worse."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]} {one['nodes'][0]['failureSummary'][:300]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_any_view(server: Running, watch: Any, colours: str) -> None:
+    page = watch(server, color_scheme=colours, reduced_motion="reduce").open()
+    page.locator(".samples button").first.wait_for()
+    assert violations(page) == []
+    turn = ask(page, "How long is the notice period?")
+    turn.locator(".reference button").first.click()
+    page.locator(".panel mark").first.wait_for()
+    assert violations(page) == []
+    turn.get_by_role("button", name="Sources").click()
+    page.locator(".passage").first.wait_for()
+    assert violations(page) == []
+    page.goto(f"{server.address}/#/search")
+    page.locator("#view-search input").fill("notice period")
+    page.keyboard.press("Enter")
+    page.locator(".inspector").wait_for()
+    assert violations(page) == []
+    page.goto(f"{server.address}/#/library")
+    page.locator(".library .document-row", has_text="repairs.pdf").click()
+    page.locator(".panel .facts-list").wait_for()
+    assert violations(page) == []
+    page.goto(f"{server.address}/#/settings")
+    page.get_by_text("Answers this month").wait_for()
+    page.get_by_role("button", name="New key").click()
+    page.get_by_role("dialog").wait_for()
+    assert violations(page) == []
+
+
+def test_by_keyboard_alone(server: Running, watch: Any) -> None:
+    page = watch(server).open()
+    page.locator(".samples button").first.wait_for()
+    page.keyboard.press("?")
+    page.get_by_role("dialog").wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "question"
+    page.keyboard.type("How many coats are usual for a violin, and how long do they harden?")
+    page.keyboard.press("Enter")
+    page.locator(".turn-foot button").first.wait_for()
+    page.keyboard.press("Shift+Tab")
+    page.locator(".scroll").focus()
+    page.keyboard.press("n")
+    page.locator(".panel-sub", has_text="Footnote 1 of 2").wait_for()
+    page.keyboard.press("n")
+    page.locator(".panel-sub", has_text="Footnote 2 of 2").wait_for()
+    page.keyboard.press("p")
+    page.locator(".panel-sub", has_text="Footnote 1 of 2").wait_for()
+    page.keyboard.press("Escape")
+    assert page.locator(".panel").is_hidden()
+    page.keyboard.press("Tab")
+    for _ in range(3):
+        if page.evaluate("document.activeElement.matches('.reference button')"):
+            break
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.matches('.reference button')")
+    assert page.locator(".popover").is_visible()
+    page.keyboard.press("Enter")
+    page.locator(".panel mark").wait_for()
+
+
+def test_screen_readers_hear_the_answer_once_it_has_settled(server: Running, watch: Any) -> None:
+    page = watch(server).open()
+    page.evaluate(
+        "window.heard = []; new MutationObserver(() => heard.push(document.getElementById('live').textContent))"
+        ".observe(document.getElementById('live'), { childList: true, characterData: true, subtree: true })"
+    )
+    ask(page, "What does an estimate cost?")
+    heard = page.evaluate("heard")
+    assert (
+        len(heard) == 1 and heard[0].startswith("Answer: An estimate is free of charge") and "1 footnote." in heard[0]
+    )
+
+
+def test_a_phone_needs_no_sideways_scrolling(server: Running, watch: Any) -> None:
+    page = watch(server, viewport={"width": 360, "height": 740}, has_touch=True).open()
+    wide = """() => [document.documentElement, ...document.querySelectorAll('.view, .panel-body')]
+        .filter((one) => one.checkVisibility()).map((one) => one.scrollWidth - one.clientWidth + innerWidth)"""
+    turn = ask(page, "What does an estimate cost?")
+    turn.locator(".reference button").click()
+    page.locator(".page-picture").wait_for()
+    assert max(page.evaluate(wide)) <= 360
+    assert page.evaluate("document.activeElement.closest('.panel') !== null"), "the focus goes along"
+    page.get_by_role("button", name="Close").click()
+    for view in VIEWS:
+        page.locator(f"#views a[data-view={view}]").click()
+        page.wait_for_timeout(150)
+        assert max(page.evaluate(wide)) <= 360, view
+
+
+def test_footnotes_stand_in_the_margin_beside_their_line(server: Running, watch: Any) -> None:
+    page = watch(server, viewport={"width": 1500, "height": 900}).open()
+    turn = ask(page, "How many coats are usual for a violin, and how long do they harden?")
+    reference = turn.locator(".reference button").first.bounding_box()
+    note = turn.locator(".note").first.bounding_box()
+    answer = turn.locator(".answer").bounding_box()
+    assert note["x"] > answer["x"] + answer["width"] and abs(note["y"] - reference["y"]) < 30
+    second = turn.locator(".note").nth(1).bounding_box()
+    assert second["y"] >= note["y"] + note["height"], "notes do not lie over each other"
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.wait_for_timeout(200)
+    assert (
+        turn.locator(".note").first.bounding_box()["y"] > turn.locator(".answer").bounding_box()["y"] + answer["height"]
+    )
+
+
+def test_a_key_is_asked_for_kept_in_the_tab_and_sent(keyed: Running, watch: Any) -> None:
+    key, _ = keyed.app.state.keys.create("acme", scopes=("read", "write"))
+    keyed.add("handbook.md", HANDBOOK, keyed.with_key(key))
+    watched = watch(keyed)
+    watched.expected = ("401",)
+    page = watched.open()
+    page.get_by_label("Key").fill("fn_wrong_key")
+    page.get_by_role("button", name="Open the library").click()
+    page.locator("dialog .failure", has_text="key").wait_for()
+    page.get_by_label("Key").fill(key)
+    page.keyboard.press("Enter")
+    turn = ask(page, "How long is the notice period?")
+    assert "three months" in turn.locator(".answer").inner_text()
+    assert page.evaluate("[localStorage.getItem('footnotes.key'), document.cookie]") == [None, ""]
+    page.reload()
+    page.locator(".samples").wait_for()
+    assert page.locator("dialog").count() == 0
+    page.goto(f"{keyed.address}/#/settings")
+    page.get_by_text("Answers this month").wait_for()
+    assert page.get_by_role("button", name="New key").count() == 0, "the key is no admin's"
+    assert not any(key in url for url in watched.requests)
+
+
+def test_ten_thousand_documents_cost_the_rows_in_view(server: Running, watch: Any) -> None:
+    """The server's own rows, said many times over: what is tested is what the page makes of them."""
+    watched = watch(server)
+    watched.expected = ("404",)  # the documents that are only said to be there have no chunks
+    page = watched.page
+    rows = server.client.get("/v1/documents").json()["documents"]
+    status = server.client.get("/v1/status").json()
+    status["collections"] = [{**status["collections"][0], "documents": 10_000}]
+
+    def many(route: Any) -> None:
+        offset = int(route.request.url.partition("offset=")[2].partition("&")[0] or 0)
+        made = [
+            {**rows[n % len(rows)], "id": f"d{n}", "filename": f"note-{n:05}.txt"}
+            for n in range(offset, min(offset + 100, 10_000))
+        ]
+        route.fulfill(json={"documents": made, "next_offset": None})
+
+    page.route("**/v1/status", lambda route: route.fulfill(json=status))
+    page.route("**/v1/documents?**", many)
+    watched.open("#/library")
+    page.locator(".library .document-row", has_text="note-09999.txt").wait_for()
+    most = page.evaluate(
+        """async () => { const rows = document.querySelector('.library .rows'); let most = 0;
+        for (let step = 0; step < 60; step += 1) {
+          rows.scrollTop += 7333;
+          await new Promise(requestAnimationFrame);
+          most = Math.max(most, rows.querySelectorAll('li').length);
+        }
+        rows.scrollTop = rows.scrollHeight; return most }"""
+    )
+    assert 5 < most < 60
+    page.locator(".library .document-row", has_text="note-00000.txt").wait_for()
+    page.locator(".library .document-row").last.focus()
+    page.keyboard.press("Home")
+    page.locator(".library .document-row", has_text="note-09999.txt").wait_for()
+    assert page.evaluate("document.activeElement.closest('li').getAttribute('aria-posinset')") == "1"
+    assert len([url for url in watched.requests if "/v1/documents?" in url]) < 140
+
+
+def test_the_page_is_light_and_kept_by_the_browser(server: Running) -> None:
+    page = load_page()
+    ours = [page.index, *(file for name, file in page.files.items() if not name.startswith("vendor/"))]
+    assert sum(len(file.packed) for file in ours) < OURS
+    index = server.client.get("/", headers={"Accept-Encoding": "gzip"})
+    assert index.headers["cache-control"] == "no-cache" and index.headers["content-encoding"] == "gzip"
+    again = server.client.get("/", headers={"If-None-Match": index.headers["etag"]})
+    assert again.status_code == 304 and again.content == b""
+    address = f"/static/{page.version}/modules/main.js"
+    assert address in index.text
+    assert "immutable" in server.client.get(address).headers["cache-control"]
+    for wrong in (
+        "/static/0/modules/main.js",
+        f"/static/{page.version}/../../app.py",
+        f"/static/{page.version}/index.html",
+    ):
+        assert server.client.get(wrong).status_code == 404
+
+
+def test_a_server_that_went_away_is_said_quietly_and_forgotten_when_it_is_back(server: Running, watch: Any) -> None:
+    watched = watch(server)
+    watched.expected = ("ERR_INTERNET_DISCONNECTED",)
+    page = watched.open()
+    page.locator(".samples button").first.wait_for()
+    page.context.set_offline(True)
+    turn = ask(page, "What does an estimate cost?")
+    assert "The server does not answer." in turn.locator(".turn-notice.broken").inner_text()
+    assert "tries again by itself" in page.locator(".banner").inner_text()
+    page.context.set_offline(False)
+    page.locator(".banner").wait_for(state="hidden")
+    turn.get_by_role("button", name="Ask again").click()
+    page.locator(".turn").last.locator(".reference").wait_for()
+
+
+def test_nothing_outside_is_named_in_our_files() -> None:
+    """No address of another host in anything the browser loads, but for the names of XML."""
+    page = load_page()
+    for name, file in page.files.items():
+        if name.startswith("vendor/"):
+            continue
+        text = file.body.decode()
+        assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), name
+        assert json.dumps("https://") in text or "https://" not in text, name
