@@ -30,7 +30,6 @@ from footnotes.embed.make import make_embedder
 from footnotes.errors import (
     DimensionMismatch,
     FootnotesError,
-    NotALibrary,
     NotFound,
     OptionError,
     SearchUnavailable,
@@ -59,7 +58,7 @@ from footnotes.retrieve.where import Where, as_filter
 from footnotes.store import SearchView
 from footnotes.store.originals import add_originals
 from footnotes.store.records import Verification
-from footnotes.store.sqlite import SqliteStore, is_library
+from footnotes.store.make import open_store
 from footnotes.types import (
     Added,
     AllOf,
@@ -94,9 +93,7 @@ class Library:
     ) -> None:
         self.settings = settings or load(_expanded(folder))
         self.folder = _expanded(folder) or Path(self.settings.library).expanduser()
-        if not create and not is_library(self.folder):
-            raise NotALibrary(f"there is no library in {self.folder}")
-        self._store = SqliteStore(self.folder, lock_seconds=self.settings.lock_seconds)
+        self._store = open_store(self.settings, self.folder, create=create)
         self._user = self.settings.user
         self._retriever = Retriever()
         self._embedders: dict[str, Embedder] = {}
@@ -595,6 +592,7 @@ class Library:
 
     def delete(
         self,
+            "address": self._store.address,
         *document_ids: str,
         source: str | Path | None = None,
         collection: str | None = None,

@@ -90,12 +90,22 @@ class Pipeline:
         self._waiting: list[tuple[int, Added]] = []
         self._behind: list[Added] = []
         self._published = False
+        self._elsewhere: list[tuple[NewSource, int]] = []
         self._batch_chunks = FIRST_BATCH
 
     def add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
         """Take files in. What became of each comes out once it is final; one that fails does not stop the rest."""
         generation = self._generation()
         for number, origin in enumerate(sources):
+        yield from self._add(sources, chunker_of, generation)
+        while self._elsewhere:
+            # Another writer is at the same bytes: when it is done they are here already, or still to be taken in.
+            left, self._elsewhere = self._elsewhere, []
+            for _, pk in left:
+                self._store.await_settled(self._user_id, pk)
+            yield from self._add([origin for origin, _ in left], chunker_of, generation)
+
+    def _add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf, generation: Generation) -> Iterator[Added]:
             self._on_progress(Progress("reading", number, len(sources), origin.source))
             try:
                 yield from self._take(origin, chunker_of, generation)
@@ -164,6 +174,9 @@ class Pipeline:
             yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
             return
         self._pending.append(work)
+        if self._is_left_to_another(draft):
+            yield from self._left(work)
+            return
         if self._is_full():
             yield from self._flush(generation)
 
@@ -179,12 +192,15 @@ class Pipeline:
             if derive is None:
                 derive = Deriver(chunker, draft.file_hash, document_title(source.filename, item))
                 work.language = stated_language(item.text)
+                draft.title = derive.title
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
                 yield from self._flush(generation)
                 self._store.save(self._user_id, generation, [work.draft])
         if report is None or derive is None or derive.count == 0:
+                if self._is_left_to_another(draft):
+                    return
             raise EmptyDocument(f"{source.filename} holds no text")
         work.warnings.extend([*report.warnings, *notes_of(chunker)])
         draft.sketch = work.sketcher.sketch()
@@ -199,6 +215,17 @@ class Pipeline:
         )
 
     @staticmethod
+    @staticmethod
+    def _is_left_to_another(draft: Draft) -> bool:
+        return draft.elsewhere is not None or draft.refused is not None
+
+    def _left(self, work: _Work) -> Iterator[Added]:
+        """What another writer is at: the same bytes are looked for again in the end, other ones are not written."""
+        if work.draft.elsewhere is not None:
+            self._elsewhere.append((work.origin, work.draft.elsewhere))
+        else:
+            yield Added(work.origin.source, None, "failed", 0, work.draft.refused)
+
     def _derive(work: _Work, derive: Deriver, part: Part) -> None:
         work.draft.parts.append(part)
         work.sketcher.add(part.text)
@@ -267,7 +294,9 @@ class Pipeline:
         fitting = int(count * BATCH_SECONDS / max(time.monotonic() - began, 0.001))
         self._batch_chunks = min(max(fitting, SMALLEST_BATCH), LARGEST_BATCH)
         for work in works:
-            if work.draft.waits:
+            if self._is_left_to_another(work.draft):
+                yield from self._left(work)
+            elif work.draft.waits:
                 self._waiting.append((work.draft.handle.pk, _added(work)))
             elif behind:
                 self._behind.append(_added(work))
@@ -293,6 +322,10 @@ class Pipeline:
             raise
         except FootnotesError as error:
             yield from self._paused(error.info())
+            for pk in {pk for pk, _ in self._waiting}:
+                self._store.await_settled(self._user_id, pk)
+            for pks in waiting.embed():  # what another writer did not finish
+                yield from self._ready(set(pks))
         except BaseException:
             with suppress(StoreError):
                 self._store.set_waiting(self._user_id, "queued", _STOPPED.info())

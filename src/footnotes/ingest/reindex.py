@@ -7,13 +7,16 @@ from typing import Any
 
 from footnotes.embed import Embedder
 from footnotes.embed.metric import stored_dimensions
-from footnotes.errors import DimensionMismatch, NotFound
+from footnotes.errors import DimensionMismatch, NotFound, StoreLocked
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.pieces import embedding_pieces
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Generation, NewChunk
+
+ROUNDS = 100
+"""How often documents that came meanwhile are filled in before the switch is given up."""
 
 
 class Reindex:
@@ -56,7 +59,8 @@ class Reindex:
         )
         documents, embedded = self._fill(building)
         judged = gate(building.pk) if gate is not None else None
-        self._store.switch_generation(self._user_id, building, keep=keep, choices=choices)
+        more = self._switch(building, keep=keep, choices=choices)
+        documents, embedded = documents + more[0], embedded + more[1]
         return {
             **({"golden": judged} if judged else {}),
             "generation": building.pk,
@@ -79,7 +83,8 @@ class Reindex:
             raise DimensionMismatch(f"the kept generation needs {target.embedder} as it was then")
         documents, embedded = self._fill(target)
         before = self._store.serving(self._user_id)
-        self._store.switch_generation(self._user_id, target, keep=True, choices=choices)
+        more = self._switch(target, keep=True, choices=choices)
+        documents, embedded = documents + more[0], embedded + more[1]
         return {
             "generation": target.pk,
             "replaced": before.pk if before else None,
@@ -87,6 +92,16 @@ class Reindex:
             "documents": documents,
             "embedded": embedded,
         }
+
+    def _switch(self, to: Generation, *, keep: bool, choices: Mapping[str, Sequence[str | None]]) -> tuple[int, int]:
+        """Serve the generation. What other writers brought meanwhile is filled in first, however often that is."""
+        documents = embedded = 0
+        for _ in range(ROUNDS):
+            if self._store.switch_generation(self._user_id, to, keep=keep, choices=choices):
+                return documents, embedded
+            more = self._fill(to)
+            documents, embedded = documents + more[0], embedded + more[1]
+        raise StoreLocked("documents come faster than they can be indexed anew", remedy="Try again when fewer do.")
 
     def _plan(self) -> dict[str, Any]:
         names = [collection["name"] for collection in self._store.collections(self._user_id)]

@@ -40,13 +40,16 @@ class WaitingDocuments:
     def embed(self) -> Iterator[list[int]]:
         """Embed everything. Gives the documents that became ready, by their keys, as soon as they are."""
         user_id = self._generation.user_id
-        waiting = self._store.waiting(user_id)
-        if not waiting:
-            return
-        self._total = self._store.waiting_chunks(user_id)
-        self._store.set_waiting(user_id, "embedding")
+        before: list[int] = []
+        while (claimed := self._store.claim_waiting(user_id)) and claimed != before:
+            self._total = self._done + self._store.waiting_chunks(user_id)
+            self._store.set_waiting(user_id, "embedding")
+            yield from self._embedded(claimed)
+            before = claimed
+
+    def _embedded(self, pks: list[int]) -> Iterator[list[int]]:
         complete: list[int] = []
-        for pk in waiting:
+        for pk in pks:
             self._gather(pk)
             complete.append(pk)
             if len(self._inputs) >= self._size:

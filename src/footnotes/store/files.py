@@ -83,6 +83,15 @@ class FolderFiles:
         return f"{self._folder.name}/{name}"
 
 
+def files_of(place: str, folder: Path) -> Files:
+    """Where the setting `originals` says: a bucket, a folder, or by default a folder of the library."""
+    if "://" in place:
+        from footnotes.store.bucket import BucketFiles
+
+        return BucketFiles(place, folder / "fetched")
+    return FolderFiles(Path(place).expanduser() if place else folder / "files")
+
+
 def opened(path: Path) -> BinaryIO:
     try:
         return path.open("rb")

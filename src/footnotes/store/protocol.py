@@ -68,6 +68,11 @@ class Store(Protocol):
     folder: Path
     originals: Originals
 
+    @property
+    def address(self) -> str:
+        """Where it is, as it may be shown to anybody."""
+        ...
+
     def close(self) -> None: ...
 
     # ── holding it

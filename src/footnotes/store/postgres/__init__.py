@@ -1,1 +1,5 @@
 """The PostgreSQL store: many servers and workers, one truth."""
+
+from footnotes.store.postgres.store import PostgresStore
+
+__all__ = ["PostgresStore"]

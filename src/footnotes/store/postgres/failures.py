@@ -10,7 +10,13 @@ import asyncpg
 from footnotes.errors import FootnotesError, InputError, StoreError, StoreFull, StoreLocked, StoreUnavailable
 
 _FULL = (asyncpg.DiskFullError, asyncpg.OutOfMemoryError)
-_LOCKED = (asyncpg.DeadlockDetectedError, asyncpg.LockNotAvailableError, asyncpg.SerializationError)
+_LOCKED = (
+    asyncpg.DeadlockDetectedError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.SerializationError,
+    asyncpg.UniqueViolationError,  # another writer made the same thing this moment
+    asyncpg.ForeignKeyViolationError,  # or removed what this one refers to
+)
 _AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,

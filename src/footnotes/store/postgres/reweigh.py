@@ -31,7 +31,7 @@ WHERE g.pk = $1
 _NEXT = """
 SELECT c.key, c.content, c.headings::text AS headings, d.title, c.prefix, c.metadata ->> 'language' AS language
 FROM document_chunks c JOIN documents d ON d.pk = c.document
-WHERE c.generation IN ($1, -$1) AND c.key > $2 ORDER BY c.key LIMIT $3
+WHERE c.generation IN ($1, -$1::bigint) AND c.key > $2 ORDER BY c.key LIMIT $3
 """
 _SET = "UPDATE generations SET body_average = $2, heading_average = $3, weighed = $4 WHERE pk = $1"
 _PUT = "UPDATE document_chunks SET words = $2::text::sparsevec WHERE key = $1"

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from footnotes.store import statements
 
+_COLUMNS = ("document_columns", "generation_columns")
 
+
+@cache
 def queries() -> dict[str, str]:
-    """Queries by name."""
-    return statements.queries(__package__)
+    """Queries by name. Lists of columns that several of them share are put in where they are named in braces."""
+    found = statements.queries(__package__)
+    for name in _COLUMNS:
+        found = {key: query.replace("{" + name + "}", found[name]) for key, query in found.items()}
+    return found
 
 
 def migrations() -> list[tuple[int, str]]:

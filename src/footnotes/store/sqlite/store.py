@@ -22,9 +22,11 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from footnotes.config import Settings
 from footnotes.errors import NotFound, StoreError, StoreUnavailable
 from footnotes.store.files import FolderFiles
 from footnotes.store.lock import FileLock
+from footnotes.store.missing import without_text
 from footnotes.store.originals import FOLDER, Originals
 from footnotes.store.records import (
     DocumentRow,
@@ -78,6 +80,14 @@ class SqliteStore:
         except BaseException:
             self.database.close()
             raise
+
+    @classmethod
+    def opened(cls, settings: Settings, folder: Path) -> SqliteStore:
+        return cls(folder, lock_seconds=settings.lock_seconds)
+
+    @property
+    def address(self) -> str:
+        return str(self.folder)
 
     def close(self) -> None:
         self._indexer.close()
@@ -630,17 +640,8 @@ class SqliteStore:
         if row is None:
             raise NotFound(f"there is no document {document_id!r}")
         if row.current is None:
-            raise _without_text(row.document)
+            raise without_text(row.document)
         return row
-
-
-def _without_text(document: Document) -> NotFound:
-    """Why a document that is listed has no text."""
-    cause = document.error
-    if cause is None:
-        return NotFound(f"{document.filename} has no text yet: it is {document.status}", remedy="Try again later.")
-    said = f"{document.filename} has no text, it could not be taken in: {cause.message} ({cause.code})"
-    return NotFound(said, remedy=cause.remedy)
 
 
 def _ranges(keys: Sequence[int]) -> list[tuple[int, int]]:

@@ -230,7 +230,7 @@ CREATE TABLE origins (
 CREATE FUNCTION origins_follow_sources() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM origins WHERE user_id = OLD.user_id AND collection = OLD.collection
-        AND source IN (OLD.source, substr(OLD.source, 1, strpos(OLD.source, '!/') - 1));
+        AND source IN (OLD.source, split_part(OLD.source, '!/', 1));
     RETURN OLD;
 END $$;
 CREATE TRIGGER origins_follow_sources AFTER DELETE ON sources

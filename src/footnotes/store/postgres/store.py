@@ -1,0 +1,608 @@
+"""Many servers and workers, one truth: a store in PostgreSQL with pgvector, or AlloyDB, which speaks the same.
+
+Both legs search tables of the database, so that what is committed is found. Any number write at once; see `writers`.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from footnotes.config import Settings
+from footnotes.errors import FootnotesError, NotFound, StoreLocked, StoreUnavailable
+from footnotes.store.address import redacted
+from footnotes.store.files import Files, FolderFiles, files_of
+from footnotes.store.missing import without_text
+from footnotes.store.originals import FOLDER, Originals
+from footnotes.store.postgres import (
+    chunks,
+    documents,
+    generations,
+    jobs,
+    near,
+    recovery,
+    saving,
+    schema,
+    statistics,
+    texts,
+    upkeep,
+    verify,
+    waiting,
+)
+from footnotes.store.postgres.claiming import claim, persistently
+from footnotes.store.postgres.clean import clean
+from footnotes.store.postgres.database import Connection, Database
+from footnotes.store.postgres.indexes import Indexes
+from footnotes.store.postgres.originals import PostgresOriginals
+from footnotes.store.postgres.origins import PostgresOrigins
+from footnotes.store.postgres.sql import queries
+from footnotes.store.postgres.view import PostgresSearchView, Served
+from footnotes.store.postgres.writers import Writers
+from footnotes.store.records import (
+    DocumentRow,
+    Draft,
+    Generation,
+    JobUpdate,
+    NewChunk,
+    NewJob,
+    StoredInput,
+    Verification,
+)
+from footnotes.types import Chunk, Document, DocumentStatus, ErrorInfo, Filter, Job, Metadata, NearDuplicate, Part
+
+INCOMING = "incoming"
+_FIRST_LOOK, _LONGEST_LOOK = 0.02, 1.0
+
+
+class PostgresStore:
+    """The store of many machines. Every method takes the tenant first; a foreign id is an id that does not exist."""
+
+    kind = "postgresql"
+
+    def __init__(self, address: str, folder: Path, *, migrate: bool = True, files: Files | None = None) -> None:
+        self.folder = folder
+        self.address = redacted(address)
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
+        self.database = Database(address)
+        try:
+            if migrate:
+                schema.migrate(self.database)
+            schema.check(self.database)
+            self.database.open()
+        except BaseException:
+            self.database.close()
+            raise
+        self._writers = Writers(self.database, folder / INCOMING)
+        self._indexes = Indexes(self.database)
+        self.originals = Originals(
+            files or FolderFiles(folder / FOLDER), PostgresOriginals(self.database, self._writers)
+        )
+        self._served: dict[str, Served] = {}
+        self._grower: threading.Thread | None = None
+        self._guard = threading.Lock()
+
+    @classmethod
+    def opened(cls, settings: Settings, folder: Path) -> PostgresStore:
+        return cls(settings.store, folder, migrate=settings.migrate, files=files_of(settings.originals, folder))
+
+    def close(self) -> None:
+        grower = self._grower
+        if grower is not None:
+            grower.join()
+        self._writers.close()
+        self.database.close()
+
+    # ── holding it
+
+    @contextmanager
+    def writing(self, user_id: str, purpose: str, *, seconds: float | None = None) -> Iterator[None]:
+        """Be a writer of a tenant's library, beside others. What dead ones left unfinished is put right first."""
+        with self._writers.writing(user_id) as writer:
+            if writer.depth == 1:
+                self.originals.sweep(user_id)
+            yield
+
+    def incoming(self, user_id: str) -> Path:
+        return self._writers.incoming(user_id)
+
+    def recover_if_idle(self, user_id: str) -> None:
+        """Put right what dead writers left. Living ones are not disturbed."""
+        with suppress(FootnotesError):
+            recovery.recover(self.database, user_id)
+
+    def await_settled(self, user_id: str, pk: int) -> None:
+        """Wait until no other living writer is at a document."""
+        wait = _FIRST_LOOK
+        while self._is_held_elsewhere(user_id, pk):
+            time.sleep(wait)
+            wait = min(2 * wait, _LONGEST_LOOK)
+
+    def _is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+        mine = self._writers.number_if_any(user_id)
+        with self.database.reading(user_id) as connection:
+            return connection.value(queries()["is_held_elsewhere"], user_id, mine, pk) is not None
+
+    @contextmanager
+    def changing(self, user_id: str) -> Iterator[Connection]:
+        """A transaction that changes what searches see. No generation begins to serve meanwhile."""
+        with self.database.transaction(user_id) as connection:
+            connection.execute(queries()["share_tenant"], user_id)
+            yield connection
+            connection.execute(queries()["bump"], user_id)
+
+    # ── searching
+
+    def view(self, user_id: str) -> PostgresSearchView:
+        served = self._served.get(user_id)
+        if served is None:
+            with self.database.reading(user_id) as connection:
+                served = self._served[user_id] = generations.served(connection, user_id)
+        return PostgresSearchView(self.database, user_id, served, self._noticing(user_id))
+
+    def _noticing(self, user_id: str) -> Callable[[int | None, int, int], None]:
+        """What a search saw of what serves now is what the next one begins with."""
+
+        def notice(serving: int | None, changed: int, waiting_now: int) -> None:
+            known = self._served.get(user_id)
+            if known is not None and serving == (known.generation.pk if known.generation else None):
+                self._served[user_id] = Served(known.generation, changed, waiting_now)
+            else:
+                self._served.pop(user_id, None)
+
+        return notice
+
+    def view_of(self, user_id: str, generation: int) -> PostgresSearchView:
+        """A generation that does not serve, as searches would see it."""
+        with self.database.reading(user_id) as connection:
+            found = generations.find(connection, user_id, generation)
+        if found is None:
+            raise NotFound(f"there is no generation {generation}")
+        return PostgresSearchView(self.database, user_id, Served(found), lambda *_: None, trial=True)
+
+    def look_again(self, user_id: str) -> None:
+        """Searches ask the database: they see what others wrote without being told."""
+
+    def serving(self, user_id: str) -> Generation | None:
+        with self.database.reading(user_id) as connection:
+            return generations.serving(connection, user_id)
+
+    # ── reading
+
+    def users(self) -> list[str]:
+        with self.database.owning() as connection:
+            return [row[0] for row in connection.fetch(queries()["user_ids"])]
+
+    def size(self, user_id: str) -> int:
+        """The tenant's share of the tables, by its chunks, and what it has in the folder."""
+        with self.database.reading(user_id) as connection:
+            share = upkeep.size(connection, user_id)
+        return share + sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+
+    def find(self, user_id: str, document_id: str) -> DocumentRow:
+        """A document by id."""
+        with self.database.reading(user_id) as connection:
+            return self._found(connection, user_id, document_id)
+
+    @staticmethod
+    def _found(connection: Connection, user_id: str, document_id: str) -> DocumentRow:
+        row = documents.find(connection, user_id, document_id)
+        if row is None:
+            raise NotFound(f"there is no document {document_id!r}")
+        return row
+
+    def find_by_hash(self, user_id: str, collection: str, file_hash: str) -> DocumentRow | None:
+        with self.database.reading(user_id) as connection:
+            return documents.find_by_hash(connection, user_id, collection, file_hash)
+
+    def find_by_source(self, user_id: str, collection: str, source: str) -> DocumentRow | None:
+        with self.database.reading(user_id) as connection:
+            return documents.find_by_source(connection, user_id, collection, source)
+
+    def documents(
+        self, user_id: str, *, where: Filter | None = None, limit: int | None = None, offset: int = 0
+    ) -> list[Document]:
+        with self.database.reading(user_id) as connection:
+            return [row.document for row in documents.listed(connection, user_id, where, limit, offset)]
+
+    def text(self, user_id: str, document_id: str, start: int = 0, end: int | None = None) -> str:
+        """Canonical text of a document, or a span of it."""
+        with self.database.snapshot(user_id) as connection:
+            row, version = self._current(connection, user_id, document_id)
+            last = row.document.characters if end is None else min(end, row.document.characters)
+            return texts.read_span(connection, user_id, version, max(start, 0), last)
+
+    def parts(self, user_id: str, document_id: str) -> Iterator[Part]:
+        """The parts of a document as its parser gave them, one at a time: a document may be larger than memory."""
+        with self.database.reading(user_id) as connection:
+            _, version = self._current(connection, user_id, document_id)
+        yield from texts.read_parts(self.database, user_id, version)
+
+    def _current(self, connection: Connection, user_id: str, document_id: str) -> tuple[DocumentRow, int]:
+        row = self._found(connection, user_id, document_id)
+        if row.current is None:
+            raise without_text(row.document)
+        return row, row.current
+
+    def chunks(self, user_id: str, document_id: str) -> list[Chunk]:
+        with self.database.snapshot(user_id) as connection:
+            row, _ = self._current(connection, user_id, document_id)
+            generation = generations.serving(connection, user_id)
+            return [] if generation is None else chunks.of_document(connection, user_id, generation.pk, row.pk)
+
+    def neighbours(self, user_id: str, document_id: str, first: int, last: int) -> list[Chunk]:
+        with self.database.snapshot(user_id) as connection:
+            generation = generations.serving(connection, user_id)
+            if generation is None:
+                return []
+            return chunks.neighbours(connection, user_id, generation.pk, document_id, first, last)
+
+    def sources(self, user_id: str, document_id: str) -> list[str]:
+        with self.database.reading(user_id) as connection:
+            return documents.sources(connection, user_id, self._found(connection, user_id, document_id).pk)
+
+    def origins(self, user_id: str, collection: str) -> PostgresOrigins:
+        return PostgresOrigins(self, user_id, collection)
+
+    def collections(self, user_id: str) -> list[dict[str, Any]]:
+        with self.database.reading(user_id) as connection:
+            return [dict(row) for row in connection.fetch(queries()["collections"], user_id)]
+
+    def near_duplicates(self, user_id: str) -> dict[str, NearDuplicate]:
+        with self.database.reading(user_id) as connection:
+            return near.listed(connection, user_id)
+
+    def counts(self, user_id: str) -> dict[str, Any]:
+        with self.database.snapshot(user_id) as connection:
+            ready, count, characters, size = connection.row(queries()["counts"], user_id)
+            by_status = {row[0]: row[1] for row in connection.fetch(queries()["counts_by_status"], user_id)}
+            alike = near.count(connection, user_id)
+        found = {"ready": ready, "chunks": count, "characters": characters, "bytes": size, "by_status": by_status}
+        return {**found, "near_duplicates": alike}
+
+    def generations(self, user_id: str) -> list[Generation]:
+        with self.database.reading(user_id) as connection:
+            return generations.listed(connection, user_id)
+
+    # ── writing
+
+    def ensure_generation(
+        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, Any]
+    ) -> Generation:
+        """The generation that serves; made when the tenant has none, by one of those who find that."""
+        if (found := self.serving(user_id)) is not None:
+            return found
+        with self.database.transaction(user_id) as connection:
+            connection.execute(queries()["own_tenant"], user_id)
+            return generations.serving(connection, user_id) or generations.make(
+                connection,
+                user_id,
+                embedder=embedder,
+                fingerprint=fingerprint,
+                dimensions=dimensions,
+                plan=plan,
+                state="serving",
+            )
+
+    def missing_vectors(self, user_id: str, generation: Generation, hashes: Iterable[bytes]) -> list[bytes]:
+        made = self._writers.vectors(user_id, generation.model)
+        with self.database.reading(user_id) as connection:
+            missing = chunks.missing_vectors(connection, user_id, generation.model, hashes)
+        return [value for value in missing if value not in made]
+
+    def save_vectors(
+        self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]
+    ) -> None:
+        """Give vectors to the chunks that wait for them; those of chunks to come are kept until they are written."""
+        self._writers.number(user_id)
+        halves = chunks.as_halves(generation, vectors)
+
+        def attempt() -> set[bytes]:
+            with self.database.transaction(user_id) as connection:
+                connection.execute(queries()["save_vectors"], user_id, generation.model, list(hashes), halves)
+                rows = connection.fetch(queries()["inputs_known"], user_id, generation.model, list(hashes))
+                return {row[0] for row in rows}
+
+        known = persistently(attempt)
+        kept = self._writers.vectors(user_id, generation.model)
+        kept.update((key, half) for key, half in zip(hashes, halves, strict=True) if key not in known)
+
+    def save(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
+        """Write drafts in one transaction. Complete ones are published, and replace the version before them.
+
+        A draft whose document another living writer is at is not written, and says so.
+        """
+        holder = self._writers.number(user_id)
+        claim(self.database, user_id, holder, [draft for draft in drafts if draft.handle is None])
+        if mine := [draft for draft in drafts if draft.handle is not None]:
+            vectors = self._writers.vectors(user_id, generation.model)
+            saving.save(self.database, user_id, holder, generation, mine, vectors.get)
+        for draft in drafts:
+            draft.parts, draft.chunks = [], []
+
+    def discard(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
+        """Give up a draft. A document that never was complete stays listed as failed, with the reason."""
+        holder = self._writers.number(user_id)
+        if draft.handle is None:
+            claim(self.database, user_id, holder, [draft])
+        if draft.handle is None:
+            return  # another writer has the same bytes: what becomes of them is for it to say
+        with self.database.transaction(user_id) as connection:
+            documents.set_failed(connection, user_id, draft.handle.pk, error)
+            saving.discard(connection, user_id, holder, draft.handle)
+
+    def touch(self, user_id: str, row: DocumentRow, *, source: str, metadata: Metadata) -> None:
+        """The same bytes came again: remember the source, and take its metadata over."""
+        merged = {**row.document.metadata, **metadata}
+        with self.database.transaction(user_id) as connection:
+            documents.add_source(connection, user_id, row.document.collection, source, row.pk)
+            if merged == dict(row.document.metadata):
+                return
+            connection.execute(queries()["share_tenant"], user_id)
+            documents.set_metadata(connection, user_id, row.pk, merged)
+            documents.put_facets(connection, user_id, documents.by_pk(connection, user_id, [row.pk]))
+            connection.execute(queries()["bump"], user_id)
+
+    def forget_source(self, user_id: str, collection: str, source: str) -> None:
+        """A source no longer leads anywhere; its document goes when it was the last one."""
+        row = self.find_by_source(user_id, collection, source)
+        if row is None:
+            return
+        with self.changing(user_id) as connection:
+            found = documents.locked(connection, user_id, [row.document.id])
+            documents.drop_source(connection, user_id, collection, source)
+            last = bool(found) and not documents.sources(connection, user_id, row.pk)
+            if last:
+                documents.drop(connection, user_id, found)
+        if last:
+            self.originals.sweep(user_id)
+
+    def set_collection(
+        self,
+        user_id: str,
+        name: str,
+        *,
+        chunker: str | None = None,
+        chunker_options: Mapping[str, Any] | None = None,
+        system_prompt: str | None = None,
+    ) -> None:
+        options = None if chunker_options is None else json.dumps(dict(chunker_options), sort_keys=True)
+        prompt = None if system_prompt is None else clean(system_prompt)
+        with self.database.transaction(user_id) as connection:
+            connection.execute(queries()["make_user"], user_id)
+            connection.execute(queries()["put_collection"], user_id, clean(name), chunker, options, prompt)
+
+    def delete(self, user_id: str, document_ids: Sequence[str]) -> None:
+        """Remove documents, all or none: rows, vectors nothing else uses, kept files."""
+        wanted = list(dict.fromkeys(document_ids))
+
+        def attempt() -> None:
+            with self.changing(user_id) as connection:
+                rows = documents.locked(connection, user_id, [clean(document_id) for document_id in wanted])
+                if missing := set(wanted) - {row.document.id for row in rows}:
+                    raise NotFound(f"there is no document {next(id_ for id_ in wanted if id_ in missing)!r}")
+                documents.drop(connection, user_id, rows)
+
+        if wanted:
+            persistently(attempt)
+            self.originals.sweep(user_id)
+
+    # ── vectors that follow
+
+    def waiting(self, user_id: str) -> list[int]:
+        """Documents that are found by their words and wait for their vectors, oldest first."""
+        with self.database.reading(user_id) as connection:
+            return waiting.listed(connection, user_id)
+
+    def claim_waiting(self, user_id: str) -> list[int]:
+        """Some of those that wait and that nobody living is at: they are the caller's to embed now."""
+        with self.database.transaction(user_id) as connection:
+            return waiting.claimed(connection, user_id, self._writers.number(user_id))
+
+    def waiting_chunks(self, user_id: str) -> int:
+        with self.database.reading(user_id) as connection:
+            return waiting.chunk_count(connection, user_id)
+
+    def inputs_without_vector(
+        self, user_id: str, generation: Generation, pk: int, *, after: int, limit: int
+    ) -> list[StoredInput]:
+        """What is still to be embedded of a document, in order, beginning after a chunk."""
+        with self.database.reading(user_id) as connection:
+            return waiting.inputs(connection, user_id, generation, pk, after, limit)
+
+    def set_waiting(self, user_id: str, status: DocumentStatus, error: ErrorInfo | None = None) -> None:
+        """Say of the documents the caller is at, or nobody, whether somebody is, and if not, why."""
+        with self.database.transaction(user_id) as connection:
+            waiting.set_all(connection, user_id, self._writers.number(user_id), status, error)
+
+    def finish_waiting(self, user_id: str, generation: Generation, pks: Sequence[int]) -> None:
+        """Those of these documents that have all their vectors are ready."""
+        with self.database.transaction(user_id) as connection:
+            waiting.finish(connection, user_id, self._writers.number(user_id), generation, pks)
+
+    # ── the journal
+
+    def jobs(self, user_id: str) -> list[Job]:
+        with self.database.reading(user_id) as connection:
+            return jobs.listed(connection, user_id)
+
+    def make_jobs(self, user_id: str, run: int | None, new: Sequence[NewJob], holder: str) -> list[int]:
+        label = jobs.held_by(self._writers.number(user_id), holder)
+        with self.database.transaction(user_id) as connection:
+            return jobs.make(connection, user_id, run, new, label)
+
+    def take_jobs(self, user_id: str, numbers: Sequence[int], holder: str) -> None:
+        label = jobs.held_by(self._writers.number(user_id), holder)
+        with self.database.transaction(user_id) as connection:
+            jobs.take(connection, user_id, numbers, label)
+
+    def update_jobs(self, user_id: str, updates: Sequence[JobUpdate]) -> None:
+        with self.database.transaction(user_id) as connection:
+            jobs.update(connection, user_id, updates)
+
+    def let_go_jobs(self, user_id: str) -> None:
+        with self.database.transaction(user_id) as connection:
+            jobs.let_go(connection, user_id, self._writers.number_if_any(user_id))
+
+    # ── generations
+
+    def begin_generation(
+        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, Any]
+    ) -> Generation:
+        """A generation to build. One that was begun with the same plan is gone on with; others are dropped."""
+        self._hold_generations(user_id)
+        for generation in self.generations(user_id):
+            if generation.state != "building":
+                continue
+            if generation.fingerprint == fingerprint and generation.plan == plan:
+                return generation
+            self._drop_generation(user_id, generation)
+        with self.database.transaction(user_id) as connection:
+            return generations.make(
+                connection,
+                user_id,
+                embedder=embedder,
+                fingerprint=fingerprint,
+                dimensions=dimensions,
+                plan=plan,
+                state="building",
+            )
+
+    def _hold_generations(self, user_id: str) -> None:
+        self._writers.number(user_id)
+        if not self._writers.hold_generations(user_id):
+            raise StoreLocked("another writer is indexing the library anew")
+
+    def documents_to_fill(self, user_id: str, generation: Generation) -> list[DocumentRow]:
+        """Documents that have no chunks in a generation yet, or chunks without vectors."""
+        with self.database.snapshot(user_id) as connection:
+            missing = connection.fetch(queries()["documents_to_fill"], user_id, generation.pk)
+            return documents.by_pk(connection, user_id, [row[0] for row in missing])
+
+    def save_reindexed(
+        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[NewChunk], version: str
+    ) -> None:
+        """The chunks of a document in a generation that does not serve yet, in one transaction."""
+        vectors = self._writers.vectors(user_id, generation.model)
+        saving.save_reindexed(self.database, user_id, generation, row, made, version, vectors.get)
+        vectors.clear()
+
+    def switch_generation(
+        self, user_id: str, to: Generation, *, keep: bool, choices: Mapping[str, Sequence[str | None]]
+    ) -> bool:
+        """Serve a generation, made by these choices. One that served may be kept, others go.
+
+        Says no, and does nothing, when other writers brought documents that it lacks. Its dense index is there before
+        the first search can meet it.
+        """
+        self._hold_generations(user_id)
+        self._indexes.grow(to)
+        with self.database.transaction(user_id) as connection:
+            connection.execute(queries()["own_tenant"], user_id)
+            before = generations.serving(connection, user_id)
+            if connection.fetch(queries()["documents_to_fill"], user_id, to.pk):
+                return False
+            generations.switch(connection, user_id, to)
+            generations.choose(connection, user_id, choices)
+        for generation in self.generations(user_id):
+            is_kept = keep and before is not None and generation.pk == before.pk
+            if generation.state == "kept" and not is_kept:
+                self._drop_generation(user_id, generation)
+        return True
+
+    def _drop_generation(self, user_id: str, generation: Generation) -> None:
+        with self.database.transaction(user_id) as connection:
+            generations.drop(connection, user_id, generation)
+        self._indexes.drop(generation)
+
+    def remember_choices(self, user_id: str) -> None:
+        """Write down which chunkers the generation that serves was made with, so that a rollback can restore them."""
+        choices = self.choices(user_id)
+        with self.database.transaction(user_id) as connection:
+            found = generations.serving(connection, user_id)
+            if found is not None:
+                connection.execute(queries()["set_plan"], user_id, found.pk, {**found.plan, "choices": choices})
+
+    def kept_choices(self, user_id: str) -> dict[str, list[str | None]]:
+        """The choices of chunkers by which the kept generation was made; those of now where it does not say."""
+        kept = [generation for generation in self.generations(user_id) if generation.state == "kept"]
+        return self.choices(user_id) | ((kept[-1].plan.get("choices") if kept else None) or {})
+
+    def choices(self, user_id: str) -> dict[str, list[str | None]]:
+        """The chunker and its options chosen for every collection."""
+        return {row["name"]: [row["chunker"], row["chunker_options"]] for row in self.collections(user_id)}
+
+    # ── indexes
+
+    def publish_changes(self, user_id: str, generation: Generation) -> None:
+        """What is committed is found already: the documents that lack nothing are ready."""
+        with self.database.transaction(user_id) as connection:
+            if connection.execute(queries()["mark_ready"], user_id, self._writers.number_if_any(user_id)):
+                connection.execute(queries()["bump"], user_id)
+
+    def publish_behind(self, user_id: str, generation: Generation) -> None:
+        self.publish_changes(user_id, generation)
+
+    @property
+    def is_indexing_behind(self) -> bool:
+        return False
+
+    def publish_all(self, user_id: str, generation: Generation) -> None:
+        self.publish_changes(user_id, generation)
+
+    def grow_graph_behind(self, user_id: str) -> None:
+        """Build the dense index and fold statistics in a thread of its own, when it is worth it."""
+        generation = self.serving(user_id)
+        with self._guard:
+            if generation is None or (self._grower is not None and self._grower.is_alive()):
+                return
+            work = threading.Thread(target=self._grow_quietly, args=(generation,), name="footnotes-upkeep")
+            self._grower = work
+            work.start()
+
+    def _grow_quietly(self, generation: Generation) -> None:
+        with suppress(FootnotesError):  # what could not be improved is no failure of anything else
+            self._indexes.grow(generation)
+
+    def grow_graph(
+        self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
+    ) -> bool:
+        """Build the dense index now, if the generation is large enough for one."""
+        grower = self._grower
+        if grower is not None:
+            grower.join()
+        return self._indexes.grow(generation)
+
+    # ── checking
+
+    def verify(self, user_id: str, input_hash: Callable[[str, str], bytes], *, repair: bool = False) -> Verification:
+        """Check texts, vectors and statistics of a tenant; with `repair`, count the statistics anew."""
+        generation = self.serving(user_id)
+        if generation is None:
+            return Verification()
+        found = verify.verified(self.database, generation, input_hash)
+        found.checked["documents"] = self.counts(user_id)["ready"]
+        if repair and any(problem.mendable for problem in found.problems):
+            with self.changing(user_id) as connection:
+                verify.recount(connection, generation)
+            found.problems = [problem for problem in found.problems if not problem.mendable]
+            found.repaired.append("statistics: counted anew")
+        return found
+
+    def compact(self, user_id: str) -> None:
+        """Leave no byte of what was removed in any table or index. The server's log and its backups are its own."""
+        with self.changing(user_id) as connection:
+            for generation in generations.listed(connection, user_id):
+                statistics.fold(connection, user_id, generation.pk)
+        with self.database.owning() as connection:
+            upkeep.vacuum(connection)

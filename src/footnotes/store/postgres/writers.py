@@ -1,0 +1,164 @@
+"""Who writes: any number at once, each with a number, alive as long as a connection of its own is.
+
+A writer holds an advisory lock on its number. Documents, versions, jobs and originals it is at carry the number, and
+whoever finds one whose writer lives no more may take it over: a machine that is switched off holds nobody up.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from footnotes.errors import FootnotesError, StoreError, StoreUnavailable
+from footnotes.store.postgres import recovery
+from footnotes.store.postgres.database import Database, Lasting
+
+_CLASS, _REINDEXING = 4607, 4610
+_KEPT_OPEN = 4
+
+
+@dataclass(slots=True)
+class Writer:
+    """One writer of one tenant. It may begin to write again while it writes.
+
+    `vectors` are those it made, by model and input, before there were chunks to give them to.
+    """
+
+    number: int
+    connection: Lasting
+    depth: int = 0
+    vectors: dict[int, dict[bytes, Any]] = field(default_factory=dict)
+
+    def check(self) -> int:
+        """Its number, if it is still its own."""
+        if self.connection.is_lost:
+            raise StoreUnavailable(
+                "the connection by which others know that this writer lives was lost",
+                remedy="Try again: what was acknowledged is kept, and the rest is done again.",
+            )
+        return self.number
+
+
+class Writers:
+    """The writers of this process. A thread writes for a tenant under one number, however deep it is nested."""
+
+    def __init__(self, database: Database, folder: Path) -> None:
+        self._database = database
+        self._folder = folder
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._idle: list[Writer] = []
+
+    @contextmanager
+    def writing(self, user_id: str) -> Iterator[Writer]:
+        mine: dict[str, Writer] = self._local.__dict__.setdefault("writers", {})
+        writer = mine.get(user_id)
+        if writer is None:
+            writer = mine[user_id] = self._begun(user_id)
+        writer.depth += 1
+        try:
+            yield writer
+        finally:
+            writer.depth -= 1
+            if writer.depth == 0:
+                mine.pop(user_id, None)
+                self._end(user_id, writer)
+
+    def number(self, user_id: str) -> int:
+        """The number under which this thread writes now."""
+        writer = self._current(user_id)
+        if writer is None:
+            raise StoreError("a tenant's library is held for writing before anything is written to it")
+        return writer.check()
+
+    def number_if_any(self, user_id: str) -> int:
+        """As `number`; 0, which is nobody's, for a thread that does not write."""
+        writer = self._current(user_id)
+        return 0 if writer is None else writer.number
+
+    def vectors(self, user_id: str, model: int) -> dict[bytes, Any]:
+        """Vectors this thread has made for chunks that are not written yet."""
+        writer = self._current(user_id)
+        return {} if writer is None else writer.vectors.setdefault(model, {})
+
+    def hold_generations(self, user_id: str) -> bool:
+        """Be the only one to build generations for a tenant, until this writer ends."""
+        writer = self._current(user_id)
+        assert writer is not None
+        statement = "SELECT pg_try_advisory_lock($1, hashtext($2))"
+        return bool(writer.connection.value(statement, _REINDEXING, user_id))
+
+    def incoming(self, user_id: str) -> Path:
+        """A folder of this writer's own."""
+        folder = self._folder / str(self.number(user_id))
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(f"{folder} cannot be made ({error.strerror})") from error
+        return folder
+
+    def close(self) -> None:
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for writer in idle:
+            with suppress(FootnotesError):
+                writer.connection.let_go()
+
+    def _current(self, user_id: str) -> Writer | None:
+        mine: dict[str, Writer] = self._local.__dict__.get("writers", {})
+        return mine.get(user_id)
+
+    def _begun(self, user_id: str) -> Writer:
+        writer = self._reused() or self._made(user_id)
+        recovery.recover(self._database, user_id)
+        self._clear_incoming()
+        return writer
+
+    def _reused(self) -> Writer | None:
+        """Connecting takes longer than a small document: connections are used again."""
+        with self._guard:
+            while self._idle:
+                writer = self._idle.pop()
+                if not writer.connection.is_lost:
+                    return writer
+        return None
+
+    def _made(self, user_id: str) -> Writer:
+        connection = self._database.lasting(user_id)
+        number = int(connection.value("SELECT nextval('holders')"))
+        connection.execute("SELECT pg_advisory_lock($1, $2)", _CLASS, number)
+        return Writer(number, connection)
+
+    def _end(self, user_id: str, writer: Writer) -> None:
+        """Let go of everything. What cannot be let go of now is let go of by whoever writes next."""
+        shutil.rmtree(self._folder / str(writer.number), ignore_errors=True)
+        writer.vectors.clear()
+        try:
+            recovery.let_go(self._database, user_id, writer.check())
+            writer.connection.execute("SELECT pg_advisory_unlock($1, hashtext($2))", _REINDEXING, user_id)
+        except FootnotesError:
+            with suppress(FootnotesError):
+                writer.connection.let_go()
+            return
+        with self._guard:
+            if len(self._idle) < _KEPT_OPEN:
+                self._idle.append(writer)
+                return
+        writer.connection.let_go()
+
+    def _clear_incoming(self) -> None:
+        """Remove what writers that died left of the bytes they were taking in."""
+        if not self._folder.is_dir():
+            return
+        left = {path for path in self._folder.iterdir() if path.name.isdigit()}
+        if left:
+            with self._database.owning() as connection:
+                living = {str(row[0]) for row in connection.fetch("SELECT living()")}
+            for path in left:
+                if path.name not in living:
+                    shutil.rmtree(path, ignore_errors=True)
