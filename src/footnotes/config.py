@@ -31,10 +31,10 @@ class Settings:
     store: str = field(default="", repr=False)  # postgresql://… of a store that servers share; empty for the folder
     user: str = "local"  # the tenant whose documents are meant
     collection: str = "default"  # the collection documents are added to
-
-    # ── ingest
     migrate: bool = True  # bring the schema of such a database up to date when it is opened
     originals: str = ""  # with such a database: a folder or s3://bucket/prefix for originals that are kept
+
+    # ── ingest
     chunker: str = "passages"  # the chunker of collections that chose none
     chunker_options: Mapping[str, Any] = field(default_factory=dict)  # its options
     code_chunker: str = "code"  # the chunker of source code in such collections

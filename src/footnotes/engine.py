@@ -56,9 +56,9 @@ from footnotes.retrieve.rerankers.make import Parts
 from footnotes.retrieve.retriever import Retriever, SearchOptions
 from footnotes.retrieve.where import Where, as_filter
 from footnotes.store import SearchView
+from footnotes.store.make import open_store
 from footnotes.store.originals import add_originals
 from footnotes.store.records import Verification
-from footnotes.store.make import open_store
 from footnotes.types import (
     Added,
     AllOf,
@@ -585,6 +585,7 @@ class Library:
                 {"id": g.pk, "state": g.state, "embedder": g.embedder} for g in self._store.generations(self._user)
             ],
             "store": self._store.kind,
+            "address": self._store.address,
             "disk_bytes": self._store.size(self._user),
         }
 
@@ -592,7 +593,6 @@ class Library:
 
     def delete(
         self,
-            "address": self._store.address,
         *document_ids: str,
         source: str | Path | None = None,
         collection: str | None = None,

@@ -89,14 +89,13 @@ class Pipeline:
         self._pending: list[_Work] = []
         self._waiting: list[tuple[int, Added]] = []
         self._behind: list[Added] = []
-        self._published = False
         self._elsewhere: list[tuple[NewSource, int]] = []
+        self._published = False
         self._batch_chunks = FIRST_BATCH
 
     def add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
         """Take files in. What became of each comes out once it is final; one that fails does not stop the rest."""
         generation = self._generation()
-        for number, origin in enumerate(sources):
         yield from self._add(sources, chunker_of, generation)
         while self._elsewhere:
             # Another writer is at the same bytes: when it is done they are here already, or still to be taken in.
@@ -106,6 +105,7 @@ class Pipeline:
             yield from self._add([origin for origin, _ in left], chunker_of, generation)
 
     def _add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf, generation: Generation) -> Iterator[Added]:
+        for number, origin in enumerate(sources):
             self._on_progress(Progress("reading", number, len(sources), origin.source))
             try:
                 yield from self._take(origin, chunker_of, generation)
@@ -173,10 +173,10 @@ class Pipeline:
             self._store.discard(self._user_id, draft, error.info())
             yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
             return
-        self._pending.append(work)
         if self._is_left_to_another(draft):
             yield from self._left(work)
             return
+        self._pending.append(work)
         if self._is_full():
             yield from self._flush(generation)
 
@@ -191,16 +191,16 @@ class Pipeline:
                 break
             if derive is None:
                 derive = Deriver(chunker, draft.file_hash, document_title(source.filename, item))
-                work.language = stated_language(item.text)
                 draft.title = derive.title
+                work.language = stated_language(item.text)
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
                 yield from self._flush(generation)
                 self._store.save(self._user_id, generation, [work.draft])
-        if report is None or derive is None or derive.count == 0:
                 if self._is_left_to_another(draft):
                     return
+        if report is None or derive is None or derive.count == 0:
             raise EmptyDocument(f"{source.filename} holds no text")
         work.warnings.extend([*report.warnings, *notes_of(chunker)])
         draft.sketch = work.sketcher.sketch()
@@ -215,7 +215,6 @@ class Pipeline:
         )
 
     @staticmethod
-    @staticmethod
     def _is_left_to_another(draft: Draft) -> bool:
         return draft.elsewhere is not None or draft.refused is not None
 
@@ -226,6 +225,7 @@ class Pipeline:
         else:
             yield Added(work.origin.source, None, "failed", 0, work.draft.refused)
 
+    @staticmethod
     def _derive(work: _Work, derive: Deriver, part: Part) -> None:
         work.draft.parts.append(part)
         work.sketcher.add(part.text)
@@ -318,14 +318,14 @@ class Pipeline:
         try:
             for pks in waiting.embed():
                 yield from self._ready(set(pks))
-        except (StoreError, DocumentError):
-            raise
-        except FootnotesError as error:
-            yield from self._paused(error.info())
             for pk in {pk for pk, _ in self._waiting}:
                 self._store.await_settled(self._user_id, pk)
             for pks in waiting.embed():  # what another writer did not finish
                 yield from self._ready(set(pks))
+        except (StoreError, DocumentError):
+            raise
+        except FootnotesError as error:
+            yield from self._paused(error.info())
         except BaseException:
             with suppress(StoreError):
                 self._store.set_waiting(self._user_id, "queued", _STOPPED.info())
