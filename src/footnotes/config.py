@@ -20,6 +20,8 @@ from footnotes.errors import ConfigError
 
 PREFIX = "FOOTNOTES_"
 FILE_NAME = "footnotes.toml"
+OTEL_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+"""The one name of OpenTelemetry that is read; a setting of our own comes before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +112,9 @@ class Settings:
     model_timeout: float = 60.0  # seconds one call to a model may take
     proxy: str = field(default="", repr=False)  # an HTTP proxy for all of these
 
+    # ── watching
+    otel_endpoint: str = ""  # where spans go as OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT is read too
+
     # ── the server
     serve_rate: int = 600  # requests a key may make a minute
     serve_burst: int = 100  # requests it may make at once
@@ -119,6 +124,7 @@ class Settings:
     serve_body_seconds: float = 30.0  # time a body may take, and a second more for each 64 KB that came
     serve_streams: int = 256  # streams open at once
     serve_queue: int = 10_000  # documents of a tenant that may wait to be taken in
+    serve_log_level: str = "info"  # debug says of every search its k, scores and durations too
     serve_worker: bool = True  # take documents in in a process of its own, at low priority
     serve_worker_threads: int = 0  # threads of its embedder; 0 leaves one core to searches
     serve_libraries: int = 64  # libraries of tenants that are open at once; those not used for longest are closed
@@ -205,7 +211,10 @@ def _from_file(path: Path) -> dict[str, Any]:
 def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
     names = {f.name for f in dataclasses.fields(Settings)}
     found = {key[len(PREFIX) :].lower(): value for key, value in environ.items() if key.startswith(PREFIX)}
-    return {name: value for name, value in found.items() if name in names}
+    known = {name: value for name, value in found.items() if name in names}
+    if standard := environ.get(OTEL_ENDPOINT):
+        known.setdefault("otel_endpoint", standard)
+    return known
 
 
 def _coerced(name: str, value: Any, kind: Any) -> Any:

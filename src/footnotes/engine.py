@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from footnotes import tracing
 from footnotes.answer import Answerer, last_answer
 from footnotes.asking import Asking, AskOptions, as_turns, changed_settings
 from footnotes.asking.ground import LibraryGround
@@ -79,6 +81,8 @@ from footnotes.types import (
     Turn,
 )
 
+_LOG = logging.getLogger("footnotes.retrieve")
+
 
 class Library:
     """One tenant's documents in a folder. Safe to use from several threads; close it, or use it as a context."""
@@ -92,6 +96,7 @@ class Library:
         create: bool = True,
     ) -> None:
         self.settings = settings or load(_expanded(folder))
+        tracing.set_up(self.settings.otel_endpoint)
         self.folder = _expanded(folder) or Path(self.settings.library).expanduser()
         self._store = open_store(self.settings, self.folder, create=create)
         self._user = self.settings.user
@@ -418,12 +423,14 @@ class Library:
             view = self._view()
             embed = self._query_embedding(view.embedder, view.fingerprint)
             try:
-                result = self._retriever.search(view, query, options, embed)
+                with tracing.span("retrieve", mode=options.mode, limit=options.limit):
+                    result = self._retriever.search(view, query, options, embed)
             except SearchUnavailable:
                 if view.is_current():
                     raise
                 continue
             if view.is_current():
+                _log_search(result, options)
                 return result
 
     def _reranker_parts(self) -> Parts:
@@ -487,7 +494,7 @@ class Library:
             deep=deep,
             settings=changed_settings(self.settings, settings),
         )
-        return self._asking.stream(question, options)
+        return tracing.stream("answer", self._asking.stream(question, options), deep=deep)
 
     def _query_embedding(self, name: str, fingerprint: str) -> Callable[[str], Vector]:
         def embed(query: str) -> Vector:
@@ -774,6 +781,15 @@ class Library:
 
     def _embed_passages(self, texts: Sequence[str]) -> Any:
         return embed_all(self.embedder(), texts, role="passage", batch=self.settings.embed_batch)
+
+
+def _log_search(result: SearchResult, options: SearchOptions) -> None:
+    """How a search went, for whoever looks for it; not what was asked or found."""
+    if _LOG.isEnabledFor(logging.DEBUG):
+        scores = [round(hit.score, 4) for hit in result.hits]
+        legs = {name: {"status": leg.status, "ms": leg.ms} for name, leg in result.legs.items()}
+        said = {"k": options.limit, "mode": options.mode, "scores": scores, "legs": legs, "ms": result.took_ms}
+        _LOG.debug("search", extra=said)
 
 
 def _expanded(folder: str | Path | None) -> Path | None:

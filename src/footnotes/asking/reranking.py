@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from footnotes import tracing
 from footnotes.config import Settings
 from footnotes.retrieve.rerank import Reranker, few_per_document, rerank
 from footnotes.retrieve.rerankers.make import Parts, make_reranker
@@ -25,7 +26,8 @@ class Reranking:
     def apply(self, name: str, found: SearchResult, *, per_document: int, limit: int) -> SearchResult:
         """The hits in the reranker's order, or as they were when it failed or was late."""
         seconds = self._settings.rerank_seconds
-        outcome = rerank(self._reranker(name), found.query, found.hits, seconds=seconds, pool=self._pool)
+        with tracing.span("rerank", reranker=name, hits=len(found.hits)):
+            outcome = rerank(self._reranker(name), found.query, found.hits, seconds=seconds, pool=self._pool)
         return replace(
             found,
             hits=few_per_document(outcome.hits, per_document, limit),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from footnotes import tracing
 from footnotes.answer import Answerer, Findings
 from footnotes.answer.agent import Agent, Budget
 from footnotes.answer.answerer import answer_of, ending, prompt_text, sampled
@@ -38,7 +39,7 @@ class Run:
     ground: Ground
     answerer: Answerer
     options: AskOptions
-    request_id: str = field(default_factory=lambda: secrets.token_hex(6))
+    request_id: str = field(default_factory=lambda: tracing.REQUEST_ID.get() or secrets.token_hex(6))
     steps: list[Step] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     log: list[str] = field(default_factory=list)

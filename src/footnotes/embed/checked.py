@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 
+from footnotes import tracing
 from footnotes.embed import Embedder, Matrix
 from footnotes.embed.metric import as_unit, stored_dimensions
 from footnotes.errors import DimensionMismatch, FootnotesError, InvalidVector, ProviderError
@@ -31,9 +32,10 @@ def embed_all(
 ) -> Matrix:
     """Checked unit vectors of all texts, in their order. Texts of similar length share a batch."""
     vectors = np.empty((len(texts), stored_dimensions(embedder)), dtype=np.float32)
-    for rows in _batches_by_length(texts, batch):
-        chosen = [texts[row] for row in rows]
-        vectors[rows] = _checked(_with_retries(embedder, chosen, role, attempts, sleep), embedder, role, len(rows))
+    with tracing.span("embed", embedder=embedder.name, texts=len(texts), role=role):
+        for rows in _batches_by_length(texts, batch):
+            chosen = [texts[row] for row in rows]
+            vectors[rows] = _checked(_with_retries(embedder, chosen, role, attempts, sleep), embedder, role, len(rows))
     return vectors
 
 
@@ -46,7 +48,8 @@ def embed_one(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Matrix:
     """The checked unit vector of one text, as a row."""
-    row: Matrix = _checked(_with_retries(embedder, [text], role, attempts, sleep), embedder, role, 1)[0]
+    with tracing.span("embed", embedder=embedder.name, texts=1, role=role):
+        row: Matrix = _checked(_with_retries(embedder, [text], role, attempts, sleep), embedder, role, 1)[0]
     return row
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from footnotes import tracing
 from footnotes.chunk import Chunker
 from footnotes.embed import Embedder
 from footnotes.embed.metric import stored_dimensions
@@ -185,7 +186,7 @@ class Pipeline:
         draft = work.draft
         derive: Deriver | None = None
         report: Report | None = None
-        for item in parse_document(source, limits=self._limits):
+        for item in tracing.stream("parse", parse_document(source, limits=self._limits), mime=source.mime):
             if isinstance(item, Report):
                 report = item
                 break
@@ -229,7 +230,8 @@ class Pipeline:
     def _derive(work: _Work, derive: Deriver, part: Part) -> None:
         work.draft.parts.append(part)
         work.sketcher.add(part.text)
-        work.draft.chunks.extend(chunk for chunk, _ in derive.chunks(part))
+        with tracing.span("chunk", characters=len(part.text)):
+            work.draft.chunks.extend(chunk for chunk, _ in derive.chunks(part))
 
     def _place(self, origin: NewSource, same: DocumentRow | None) -> tuple[DocumentRow | None, AddStatus]:
         """Which document this is the next version of, if any."""
@@ -287,10 +289,12 @@ class Pipeline:
         if not works:
             return
         began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
-        self._store.save(self._user_id, generation, [work.draft for work in works])
+        with tracing.span("store", documents=len(works), chunks=count):
+            self._store.save(self._user_id, generation, [work.draft for work in works])
         self._on_progress(Progress("indexing", 0, len(works)))
         behind = self._published and count >= WORTH_A_PROCESS
-        (self._store.publish_behind if behind else self._store.publish_changes)(self._user_id, generation)
+        with tracing.span("index", documents=len(works), chunks=count):
+            (self._store.publish_behind if behind else self._store.publish_changes)(self._user_id, generation)
         fitting = int(count * BATCH_SECONDS / max(time.monotonic() - began, 0.001))
         self._batch_chunks = min(max(fitting, SMALLEST_BATCH), LARGEST_BATCH)
         for work in works:

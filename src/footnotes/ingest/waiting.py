@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from footnotes import tracing
 from footnotes.embed import Embedder
 from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.pieces import embedding_pieces
@@ -76,7 +77,8 @@ class WaitingDocuments:
     def _finished(self, pks: list[int]) -> list[int]:
         self._embed()
         self._on_progress(Progress("indexing", 0, len(pks)))
-        self._store.finish_waiting(self._generation.user_id, self._generation, pks)
+        with tracing.span("index", documents=len(pks), leg="dense"):
+            self._store.finish_waiting(self._generation.user_id, self._generation, pks)
         return pks
 
     def _embed(self) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from footnotes import tracing
 from footnotes.errors import MissingExtra, ProviderBadResponse, ProviderError, ProviderTimeout, ProviderUnavailable
 from footnotes.remote.circuit import Circuit
 from footnotes.remote.deadline import Deadline
@@ -55,10 +56,15 @@ class Remote:
     def post(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> Any:
         """The JSON object or list the provider answers with."""
         until = deadline or Deadline(self.endpoint.timeout)
-        return self._tried(lambda: self._post_once(path, body, until), until)
+        with tracing.span("provider", provider=self.endpoint.provider, path=path):
+            return self._tried(lambda: self._post_once(path, body, until), until)
 
     def lines(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> Iterator[str]:
         """The lines the provider streams. Retried only until the first line has come."""
+        found = self._streamed(path, body, deadline)
+        return tracing.stream("provider", found, provider=self.endpoint.provider, path=path)
+
+    def _streamed(self, path: str, body: Mapping[str, Any], deadline: Deadline | None) -> Iterator[str]:
         until = deadline or Deadline(self.endpoint.timeout)
 
         def opened() -> tuple[str | None, Iterator[str]]:
@@ -105,7 +111,7 @@ class Remote:
         read = until.remaining(self.endpoint.timeout)
         timeout = httpx.Timeout(read, connect=min(CONNECT_SECONDS, read))
         try:
-            with client.stream("POST", path, json=dict(body), timeout=timeout) as response:
+            with client.stream("POST", path, json=dict(body), timeout=timeout, headers=tracing.headers()) as response:
                 if not response.is_success:
                     said = redacted(message_in(self._body(response, until).decode("utf-8", "replace")), self._secrets)
                     setting = self.endpoint.key_setting

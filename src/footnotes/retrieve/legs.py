@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from footnotes import tracing
 from footnotes.errors import FootnotesError
 from footnotes.index import Allowed, Found, Vector
 from footnotes.store import SearchView
@@ -57,7 +58,7 @@ def lexical_leg(view: SearchView, query: str, limit: int, allowed: Allowed | Non
         all_listed = len(found.keys) < limit
         return LegResult(Leg("ok"), found, lambda keys: view.score_lexical(terms, keys), bound, all_listed, words)
 
-    return _guarded(run)
+    return _guarded("lexical", run)
 
 
 def dense_leg(
@@ -70,7 +71,7 @@ def dense_leg(
         found = view.search_dense(vector, limit, allowed)
         return LegResult(_dense_state(view.waiting), found, lambda keys: view.score_dense(vector, keys), vector=vector)
 
-    return _guarded(run)
+    return _guarded("dense", run)
 
 
 def _dense_state(waiting: int) -> Leg:
@@ -101,10 +102,11 @@ def upper_bound(view: SearchView, terms: Mapping[str, float]) -> float:
     return bound
 
 
-def _guarded(run: Callable[[], LegResult]) -> LegResult:
+def _guarded(name: str, run: Callable[[], LegResult]) -> LegResult:
     began = time.perf_counter()
     try:
-        result = run()
+        with tracing.span(f"retrieve.{name}"):
+            result = run()
     except FootnotesError as error:
         return LegResult(Leg("failed", f"{error.code}: {error.message}", _ms(began)))
     except (KeyboardInterrupt, SystemExit, GeneratorExit):

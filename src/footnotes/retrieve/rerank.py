@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from concurrent.futures import TimeoutError as TooLate
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -39,7 +40,7 @@ def rerank(reranker: Reranker, question: str, hits: Sequence[Hit], *, seconds: f
     began = time.perf_counter()
     if len(hits) < 2:
         return Reranked(tuple(hits), Leg("skipped", "there was nothing to reorder"))
-    running = pool.submit(reranker.score, question, hits, deadline=Deadline(seconds))
+    running = pool.submit(copy_context().run, reranker.score, question, hits, deadline=Deadline(seconds))
     try:
         scores = list(running.result(timeout=seconds))
     except TooLate:

@@ -7,12 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from itertools import count, islice, repeat
 from typing import Literal, TypeGuard
 
 import numpy as np
 
+from footnotes import tracing
 from footnotes.errors import OptionError, QueryEmpty, QueryTooLong, SearchUnavailable
 from footnotes.index import Vector
 from footnotes.retrieve import fuse
@@ -66,7 +68,10 @@ class Retriever:
         legs = {"lexical": lexical.leg, "dense": dense.leg}
         if not any(ran(leg) for leg in legs.values()):
             _raise_unavailable(legs)
-        hits = tuple(_hits(view, *_fused(view, lexical, dense, options), options))
+        with tracing.span("fuse", fusion=options.fusion):
+            fused = _fused(view, lexical, dense, options)
+        with tracing.span("read"):
+            hits = tuple(_hits(view, *fused, options))
         degraded = any(leg.status in ("failed", "pending") for leg in legs.values())
         return SearchResult(query, hits, legs, degraded, round((time.perf_counter() - began) * 1000, 3))
 
@@ -84,7 +89,7 @@ class Retriever:
         if self._embed_ms < _WORTH_A_THREAD_MS:
             dense = dense_leg(view, query, depth, allowed, self._timed(embed))
             return lexical_leg(view, query, depth, allowed), dense
-        other = self._pool.submit(dense_leg, view, query, depth, allowed, self._timed(embed))
+        other = self._pool.submit(copy_context().run, dense_leg, view, query, depth, allowed, self._timed(embed))
         lexical = lexical_leg(view, query, depth, allowed)
         return lexical, other.result()
 

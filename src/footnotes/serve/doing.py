@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from footnotes import tracing
 from footnotes.engine import Library
 from footnotes.errors import FootnotesError, StoreLocked
 from footnotes.ingest.work import Progress
@@ -47,7 +48,7 @@ def do(task: Task, using: Using, spool: Path, tell: Tell) -> None:
     how: Ending = "done"
     error: FootnotesError | None = None
     try:
-        with using(task.tenant) as library:
+        with using(task.tenant) as library, tracing.span("job", kind=task.kind, jobs=len(task.jobs)):
             _DOING[task.kind](task, library, spool, tell)
     except BrokenOff:
         how = "broken_off"

@@ -7,7 +7,6 @@ import logging
 import re
 import secrets
 import time
-from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,9 +17,9 @@ from footnotes.errors import BodyTooLarge, ClientTooSlow, FootnotesError, Origin
 from footnotes.serve.answers import as_known, error_answer
 from footnotes.serve.keys import Caller
 from footnotes.serve.state import ServerState
+from footnotes.tracing import REQUEST_ID, span
 
 _LOG = logging.getLogger("footnotes.serve")
-REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 OPEN_PATHS = frozenset(("/", "/healthz", "/readyz", "/openapi.json", "/favicon.ico"))
 OPEN_FOLDERS = ("/static/",)
 _GOOD_ID = re.compile(r"[\w.-]{1,64}")
@@ -82,7 +81,9 @@ class Gate:
             self._check_origin(headers)
             scope["footnotes.caller"] = self._admitted(scope, headers)
             limit = self._limit(headers)
-            await self._app(scope, _Body(receive, limit, self._state.settings.serve_body_seconds, headers), sending)
+            body = _Body(receive, limit, self._state.settings.serve_body_seconds, headers)
+            with span("request", method=_method(scope["method"])):
+                await self._app(scope, body, sending)
         except FootnotesError as error:
             self._state.metrics.errors.labels(error.code).inc()
             if not sent["status"]:

@@ -7,6 +7,9 @@ import logging
 import sys
 from datetime import UTC, datetime
 
+from footnotes.errors import ConfigError
+from footnotes.tracing import REQUEST_ID
+
 _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 
 
@@ -25,8 +28,6 @@ class JsonLines(logging.Formatter):
 
 
 def _request_id() -> str:
-    from footnotes.serve.gate import REQUEST_ID
-
     return REQUEST_ID.get()
 
 
@@ -42,8 +43,11 @@ def _places(record: logging.LogRecord) -> str:
     return f"{kind.__name__ if kind else ''} at " + " < ".join(reversed(places[-12:]))
 
 
-def set_up_logs(level: int = logging.INFO) -> None:
-    """Write the server's logs to standard error."""
+def set_up_logs(named: str = "info") -> None:
+    """Write the server's logs to standard error, from a level on: debug, info, warning or error."""
+    level = logging.getLevelNamesMapping().get(named.upper())
+    if level is None:
+        raise ConfigError(f"there is no log level {named!r}; use debug, info, warning or error")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name in ("footnotes", "uvicorn"):

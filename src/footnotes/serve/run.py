@@ -30,7 +30,7 @@ def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], Non
         raise AddressRefused(f"{host} can be reached from other machines, and there is no key")
     from footnotes.serve.logs import set_up_logs
 
-    set_up_logs()
+    set_up_logs(settings.serve_log_level)
     app = create_app(root, settings=settings, needs_keys=keyed, local=local)
     say(f"Footnotes on http://{host}:{port} (Ctrl-C stops it)")
     uvicorn.run(

@@ -89,7 +89,7 @@ class WorkerProcess:
             [sys.executable, "-m", "footnotes.serve.worker", str(self._folder.absolute())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"},
+            env={"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"},
             start_new_session=True,  # Ctrl-C is for the server, which then lets this one end in order
         )
         assert self._process.stdout is not None
@@ -149,11 +149,11 @@ def main(folder: Path) -> None:
 
     with suppress(OSError):
         os.nice(NICENESS)
-    set_up_logs()
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever else prints must not stand between the news
     first = json.loads(sys.stdin.readline())
     settings = for_worker(settings_from(first["settings"]))
+    set_up_logs(settings.serve_log_level)
     orders = _Orders(sys.stdin)
 
     def tell(news: News) -> None:

@@ -1,0 +1,104 @@
+"""Spans of every stage for OpenTelemetry, and the id of the request they belong to.
+
+Nothing is imported and nothing is done until `set_up` is called with an address: then spans go there as OTLP over
+HTTP. Spans carry names, counts and times; never texts, questions or keys.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from footnotes.errors import MissingExtra
+
+T = TypeVar("T")
+REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
+"""The id of the request that is being served; empty outside of a server."""
+_NOTHING: AbstractContextManager[Any] = nullcontext()
+_guard = threading.Lock()
+_tracer: Any = None
+_provider: Any = None
+
+
+def span(name: str, **attributes: Any) -> AbstractContextManager[Any]:
+    """A stage of the work, while it lasts. What it calls becomes its children."""
+    if _tracer is None:
+        return _NOTHING
+    found: AbstractContextManager[Any] = _tracer.start_as_current_span(
+        name, attributes=_attributes(attributes), record_exception=False
+    )
+    return found
+
+
+def stream(name: str, items: Iterator[T], **attributes: Any) -> Iterator[T]:
+    """The items of an iterator; their making is one span, whoever takes them, in whichever threads."""
+    return items if _tracer is None else _traced(name, items, attributes)
+
+
+def _traced(name: str, items: Iterator[T], attributes: dict[str, Any]) -> Iterator[T]:
+    from opentelemetry import trace
+
+    end = object()
+    one = _tracer.start_span(name, attributes=_attributes(attributes), record_exception=False)
+    try:
+        while True:
+            with trace.use_span(one, end_on_exit=False, record_exception=False):
+                item: Any = next(items, end)
+            if item is end:
+                return
+            yield item
+    finally:
+        one.end()
+        if callable(close := getattr(items, "close", None)):
+            close()
+
+
+def _attributes(given: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in given.items() if value is not None}
+    return {**kept, "request_id": request} if (request := REQUEST_ID.get()) else kept
+
+
+def headers() -> dict[str, str]:
+    """What a call to another service carries, so that its logs can be found beside ours."""
+    found: dict[str, str] = {}
+    if request := REQUEST_ID.get():
+        found["X-Request-ID"] = request
+    if _tracer is not None:
+        from opentelemetry.propagate import inject
+
+        inject(found)
+    return found
+
+
+def set_up(endpoint: str) -> None:
+    """Send spans to a collector from now on, such as `http://localhost:4318`. Once for a process."""
+    global _tracer, _provider
+    with _guard:
+        if _tracer is not None or not endpoint:
+            return
+        try:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.resources import Resource
+            from opentelemetry.sdk.trace import TracerProvider
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        except ModuleNotFoundError as error:
+            raise MissingExtra(
+                f"tracing needs the package {error.name!r}, which is not installed",
+                remedy='pip install "footnotes[otel]"',
+            ) from error
+        address = endpoint if endpoint.endswith("/v1/traces") else endpoint.rstrip("/") + "/v1/traces"
+        _provider = TracerProvider(resource=Resource.create({"service.name": "footnotes"}))
+        _provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=address)))
+        _tracer = _provider.get_tracer("footnotes")
+
+
+def shut_down() -> None:
+    """Send what has not been sent, and send nothing more."""
+    global _tracer, _provider
+    with _guard:
+        if _provider is not None:
+            _provider.shutdown()
+        _tracer = _provider = None
