@@ -62,7 +62,9 @@ def serving(folder: Path, *, needs_keys: bool = False, **settings: Any) -> Itera
     """A server over a folder, on a port of its own."""
     chosen = load(folder, **{"embedder": "hashing", **settings})
     app = create_app(folder, settings=chosen, needs_keys=needs_keys)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    # Named TCP, or asyncio would not turn Nagle's delay off, and every answer would wait 40 ms.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
         protocol = connection_class(chosen.serve_header_seconds)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, ws="websockets-sansio", lifespan="on", http=protocol
