@@ -17,6 +17,7 @@ from footnotes.commands.follow import sync_command, watch_command
 from footnotes.commands.jobs import jobs_command
 from footnotes.commands.options import pairs as _pairs
 from footnotes.commands.original import write_original
+from footnotes.commands.copy import copy_command
 from footnotes.commands.serve import keys_command, mcp_command, serve_command, worker_command
 from footnotes.errors import FootnotesError
 from footnotes.evaluate.commands import eval_command, tune_command
@@ -651,6 +652,7 @@ def _page_range(pages: tuple[int, int]) -> str:
 main.add_command(jobs_command)
 main.add_command(serve_command)
 main.add_command(keys_command)
+main.add_command(copy_command)
 main.add_command(mcp_command)
 main.add_command(worker_command)
 main.add_command(sync_command)

@@ -32,6 +32,8 @@ FootnotesError
 │   ├── StoreFull             storage_full
 │   ├── StoreUnavailable      store_unavailable
 │   ├── SchemaTooNew          schema_too_new
+│   ├── CopyTargetInUse       copy_target_in_use
+│   ├── CopyMismatch          copy_mismatch
 │   └── NotALibrary           not_a_library
 ├── EmbeddingError        the embedder
 │   ├── EmbedderUnavailable   embedder_unavailable
@@ -251,6 +253,16 @@ class StoreLocked(StoreError):
     code = "store_locked"
     default_remedy = "Wait for the other process, or stop it."
     retryable = True
+
+
+class CopyTargetInUse(StoreError):
+    code = "copy_target_in_use"
+    default_remedy = "Copy to a folder or database in which the tenant has nothing, or import an export of it."
+
+
+class CopyMismatch(StoreError):
+    code = "copy_mismatch"
+    default_remedy = "Run `footnotes verify` on both sides; then delete the document in the copy and copy again."
 
 
 class StoreCorrupt(StoreError):

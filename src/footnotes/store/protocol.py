@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from footnotes.store.copying import Side
 from footnotes.store.originals import Originals
 from footnotes.store.records import (
     DocumentRow,
@@ -317,4 +318,10 @@ class Store(Protocol):
 
     def compact(self, user_id: str) -> None:
         """Leave no byte of what was removed."""
+        ...
+
+    # ── moving
+
+    def copy_side(self, user_id: str) -> Side:
+        """The tenant's library as one side of a copy to or from another store."""
         ...

@@ -64,13 +64,17 @@ def analyzed(chunks: Iterable[NewChunk], text_of: Callable[[int, int], str], tit
 def averages_for(database: Database, user_id: str, generation: int, rows: Sequence[NewRow]) -> Averages:
     """The averages by which a generation's words are weighed; the first chunks to come decide for those that follow."""
     with database.reading(user_id) as connection:
+        return averages_in(connection, user_id, generation, rows)
+
+
+def averages_in(connection: Connection, user_id: str, generation: int, rows: Sequence[NewRow]) -> Averages:
+    known = connection.row(queries()["averages"], user_id, generation)
+    if (known is None or known[0] is None) and rows:
+        body = sum(len(row.body) for row in rows) / len(rows)
+        heading = sum(len(row.heading) for row in rows) / len(rows)
+        values = (max(body, 1.0), max(heading, 1.0), len(rows))
+        connection.execute(queries()["set_averages"], user_id, generation, *values)
         known = connection.row(queries()["averages"], user_id, generation)
-        if (known is None or known[0] is None) and rows:
-            body = sum(len(row.body) for row in rows) / len(rows)
-            heading = sum(len(row.heading) for row in rows) / len(rows)
-            values = (max(body, 1.0), max(heading, 1.0), len(rows))
-            connection.execute(queries()["set_averages"], user_id, generation, *values)
-            known = connection.row(queries()["averages"], user_id, generation)
     return Averages(known[0], known[1]) if known is not None and known[0] is not None else Averages(1.0, 1.0)
 
 

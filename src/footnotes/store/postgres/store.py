@@ -39,6 +39,7 @@ from footnotes.store.postgres import (
 )
 from footnotes.store.postgres.claiming import claim, persistently
 from footnotes.store.postgres.clean import clean
+from footnotes.store.postgres.copying import PostgresSide
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.indexes import Indexes
 from footnotes.store.postgres.originals import PostgresOriginals
@@ -582,6 +583,12 @@ class PostgresStore:
         if grower is not None:
             grower.join()
         return self._indexes.grow(generation)
+
+    # ── moving
+
+    def copy_side(self, user_id: str) -> PostgresSide:
+        """The tenant's library as one side of a copy to or from another store."""
+        return PostgresSide(self, user_id)
 
     # ── checking
 

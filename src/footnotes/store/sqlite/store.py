@@ -41,6 +41,7 @@ from footnotes.store.records import (
 )
 from footnotes.store.sqlite import chunks, documents, generations, jobs, near, recovery, saving, texts, verify, waiting
 from footnotes.store.sqlite.connection import Database, migrate, translated
+from footnotes.store.sqlite.copying import SqliteSide
 from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes
 from footnotes.store.sqlite.originals import SqliteOriginals
@@ -600,6 +601,12 @@ class SqliteStore:
         self.checkpoint()
         for generation in self.generations(user_id):
             self._indexes.rebuild(generation)
+
+    # ── moving
+
+    def copy_side(self, user_id: str) -> SqliteSide:
+        """The tenant's library as one side of a copy to or from another store."""
+        return SqliteSide(self, user_id)
 
     # ── removing
 

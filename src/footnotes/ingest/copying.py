@@ -1,0 +1,90 @@
+"""A library from one store to another: text, chunks, vectors, ids and generations, as they are.
+
+A copy that was cut off goes on where it stopped. At the end every document is read back and compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from footnotes.config import Settings
+from footnotes.errors import CopyMismatch, CopyTargetInUse, NotFound, OptionError
+from footnotes.ingest.work import OnProgress, Progress
+from footnotes.store import Store
+from footnotes.store.copying import Side, digest
+from footnotes.store.make import open_store
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What a copy did."""
+
+    documents: int
+    already_there: int
+    chunks: int
+    generations: int
+    originals: int
+
+
+def copy_between(source: Settings, target: Settings, *, on_progress: OnProgress) -> Copied:
+    """Copy the tenant of the settings from the store the one names to the store of the other."""
+    if source.user != target.user:
+        raise OptionError(f"a tenant keeps its name in a copy: {source.user!r} is not {target.user!r}")
+    folders = [Path(settings.library).expanduser() for settings in (source, target)]
+    with (
+        closing(open_store(source, folders[0], create=False)) as one,
+        closing(open_store(target, folders[1], create=True)) as other,
+    ):
+        if one.address == other.address and one.kind == other.kind:
+            raise OptionError("source and target are the same library")
+        return copy_library(one, other, source.user, on_progress=on_progress)
+
+
+def copy_library(source: Store, target: Store, user_id: str, *, on_progress: OnProgress) -> Copied:
+    """Copy one tenant. Both are held for writing: what is copied does not change meanwhile."""
+    with source.writing(user_id, "copying from it"), target.writing(user_id, "copying to it"):
+        one, other = source.copy_side(user_id), target.copy_side(user_id)
+        ids = one.document_ids()
+        if not ids and not one.generations():
+            raise NotFound("there is nothing to copy")
+        there = set(other.document_ids())
+        if strange := there - set(ids):
+            raise CopyTargetInUse(f"the target has {len(strange):,} documents that the source has not")
+        numbers = other.put_frame(one.generations(), one.collections())
+        copied = 0
+        for done, document_id in enumerate(ids):
+            on_progress(Progress("indexing", done, len(ids)))
+            if document_id not in there:
+                other.put(one.document(document_id), one.parts(document_id), one.chunks(document_id), numbers)
+                copied += 1
+        other.finish()
+        originals = sum(_original(source, target, user_id, document_id) for document_id in ids)
+        chunks = _compared(one, other, ids, numbers, on_progress)
+    return Copied(copied, len(ids) - copied, chunks, len(numbers), originals)
+
+
+def _original(source: Store, target: Store, user_id: str, document_id: str) -> int:
+    """The kept file of a document, if there is one."""
+    if not source.originals.has(user_id, document_id) or target.originals.has(user_id, document_id):
+        return 0
+    row = target.find(user_id, document_id)
+    path = source.originals.find(user_id, document_id)
+    return int(target.originals.keep(user_id, row.pk, path, row.document.file_hash))
+
+
+def _compared(
+    one: Side, other: Side, ids: list[str], numbers: dict[int, int], on_progress: Callable[[Progress], object]
+) -> int:
+    """Every document read back and held against the one it came from; how many chunks there are."""
+    if (found := other.document_ids()) != ids and sorted(found) != sorted(ids):
+        raise CopyMismatch(f"{len(ids):,} documents were copied, and {len(found):,} are there")
+    chunks = 0
+    for done, document_id in enumerate(ids):
+        on_progress(Progress("reading", done, len(ids)))
+        if digest(one, document_id, numbers) != digest(other, document_id):
+            raise CopyMismatch(f"document {document_id} is not the same in the copy")
+        chunks += one.document(document_id).document.chunks
+    return chunks
