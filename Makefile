@@ -22,15 +22,16 @@ test: $(VENV)/.tested check browser
 
 # Chromium, for the tests that drive the page. Where it cannot be installed they are skipped, and say why.
 browser:
-	@[ -n "$$CHROMIUM" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
-	  || command -v google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-	  && echo 'Installing Chromium for the browser tests' && apt-get update -qq >/dev/null 2>&1; \
-	  apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 && command -v chromium >/dev/null; } \
-	  || echo 'No Chromium: the browser tests will be skipped. Install it, or name one in CHROMIUM.'
+	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do command -v "$$name" >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo 'Installing Chromium for the browser tests'; \
+	  apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1; \
+	fi; \
+	command -v chromium >/dev/null || echo 'No Chromium: the browser tests are skipped. Install it, or name one in CHROMIUM.'
 
 # Pictures of the page for the documentation, taken from a server that runs.
 screenshots: $(VENV)/.tested browser
-	$(BIN)/python scripts/screenshots.py
+	PYTHONPATH=tests $(BIN)/python scripts/screenshots.py
 
 check: $(VENV)/.tested
 	$(BIN)/ruff check src tests benchmarks

@@ -16,6 +16,8 @@ from starlette.responses import Response
 
 FOLDER = "page"
 PLACEHOLDER, PRELOADS = "/static/@/", "<!--preload-->"
+STYLE = "style.css"
+_STYLES = ("base", "frame", "answer", "source", "views")  # in the order they build on each other; sent as one
 _KINDS = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -53,6 +55,7 @@ def load_page() -> Page:
     for name, body in sorted(texts.items()):
         digest.update(name.encode() + b"\0" + body + b"\0")
     version = digest.hexdigest()[:16]
+    texts[STYLE] = b"".join(texts.pop(f"styles/{name}.css") for name in _STYLES)
     files = {name: _file(name, body) for name, body in texts.items() if name != "index.html"}
     return Page(_index(texts, version), files["icon.svg"], MappingProxyType(files), version)
 
@@ -70,7 +73,9 @@ def _walk(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
 def _index(texts: Mapping[str, bytes], version: str) -> PageFile:
     """The first file. It names every module, so that they are all fetched at once and not one after another."""
     modules = sorted(name for name in texts if name.startswith(("modules/", "vendor/")) and name.endswith(".js"))
-    preloads = "\n".join(f'<link rel="modulepreload" href="{PLACEHOLDER}{name}">' for name in modules)
+    preloads = "\n".join(
+        f'<link rel="modulepreload" fetchpriority="low" href="{PLACEHOLDER}{name}">' for name in modules
+    )
     text = texts["index.html"].decode().replace(PRELOADS, preloads).replace(PLACEHOLDER, f"/static/{version}/")
     return _file("index.html", text.encode())
 

@@ -3,7 +3,7 @@
 import { button, element, fill } from "./dom.js";
 import { getJson, isAbort } from "./api.js";
 import { unitsOf } from "./offsets.js";
-import { count } from "./words.js";
+import { count, unwrapped } from "./words.js";
 
 const AT_ONCE = 60;
 
@@ -27,7 +27,7 @@ export async function chunkViewer(found, holder, signal) {
       if (chunks.length > 0) {
         const start = Math.min(...chunks.map((chunk) => chunk.start));
         const end = Math.max(...chunks.map((chunk) => chunk.end));
-        const { text } = await getJson(`${path}/text?start=${start}&end=${end}`, signal);
+        const text = unwrapped((await getJson(`${path}/text?start=${start}&end=${end}`, signal)).text);
         list.append(...chunks.map((chunk, index) => drawChunk(chunk, text, start, chunks[index - 1])));
       }
       offset = next ?? 0;
@@ -44,7 +44,7 @@ function drawChunk(chunk, text, base, before) {
   const unit = unitsOf(text);
   const [start, end] = [unit(chunk.start - base), unit(chunk.end - base)];
   const shared = before ? Math.max(start, Math.min(end, unit(before.end - base))) : start;
-  const about = [chunk.pages ? `p. ${chunk.pages[0]}` : `line ${chunk.lines?.[0] ?? 1}`, `${chunk.tokens} tokens`, chunk.headings.join(" › ")].filter(Boolean).join(" · ");
+  const about = [chunk.pages ? `p. ${chunk.pages[0]}` : `line ${chunk.lines?.[0] ?? 1}`, `${chunk.tokens} tokens`, chunk.prefix ? "" : chunk.headings.join(" › ")].filter(Boolean).join(" · ");
   return element(
     "section",
     { class: "chunk", "aria-label": `Chunk ${chunk.index + 1}` },

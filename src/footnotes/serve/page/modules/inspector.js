@@ -18,7 +18,7 @@ export function inspector(found, onPick) {
   const said = element("p", { class: "inspector-said small", "aria-live": "off" });
   const places = placesOf(hits);
   const rows = Math.max(hits.length, places.lexical.size, places.dense.size);
-  const svg = drawing("svg", { class: "inspector", viewBox: `0 0 ${WIDTH} ${TOP + rows * ROW}`, role: "group", "aria-label": "How the passages were ranked by words, by meaning, and together" });
+  const svg = drawing("svg", { class: "inspector", viewBox: `-2 0 ${WIDTH + 4} ${TOP + rows * ROW}`, role: "group", "aria-label": "How the passages were ranked by words, by meaning, and together" });
   svg.append(...titles(found), ...lines(hits, places), ...boxes(hits, places));
   const groups = /** @type {SVGElement[]} */ ([...svg.querySelectorAll("[data-hit]")]);
   const show = (index) => {

@@ -1,6 +1,7 @@
 /** Footnotes beside their lines where there is room for a margin; below the answer where there is none. */
 
 const GAP = 10;
+const BELOW = 28;
 
 /**
  * Put every note at the height of its reference, or below the note before it. In a narrow column the style sheet lets
@@ -26,5 +27,5 @@ export function alignNotes(turn) {
     item.style.top = `${place}px`;
     free = place + heights[index] + GAP;
   });
-  turn.style.minHeight = `${free}px`;
+  turn.style.minHeight = `${free + BELOW}px`;
 }

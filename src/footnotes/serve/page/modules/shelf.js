@@ -54,9 +54,10 @@ export class Shelf {
     const failed = jobs.failed.length;
     badge(waiting);
     const busy = waiting > 0 ? `Taking in ${count(waiting, "document")}` : "";
-    const broken = failed > 0 ? `${count(failed, "failure")}` : "";
+    const broken = failed > 0 ? count(failed, "failure") : "";
     const rest = state.status?.chunks ? count(state.status.chunks, "chunk") : "";
-    fill(this.foot, busy || broken ? element("a", { href: "#/library", class: failed > 0 ? "failure" : null }, [busy, broken].filter(Boolean).join(", ")) : rest);
+    const link = (words, kind) => words && element("a", { href: "#/library", class: kind }, words);
+    fill(this.foot, link(busy, null), busy && broken && ", ", link(broken, "failure"), !busy && !broken && rest);
   }
 }
 

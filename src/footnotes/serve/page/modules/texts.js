@@ -5,6 +5,7 @@ import { getJson } from "./api.js";
 import { markdownBlocks } from "./markdown.js";
 import { pointsIn, unitsOf } from "./offsets.js";
 import { wrap } from "./spans.js";
+import { unwrapped } from "./words.js";
 
 /** Characters shown on either side of a span; a book is not laid out whole for one sentence. */
 const AROUND = 15_000;
@@ -88,11 +89,6 @@ const marked = () => element("mark");
 function plainText(text, { start, end }) {
   const even = unwrapped(text);
   return element("div", { class: "prose plain" }, even.slice(0, start), element("mark", {}, even.slice(start, end)), even.slice(end));
-}
-
-/** Lines broken by a typewriter's margin run on; each break becomes one space, so that every offset holds. */
-function unwrapped(text) {
-  return text.replace(/([^\n]{55,})\n(?=[\p{L}\p{N}“"'(])/gu, "$1 ");
 }
 
 function markdownText(text, { start, end }) {

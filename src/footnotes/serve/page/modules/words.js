@@ -26,9 +26,9 @@ export function duration(milliseconds) {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
-/** `it failed` → `It failed.` */
+/** `it failed` → `It failed.`; a name at the beginning stays as it is written. */
 export function sentence(text) {
-  const said = text.charAt(0).toUpperCase() + text.slice(1);
+  const said = /^[a-z]+[ ,']/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?]$/.test(said) ? said : `${said}.`;
 }
 
@@ -54,9 +54,14 @@ export function placeOf(citation) {
   return citation.page === null || citation.page === undefined ? citation.filename : `${citation.filename}, p. ${citation.page}`;
 }
 
-/** A passage as words: signs of headings and blank lines are for the source. */
+/** A passage as words: signs of headings, fences and blank lines are for the source. */
 export function withoutSigns(text) {
-  return text.replace(/^#{1,6} +/gm, "").replace(/\n{2,}/g, "\n");
+  return text.replace(/^(#{1,6} +|```.*\n?)/gm, "").replace(/\n{2,}/g, "\n");
+}
+
+/** Lines broken by a typewriter's margin run on; each break becomes one space, so that every offset holds. */
+export function unwrapped(text) {
+  return text.replace(/([^\n]{55,})\n(?=[\p{L}\p{N}“"'(])/gu, "$1 ");
 }
 
 /** The text on one line, cut at a word. */
