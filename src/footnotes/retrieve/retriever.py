@@ -122,7 +122,7 @@ def _legs_at_once(
         embedded if isinstance(embedded, np.ndarray) else None,
         depth=depth,
         where=options.where,
-        reading=options.limit,
+        reading=2 * options.limit,
         per_document=options.per_document,
     )
     waited = round((time.perf_counter() - began) * 1000, 3)

@@ -128,7 +128,7 @@ class PostgresSide:
                 for batch in chunks_there:
                     self._chunks(connection, where, batch, numbers, text, document.document.title)
                 for number in sorted({numbers[each[0]] for each in document.derived}):
-                    statistics.count(connection, self._user_id, number, version, 1)
+                    statistics.count(connection, self._user_id, number, [version], 1)
             for number, made_with, count in document.derived:
                 planned = ([pk], [made_with], [count])
                 connection.execute(queries()["put_planned"], self._user_id, numbers[number], *planned)

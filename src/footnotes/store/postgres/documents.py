@@ -89,7 +89,7 @@ def sources(connection: Connection, user_id: str, pk: int) -> list[str]:
 def uncount(connection: Connection, user_id: str, version: int) -> None:
     """Take a version that is about to go out of the statistics of every generation."""
     for row in connection.fetch(queries()["generations_of_version"], user_id, version):
-        statistics.count(connection, user_id, row[0], version, -1)
+        statistics.count(connection, user_id, row[0], [version], -1)
 
 
 def drop_version(connection: Connection, user_id: str, version: int) -> None:

@@ -83,6 +83,7 @@ class Indexes:
             f"CREATE INDEX CONCURRENTLY {name_of(generation)} ON document_chunks {using} "
             f"WHERE generation = {generation.pk:d}"
         )
+        connection.execute("ANALYZE document_chunks")  # what was just written may be news to the planner
         return True
 
     @staticmethod

@@ -112,4 +112,4 @@ class PostgresOrigins:
             documents.uncount(connection, self._user, renamed.current)
             chunks.rewrite_words(connection, self._user, renamed.current, title)
             for found in connection.fetch(queries()["generations_of_version"], self._user, renamed.current):
-                statistics.count(connection, self._user, found[0], renamed.current, 1)
+                statistics.count(connection, self._user, found[0], [renamed.current], 1)

@@ -148,7 +148,7 @@ def _publish(
             connection.execute(queries()["gather_text"], user_id, work.handle.version)
         if (old := before[work.handle.pk]) is not None:
             documents.drop_version(connection, user_id, old)
-        statistics.count(connection, user_id, generation.pk, work.handle.version, 1)
+    statistics.count(connection, user_id, generation.pk, versions, 1)
     _relate(connection, user_id, generation, works, before, rows)
     connection.execute(queries()["bump"], user_id)
 
@@ -232,10 +232,10 @@ def save_reindexed(
             (now,) = documents.locked(connection, user_id, [row.document.id]) or (None,)
             if now is None or now.current != row.current:
                 return  # it was deleted or replaced meanwhile: what is there now is filled in the next round
-            statistics.count(connection, user_id, generation.pk, where.version, -1)
+            statistics.count(connection, user_id, generation.pk, [where.version], -1)
             connection.execute(queries()["drop_chunks_of"], user_id, generation.pk, where.version)
             chunks.put(connection, user_id, generation.model, [(where, each) for each in rows], averages, vectors)
-            statistics.count(connection, user_id, generation.pk, where.version, 1)
+            statistics.count(connection, user_id, generation.pk, [where.version], 1)
             connection.execute(queries()["put_planned"], user_id, generation.pk, [row.pk], [version], [len(made)])
 
     persistently(attempt)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from footnotes.store.postgres.database import Connection
 
 FOLDED_FROM = 50_000
@@ -12,12 +14,12 @@ INSERT INTO statistics (user_id, generation, term, body, heading)
 SELECT $1, $2, t.lexeme, $4 * count(*) FILTER (WHERE 'D' = ANY (t.weights)),
        $4 * count(*) FILTER (WHERE 'A' = ANY (t.weights))
 FROM document_chunks c, unnest(c.content_tsv) t
-WHERE c.version = $3 AND c.generation = $2 GROUP BY t.lexeme
+WHERE c.version = ANY ($3) AND c.generation = $2 GROUP BY t.lexeme
 UNION ALL
 SELECT $1, $2, unnest(ARRAY[' chunks', ' length']),
        unnest(ARRAY[$4 * count(*), $4 * COALESCE(sum(c.body_length), 0)]),
        unnest(ARRAY[$4 * count(*), $4 * COALESCE(sum(c.heading_length), 0)])
-FROM document_chunks c WHERE c.version = $3 AND c.generation = $2
+FROM document_chunks c WHERE c.version = ANY ($3) AND c.generation = $2
 """
 
 _FOLD = """
@@ -28,9 +30,9 @@ HAVING sum(body) <> 0 OR sum(heading) <> 0
 """
 
 
-def count(connection: Connection, user_id: str, generation: int, version: int, sign: int) -> None:
-    """Add a version's chunks in a generation to what is known of its terms, or take them away again."""
-    connection.execute(_COUNT, user_id, generation, version, sign)
+def count(connection: Connection, user_id: str, generation: int, versions: Sequence[int], sign: int) -> None:
+    """Add the chunks of versions in a generation to what is known of its terms, or take them away again."""
+    connection.execute(_COUNT, user_id, generation, list(versions), sign)
 
 
 def fold(connection: Connection, user_id: str, generation: int) -> None:

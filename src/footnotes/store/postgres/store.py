@@ -125,11 +125,12 @@ class PostgresStore:
     def await_settled(self, user_id: str, pk: int) -> None:
         """Wait until no other living writer is at a document."""
         wait = _FIRST_LOOK
-        while self._is_held_elsewhere(user_id, pk):
+        while self.is_held_elsewhere(user_id, pk):
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_LOOK)
 
-    def _is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+    def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+        """Whether another living writer is at a document."""
         mine = self._writers.number_if_any(user_id)
         with self.database.reading(user_id) as connection:
             return connection.value(queries()["is_held_elsewhere"], user_id, mine, pk) is not None

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from footnotes.errors import FootnotesError
+from footnotes.errors import FootnotesError, InputError
 from footnotes.index import Allowed, Found, Vector
 from footnotes.store.postgres.database import Database
 from footnotes.store.postgres.filters import compile_filter
 from footnotes.store.postgres.sql import queries
-from footnotes.store.postgres.words import cut, place_of
+from footnotes.store.postgres.words import body_place, cut, heading_place
 from footnotes.store.records import Generation, HitRow, Place
 from footnotes.types import Filter
 
@@ -102,6 +102,8 @@ class PostgresSearchView:
         self._fetched = _Fetched()
         try:
             rows = self._ask(terms, vector, depth, where, reading, per_document)
+        except InputError:
+            raise  # the question itself is at fault, not a leg
         except FootnotesError as error:
             self._fetched.error = error  # each leg says so for itself
             return
@@ -125,8 +127,8 @@ class PostgresSearchView:
             self._generation.pk if self._generation else 0,
             [cut(term) for term in names],
             [float(terms[term]) for term in names],
-            [place_of("b", term) for term in names],
-            [place_of("h", term) for term in names],
+            [body_place(term) for term in names],
+            [heading_place(term) for term in names],
             HEADING_BOOST,
             half,
             depth,
@@ -140,8 +142,7 @@ class PostgresSearchView:
             allowed = queries()["allowed_keys"].replace("{condition}", condition)
             bindings += values
         statement = queries()["search"].replace("{allowed}", allowed)
-        with self._database.reading(self._user_id) as connection:
-            return connection.fetch(statement, *bindings)
+        return self._database.fetch(self._user_id, statement, *bindings)
 
     def _take(self, rows: Sequence[Any], names: Sequence[str]) -> None:
         assert self._fetched is not None
@@ -214,8 +215,7 @@ class PostgresSearchView:
         missing = [row["key"] for row in known if row["content"] is None]
         texts: dict[int, str] = {}
         if missing:
-            with self._database.reading(self._user_id) as connection:
-                texts = dict(connection.fetch(queries()["contents"], missing))
+            texts = dict(self._database.fetch(self._user_id, queries()["contents"], missing))
         return [
             _hit(row, row["content"] or texts[row["key"]]) for row in known if row["content"] or row["key"] in texts
         ]

@@ -85,6 +85,9 @@ BEGIN
         INTO essential, everything, question;
     END IF;
 
+    -- Nothing below is better done by looking at the whole table, whatever the planner knows of it by now.
+    PERFORM set_config('enable_seqscan', 'off', true);
+
     IF question IS NOT NULL AND (allowed IS NULL OR NOT few) THEN
         LOOP
             EXECUTE 'SELECT COALESCE(array_agg(key ORDER BY distance, key), ''{}'') FROM (
@@ -104,6 +107,7 @@ BEGIN
     END IF;
 
     IF vector IS NOT NULL AND (allowed IS NULL OR NOT few) THEN
+        PERFORM set_config('enable_sort', 'off', true);
         PERFORM set_config('hnsw.ef_search', least(greatest(2 * depth, 100), 1000)::text, true);
         PERFORM set_config('hnsw.iterative_scan', CASE WHEN allowed IS NULL THEN 'off' ELSE 'strict_order' END, true);
         EXECUTE format('SELECT COALESCE(array_agg(key ORDER BY distance, key), ''{}'') FROM (
@@ -112,6 +116,7 @@ BEGIN
                             ORDER BY embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) LIMIT $2) best',
                        vector_dims(vector), wanted_generation, inside)
         INTO dense_keys USING vector, depth, allowed;
+        PERFORM set_config('enable_sort', 'on', true);
     ELSIF vector IS NOT NULL THEN
         SELECT COALESCE(array_agg(best.key ORDER BY best.distance, best.key), '{}') INTO dense_keys FROM (
             SELECT c.key, c.embedding <=> vector AS distance FROM document_chunks c
