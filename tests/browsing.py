@@ -24,7 +24,7 @@ class Watched:
         self.dialogs: list[str] = []
         self.expected: tuple[str, ...] = ()
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(30_000)  # a busy machine must not fail a test
         self.page.on("console", self._said)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("dialog", self._dialog)

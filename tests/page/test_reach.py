@@ -144,6 +144,7 @@ def test_a_key_is_asked_for_kept_in_the_tab_and_sent(keyed: Running, watch: Any)
     page.locator("dialog .failure", has_text="key").wait_for()
     page.get_by_label("Key").fill(key)
     page.keyboard.press("Enter")
+    page.locator("dialog").wait_for(state="detached")
     turn = ask(page, "How long is the notice period?")
     assert "three months" in turn.locator(".answer").inner_text()
     assert page.evaluate("[localStorage.getItem('footnotes.key'), document.cookie]") == [None, ""]

@@ -57,6 +57,8 @@ def test_stop_always_works_and_late_words_stay_away(scripted: Any, watch: Any) -
     page = watch(running).open()
     page.fill("#question", "Which question hangs?")
     page.press("#question", "Enter")
+    while not model.requests:  # the model is asked, and says nothing
+        page.wait_for_timeout(20)
     page.get_by_role("button", name="Stop").click()
     first = page.locator(".turn").first
     first.get_by_text("Stopped.").wait_for()
