@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from footnotes.engine import Library
 from libraries import HANDBOOK, TRAVEL, quick_library, write
+from postgres import postgres  # noqa: F401
 
 settings.register_profile("footnotes", deadline=None, max_examples=60, print_blob=True)
 settings.load_profile("footnotes")

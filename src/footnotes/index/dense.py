@@ -98,14 +98,16 @@ class DenseIndex:
 
     def vectors(self, keys: Sequence[int]) -> Vector | None:
         """The vectors of given chunks, a row each; None when one of them is not here any more."""
-        positions = self._view.positions(np.asarray(keys, dtype=np.int64))
-        return self._view.rows(positions) if 0 < len(positions) == len(keys) else None
+        view = self._view  # a writer may put another in its place meanwhile
+        positions = view.positions(np.asarray(keys, dtype=np.int64))
+        return view.rows(positions) if 0 < len(positions) == len(keys) else None
 
     def count(self) -> int:
         return int(self._view.alive.sum())
 
     def keys(self) -> Keys:
-        return self._view.keys[self._view.alive]
+        view = self._view
+        return view.keys[view.alive]
 
     def _load(self, contents: Contents) -> DenseView:
         keys: list[Keys] = []

@@ -96,8 +96,9 @@ class DenseView:
     def _in_memory(self) -> NDArray[np.float32]:
         """Every row in single precision, made once."""
         if self._all is None:
-            self._all = np.concatenate([part.astype(np.float32) for part in self._parts])
-            self._all /= np.float32(SCALE)
+            rows = np.concatenate([part.astype(np.float32) for part in self._parts])
+            rows /= np.float32(SCALE)
+            self._all = rows  # complete before another thread can see it
         return self._all
 
     def raw(self, positions: NDArray[np.intp]) -> Rows:

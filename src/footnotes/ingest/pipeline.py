@@ -145,6 +145,9 @@ class Pipeline:
         version = self.ingestion_version(kind.mime, chunker)
         same = self._store.find_by_hash(self._user_id, origin.collection, file_hash)
         if same is not None and same.document.status in _SERVED and self._is_up_to_date(same, chunker_of):
+            if same.document.status != "ready" and self._store.is_held_elsewhere(self._user_id, same.pk):
+                self._elsewhere.append((origin, same.pk))
+                return
             added = self._deduplicated(origin, same)
             if same.document.status == "ready":
                 yield added

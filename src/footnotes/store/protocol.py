@@ -90,6 +90,10 @@ class Store(Protocol):
         """Put right what dead writers left, where it is in nobody's way."""
         ...
 
+    def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+        """Whether another living writer is at a document."""
+        ...
+
     def await_settled(self, user_id: str, pk: int) -> None:
         """Wait until no other living writer is at a document."""
         ...

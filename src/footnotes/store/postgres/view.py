@@ -149,7 +149,8 @@ class PostgresSearchView:
         first, found = rows[0], self._fetched
         found.frequencies = dict(zip(names, first["frequencies"] or [], strict=False))
         found.chunks = first["total"] or 0
-        found.rows = {row["key"]: row for row in rows if row["key"] is not None}
+        # A document that came while the legs ran is not in the picture the statement began with.
+        found.rows = {row["key"]: row for row in rows if row["key"] is not None and row["filename"] is not None}
         found.lexical = _ranked(found.rows, "lexical_rank")
         found.dense = _ranked(found.rows, "dense_rank")
         if not self._trial:

@@ -124,8 +124,12 @@ class SqliteStore:
             with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
                 pass
 
-    def await_settled(self, user_id: str, pk: int) -> None:
+    def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
         """There is one writer at a time: nobody else is at any document."""
+        return False
+
+    def await_settled(self, user_id: str, pk: int) -> None:
+        """As nobody else is at it, there is nothing to wait for."""
 
     def _recover(self) -> None:
         if not self._writing_nested() and recovery.unfinished(self.database):

@@ -1,0 +1,89 @@
+"""Odd strings: stored, found, filtered by, and given back."""
+
+from __future__ import annotations
+
+import pytest
+
+from footnotes.errors import FootnotesError
+from footnotes.testing.suite.shelf import Shelf
+from footnotes.testing.suite.texts import TRAVEL
+from footnotes.types import JsonValue, Metadata
+
+ODD = {
+    "quotes": "It's \"quoted\" -- ' OR 1=1; DROP TABLE documents; \\' \\\\ \\n %s %(x)s {0} $1 ?1",
+    "right to left": "שלום עולם ומילה אחת zebra עוד",
+    "arabic": "مرحبا بالعالم والكتاب",
+    "emoji": "Family 👩‍👩‍👧‍👦 and flags 🇩🇪 with zebra 🦓",
+    "cjk": "東京都の天気は晴れです。明日も晴れるでしょう。",
+    "combining": "Zu\u0308rich and Zürich, e\u0301tude",
+    "wide": "ｆｕｌｌｗｉｄｔｈ words and Ⅷ numerals",
+    "invisible": "zero\u200bwidth \u202ereversed\u202c and \u00adsoft",
+    "tsvector": "'a':1A,2B 'b':3 a & b | !c <-> d:*",
+    "long word": "start " + "x" * 5_000 + " end",
+}
+
+
+class Strings:
+    """No text, name or value does anything but be itself."""
+
+    @pytest.mark.parametrize("name", sorted(ODD))
+    def test_an_odd_text_is_kept_and_found(self, shelf: Shelf, name: str) -> None:
+        with shelf.open() as library:
+            added = library.add_text(ODD[name], filename="odd.txt")
+            other = library.add_text(TRAVEL, filename="travel.txt")
+            assert added.status == "ready" and other.status == "ready"
+            text = library.text(str(added.document_id))
+            assert "".join(text.split()) == "".join(ODD[name].split())
+            hits = library.search(ODD[name], mode="lexical").hits
+            assert hits and hits[0].document_id == added.document_id and hits[0].text in text
+            assert library.search(ODD[name]).hits and library.verify().ok
+
+    def test_odd_names_and_metadata(self, shelf: Shelf) -> None:
+        with shelf.open() as library:
+            for number, (name, text) in enumerate(ODD.items()):
+                said: Metadata = {name: text[:200], f"key {text[:50]}": number, "nested": {"value": text[:50]}}
+                added = library.add_text(f"Plain text {number}.", filename=f"{text[:40]}.txt", metadata=said)
+                document = library.document(str(added.document_id))
+                assert document.metadata[name] == text[:200] and document.metadata["nested"] == {"value": text[:50]}
+                assert document.filename.endswith(".txt")
+            assert len(library.documents()) == len(ODD) and library.verify().ok
+
+    def test_a_nul_is_replaced_or_kept_but_never_an_end(self, shelf: Shelf) -> None:
+        with shelf.open() as library:
+            said: Metadata = {"key\x00": "be\x00fore", "list": ["\x00"]}
+            added = library.add_text("before\x00after zebra", filename="nul\x00.txt", metadata=said)
+            text = library.text(str(added.document_id))
+            assert len(text) == len("before\x00after zebra") and text.endswith("after zebra")
+            (hit,) = library.search("zebra").hits
+            assert hit.text == text and library.verify().ok
+            assert library.documents(where={"key\x00": "be\x00fore"})
+
+    def test_what_is_no_unicode_is_a_clear_error_or_is_stored(self, shelf: Shelf) -> None:
+        with shelf.open() as library:
+            added = library.add_text("lone \ud800 surrogate zebra", filename="lone\ud800.txt", source="s\ud800")
+            assert added.status == "ready" and library.search("zebra").hits
+            for call in (lambda: library.search("\ud800"), lambda: library.documents(where={"a": "\ud800"})):
+                try:
+                    call()
+                except FootnotesError as error:
+                    assert error.code in ("invalid_input", "query_empty", "filter_invalid")
+
+    def test_a_chunk_of_many_thousand_different_words(self, shelf: Shelf) -> None:
+        """More terms than an index entry may have: it is found by most of them, and nothing fails."""
+        with shelf.open(chunker="window", chunker_options={"size": 100_000, "overlap": 0}) as library:
+            words = [f"term{number:06d}xyz" for number in range(12_000)]
+            added = library.add_text(" ".join(words), filename="many.txt")
+            assert added.status == "ready"
+            found = [bool(library.search(word, mode="lexical").hits) for word in words[:: len(words) // 5]]
+            assert any(found) and library.verify().ok
+
+    def test_large_numbers_and_deep_metadata(self, shelf: Shelf) -> None:
+        deep: JsonValue = 1
+        for _ in range(50):
+            deep = {"in": deep}
+        said: Metadata = {"large": 2**60, "small": 1e-300, "negative": -1, "flag": True, "nothing": None, "deep": deep}
+        with shelf.open() as library:
+            added = library.add_text(TRAVEL, filename="a.txt", metadata=said)
+            kept = library.document(str(added.document_id)).metadata
+            assert {key: kept[key] for key in said} == said
+            assert library.documents(where="large>1000000") and library.documents(where="negative<0")

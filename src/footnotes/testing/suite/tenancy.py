@@ -1,0 +1,113 @@
+"""Promise G: three tenants in one store, random operations, restarts: nobody ever sees anything of another."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from footnotes.engine import Library
+from footnotes.errors import NotFound
+from footnotes.testing.suite.shelf import Shelf
+from footnotes.testing.suite.texts import TRAVEL
+
+TENANTS = ("ada", "ben", "cy/../ada")
+
+
+class Tenants(RuleBasedStateMachine):
+    """Every tenant finds exactly its own documents."""
+
+    shelf: Shelf
+    round = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        type(self).round += 1
+        self.names = [f"{tenant}{self.round}" for tenant in TENANTS]
+        self.libraries: dict[str, Library] = {name: self.shelf.open(name) for name in self.names}
+        self.oracle: dict[str, dict[str, str]] = {name: {} for name in self.names}
+
+    @rule(tenant=st.integers(0, 2), number=st.integers(0, 6))
+    def add(self, tenant: int, number: int) -> None:
+        text = f"shared words and secret{number} of everybody"
+        name = self.names[tenant]
+        added = self.libraries[name].add_text(text, filename=f"{number}.txt", source=f"s{number}")
+        assert added.document_id is not None
+        self.oracle[name][added.document_id] = text
+
+    @rule(tenant=st.integers(0, 2), pick=st.integers(0, 5))
+    def delete(self, tenant: int, pick: int) -> None:
+        name = self.names[tenant]
+        if ids := sorted(self.oracle[name]):
+            chosen = ids[pick % len(ids)]
+            self.libraries[name].delete(chosen)
+            del self.oracle[name][chosen]
+
+    @rule(tenant=st.integers(0, 2), other=st.integers(0, 2))
+    def foreign_ids_do_not_exist(self, tenant: int, other: int) -> None:
+        name = self.names[tenant]
+        foreign = sorted(set(self.oracle[self.names[other]]) - set(self.oracle[name]))
+        if not foreign:
+            return
+        library = self.libraries[name]
+        for call in (library.document, library.text, library.chunks, library.delete, library.original):
+            with pytest.raises(NotFound) as theirs:
+                call(foreign[0])
+            with pytest.raises(NotFound) as nobodys:
+                call("d0123456789abcdef")
+            assert str(theirs.value).replace(foreign[0], "X") == str(nobodys.value).replace("d0123456789abcdef", "X")
+
+    @rule(tenant=st.integers(0, 2))
+    def reindex(self, tenant: int) -> None:
+        if self.oracle[self.names[tenant]]:
+            self.libraries[self.names[tenant]].reindex(chunker="window")
+
+    @rule(tenant=st.integers(0, 2))
+    def restart(self, tenant: int) -> None:
+        name = self.names[tenant]
+        self.libraries[name].close()
+        self.libraries[name] = self.shelf.open(name)
+
+    @rule(tenant=st.integers(0, 2), where=st.sampled_from(["user_id=ada1", "user_id!=x", "collection=default"]))
+    def filters_cannot_widen(self, tenant: int, where: str) -> None:
+        name = self.names[tenant]
+        hits = self.libraries[name].search("shared secret words", where=where, limit=100).hits
+        assert {hit.document_id for hit in hits} <= set(self.oracle[name])
+
+    @invariant()
+    def everybody_finds_exactly_their_own(self) -> None:
+        for name, library in self.libraries.items():
+            for mode in ("lexical", "dense"):
+                hits = library.search("shared words", limit=100, mode=mode).hits
+                # Near-identical texts are shown once, so a subset that is never empty is what can be asked for.
+                assert {hit.document_id for hit in hits} <= set(self.oracle[name])
+                assert bool(hits) == bool(self.oracle[name])
+            assert {document.id for document in library.documents()} == set(self.oracle[name])
+            assert library.status()["ready"] == len(self.oracle[name])
+
+    def teardown(self) -> None:
+        for library in self.libraries.values():
+            library.close()
+
+
+class Tenancy:
+    """What is one tenant's is nobody else's."""
+
+    def test_nobody_sees_anything_of_another(self, shelf: Shelf) -> None:
+        machine = type("TenantsOfThisStore", (Tenants,), {"shelf": shelf})
+        checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
+        options = settings(max_examples=5, stateful_step_count=10, deadline=None, suppress_health_check=checks)
+        run_state_machine_as_test(machine, settings=options)
+
+    def test_the_same_bytes_of_two_tenants_are_two_documents(self, shelf: Shelf) -> None:
+        with shelf.open("ada") as ada, shelf.open("ben") as ben:
+            first = ada.add_text(TRAVEL, filename="a.txt", metadata={"of": "ada"})
+            second = ben.add_text(TRAVEL, filename="a.txt")
+            assert first.status == second.status == "ready"
+            assert [document.metadata.get("of") for document in ben.documents()] == [None]
+            ada.delete(str(first.document_id))
+            assert ben.search("train").hits and not ada.search("train").hits
+            assert sorted(ada._store.users()) == ["ada", "ben"]
+            assert ada.status()["ready"] == 0 and ben.status()["ready"] == 1
+            assert ada.jobs() == [] and ada.near_duplicates() == {}
