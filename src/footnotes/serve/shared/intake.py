@@ -12,6 +12,7 @@ from footnotes.serve.intake import SPOOL, Intake
 from footnotes.serve.jobs import ServerJob
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.shared.jobs import Listener, SharedJobs
+from footnotes.serve.shared.own import OwnWorker
 from footnotes.serve.shared.queue import Queue
 from footnotes.serve.shared.spool import Spool
 from footnotes.serve.tenants import Tenants
@@ -29,18 +30,24 @@ class SharedIntake(Intake):
         self._queue = queue
         self._listener = listener
         self._spool = tenants.folder / SPOOL
-        self._bytes = Spool(self._spool)
+        self._bytes = Spool(self._spool, settings)
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._settled = threading.Condition()
+        self._settings = settings
+        self._own: OwnWorker | None = None
         self.worker = None
 
     def start(self) -> None:
         self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._listener.start()
+        if self._settings.serve_worker:
+            self._own = OwnWorker(self._tenants.folder, self._settings)
 
     def stop(self, seconds: float = 20.0) -> None:
         self._stop.set()
+        if self._own is not None:
+            self._own.stop()
         self._listener.stop()
         self._queue.close()
 
@@ -73,6 +80,8 @@ class SharedIntake(Intake):
         job = super().accept_file(
             tenant, file, filename=filename, collection=collection, metadata=metadata, source=source
         )
+        assert job.spool is not None
+        self._bytes.hand_over(job.spool)
         return self._queued(job)
 
     def accept_url(

@@ -1,15 +1,45 @@
-"""Bytes on their way from a server to a worker, in a folder both can reach."""
+"""Bytes on their way from a server to a worker: in a folder both can reach, or in the bucket of the originals."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from footnotes.config import Settings
+from footnotes.errors import SourceUnreadable
+from footnotes.store.bucket import BucketFiles
+
+_PLACE = "spool"
+
 
 class Spool:
     """Names are made by us, never by a client."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
+        bucket = "://" in settings.originals
+        self._bucket = BucketFiles(settings.originals, folder / "fetched") if bucket else None
+
+    def hand_over(self, name: str) -> None:
+        """Let workers reach what was written to the folder here."""
+        if self._bucket is not None:
+            self._bucket.put(self.folder / name, f"{_PLACE}/{name}")
+            (self.folder / name).unlink()
+
+    def fetch(self, name: str) -> None:
+        """Have the bytes in the folder under their name."""
+        if self._bucket is None:
+            return
+        found = self._bucket.find(f"{_PLACE}/{name}")
+        if found is None:
+            raise SourceUnreadable("what was uploaded is not in the bucket any more")
+        found.replace(self.folder / name)
+
+    def let_go(self, name: str) -> None:
+        """The copy of this machine goes; the bytes stay for another try."""
+        if self._bucket is not None:
+            (self.folder / name).unlink(missing_ok=True)
 
     def drop(self, name: str) -> None:
         (self.folder / name).unlink(missing_ok=True)
+        if self._bucket is not None:
+            self._bucket.remove(f"{_PLACE}/{name}")

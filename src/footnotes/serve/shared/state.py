@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import cast
 
@@ -21,8 +19,6 @@ from footnotes.serve.state import ServerState
 from footnotes.serve.streams import SEARCH_THREADS, SLOW_THREADS, Streams, Threads
 from footnotes.serve.tenants import Tenants
 from footnotes.serve.worker import for_searches
-
-STOP_SECONDS = 30
 
 
 def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerState:
@@ -51,19 +47,3 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
         needs_keys=needs_keys,
         lock=os.open(os.devnull, os.O_RDONLY),
     )
-
-
-class OwnWorker:
-    """A worker this server starts for itself, so that one command is enough where one machine is."""
-
-    def __init__(self, folder: Path) -> None:
-        command = [sys.executable, "-m", "footnotes", "worker", "--library", str(folder)]
-        self._process = subprocess.Popen(command)  # noqa: S603
-
-    def stop(self) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()

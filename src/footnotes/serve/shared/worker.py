@@ -46,7 +46,7 @@ class Worker:
         make_queue_schema(self._database)
         self._jobs = SharedJobs(self._database, settings.serve_queue)
         self._tenants = Tenants(folder, settings)
-        self._spool = Spool(folder / SPOOL)
+        self._spool = Spool(folder / SPOOL, settings)
 
     def close(self) -> None:
         self._tenants.close()
@@ -81,7 +81,12 @@ class Worker:
                 ended.append(news)
 
         data = {"id": job.id, "request": dict(job.request), "spool": job.spool}
+        if job.spool:
+            self._spool.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._spool.fetch(job.spool)
         do(Task(job.kind, job.tenant, [data]), self._tenants.using, self._spool.folder, heard)
+        if job.spool:
+            self._spool.let_go(job.spool)
         self._see_to(job, ended[0], last)
 
     def _settle(self, job: ServerJob, rows: list[dict[str, Any]], *, last: bool) -> None:
