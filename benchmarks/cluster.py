@@ -34,21 +34,6 @@ from postgres import Server
 
 SERVERS, WORKERS, AT_ONCE = 3, 3, 25
 WORDS = ("river", "amber", "signal", "ledger", "orchard", "copper", "meadow", "lantern", "harbour", "velvet", "cedar")
-    "river",
-    "amber",
-    "signal",
-    "ledger",
-    "orchard",
-    "copper",
-    "meadow",
-    "lantern",
-    "harbour",
-    "velvet",
-    "thunder",
-    "cedar",
-    "marble",
-    "falcon",
-]
 
 
 class Cluster:
