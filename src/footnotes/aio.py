@@ -117,6 +117,9 @@ class AsyncLibrary:
     async def delete(self, *document_ids: str, **options: Any) -> list[str]:
         return await self._run(self.library.delete, *document_ids, **options)
 
+    async def counts(self) -> dict[str, Any]:
+        return await self._run(self.library.counts)
+
     async def status(self) -> dict[str, Any]:
         return await self._run(self.library.status)
 

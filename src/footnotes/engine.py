@@ -452,13 +452,16 @@ class Library:
         mode: str | None = None,
         passages: int | None = None,
         history: Sequence[Turn | tuple[str, str]] = (),
+        instructions: str = "",
         deep: bool = False,
         **settings: Any,
     ) -> Answer:
         """An answer from the documents, each sentence with its footnote; abstains when nothing supports one.
 
-        `history` are the turns before, oldest first. `deep` searches more than once. Settings of the answer, such
-        as `model`, `strict` or `temperature`, may be given for this question alone.
+        `history` are the turns before, oldest first. `instructions` tell a model how to answer; the rule that every
+        sentence rests on a passage stands whatever they say, and the extractive answer has no use for them. `deep`
+        searches more than once. Settings of the answer, such as `model`, `strict` or `temperature`, may be given for
+        this question alone.
         """
         events = self.ask_stream(
             question,
@@ -467,6 +470,7 @@ class Library:
             mode=mode,
             passages=passages,
             history=history,
+            instructions=instructions,
             deep=deep,
             **settings,
         )
@@ -481,6 +485,7 @@ class Library:
         mode: str | None = None,
         passages: int | None = None,
         history: Sequence[Turn | tuple[str, str]] = (),
+        instructions: str = "",
         deep: bool = False,
         **settings: Any,
     ) -> Iterator[Event]:
@@ -491,6 +496,7 @@ class Library:
             mode=mode,
             passages=passages,
             history=as_turns(history),
+            instructions=instructions,
             deep=deep,
             settings=changed_settings(self.settings, settings),
         )
@@ -574,6 +580,10 @@ class Library:
             chunker_options=chunker_options,
             system_prompt=system_prompt,
         )
+
+    def counts(self) -> dict[str, Any]:
+        """How many documents, chunks, characters and bytes the library holds."""
+        return self._store.counts(self._user)
 
     def status(self) -> dict[str, Any]:
         """What the library holds, what serves it, and how large it is."""

@@ -13,6 +13,9 @@ from pathlib import Path
 from footnotes.asking.options import AskOptions
 from footnotes.types import Answer, Event, Step, Usage
 
+FROM_MEMORY = "Answered from memory: the library has not changed since this was last asked."
+"""The first step of an answer that was remembered."""
+
 
 class Remembered:
     """Answers to questions on an unchanged library, the last ones asked. Whoever puts one in has checked it."""
@@ -45,7 +48,7 @@ def worth_remembering(answer: Answer) -> bool:
 
 def replayed(answer: Answer, request_id: str) -> Iterator[Event]:
     """A remembered answer as the events it came in."""
-    step = Step("thought", "Answered from memory: the library has not changed since this was last asked.")
+    step = Step("thought", FROM_MEMORY)
     yield Event("step", step=step)
     yield Event("hits", hits=answer.hits)
     begin = 0

@@ -67,6 +67,7 @@ class AskOptions:
 
     where: Any = None
     collection: str | None = None
+    instructions: str = ""
     mode: str | None = None
     passages: int | None = None
     history: tuple[Turn, ...] = ()

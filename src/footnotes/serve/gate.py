@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from footnotes.errors import BodyTooLarge, ClientTooSlow, FootnotesError, OriginRefused, RateLimited
@@ -24,6 +25,8 @@ OPEN_PATHS = frozenset(("/", "/healthz", "/readyz", "/openapi.json", "/favicon.i
 OPEN_FOLDERS = ("/static/",)
 _GOOD_ID = re.compile(r"[\w.-]{1,64}")
 _BYTES_A_SECOND = 64 * 1024
+CLIENT_GONE = 499
+"""What the logs and metrics call a request whose client went away before it was sent."""
 _LOCAL_NAMES = frozenset(("localhost", "127.0.0.1", "::1"))
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
@@ -88,6 +91,8 @@ class Gate:
             self._state.metrics.errors.labels(error.code).inc()
             if not sent["status"]:
                 await error_answer(error, request_id)(scope, receive, sending)
+        except ClientDisconnect:  # nobody is there to be told
+            sent["status"] = CLIENT_GONE
         except Exception as error:
             found = as_known(error)
             self._state.metrics.errors.labels(found.code).inc()

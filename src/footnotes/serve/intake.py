@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from footnotes.config import Settings
-from footnotes.errors import BodyTooLarge, FootnotesError, OptionError, WorkerDied
+from footnotes.engine import Library
+from footnotes.errors import BodyTooLarge, FootnotesError, NotALibrary, OptionError, StorageQuota, WorkerDied
 from footnotes.fetch.url import is_url
 from footnotes.ingest.journal import unfinished_runs
 from footnotes.serve.doing import BrokenOff, News, Task, do
@@ -21,7 +22,7 @@ from footnotes.serve.jobs import Jobs, ServerJob
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.tenants import Tenants
 from footnotes.serve.worker import WorkerProcess
-from footnotes.store.sqlite import SqliteStore, is_library
+from footnotes.store.make import open_store
 from footnotes.types import ErrorInfo
 
 _LOG = logging.getLogger("footnotes.serve")
@@ -61,7 +62,7 @@ class Intake:
         for path in self._spool.iterdir():
             if path.name not in known:
                 path.unlink(missing_ok=True)
-        self._to_resume = unfinished_tenants(self._tenants.folder)
+        self._to_resume = unfinished_tenants(self._tenants.folder, self._tenants.settings)
         for thread in self._threads:
             thread.start()
 
@@ -106,8 +107,9 @@ class Intake:
         given: dict[str, Any] = {"filename": filename, "collection": collection, "metadata": metadata}
         with self._tenants.using(tenant) as library:
             checked = library.handed_over(path, **given, source=source or f"upload:{filename}")
+            room = self._room(tenant, library)
         try:
-            _copy(file, path, self._tenants.settings.max_file_bytes)
+            _copy(file, path, self._tenants.settings.max_file_bytes, room)
             request = {
                 "filename": checked.filename,
                 "source": checked.source,
@@ -121,6 +123,17 @@ class Intake:
         self._wake.set()
         return job
 
+    def _room(self, tenant: str, library: Library) -> int | None:
+        """How many bytes more a tenant may keep; what waits to be taken in counts too."""
+        most = self._tenants.settings.serve_tenant_bytes
+        if not most:
+            return None
+        waiting = sum(_size(self._spool / name) for name in self.jobs.spools(tenant))
+        left = most - waiting - int(library.counts()["bytes"])
+        if left <= 0:
+            raise StorageQuota(f"all {most:,} bytes the tenant may keep are used")
+        return left
+
     def accept_url(
         self, tenant: str, address: str, *, collection: str | None, metadata: Mapping[str, Any] | None
     ) -> ServerJob:
@@ -129,6 +142,7 @@ class Intake:
             raise OptionError("the address must begin with http:// or https://")
         with self._tenants.using(tenant) as library:
             checked = library.handed_over(self._spool, filename="page", collection=collection, metadata=metadata)
+            self._room(tenant, library)
         request = {"url": address, "collection": checked.collection, "metadata": dict(checked.metadata)}
         job = self.jobs.add(tenant, "url", address[:500], request, None)
         self._wake.set()
@@ -303,18 +317,26 @@ class Intake:
                 _LOG.warning("an index cannot be read", extra={"code": error.code, "reason": error.message})
 
 
-def unfinished_tenants(folder: Path) -> list[str]:
+def unfinished_tenants(folder: Path, settings: Settings) -> list[str]:
     """Tenants for whom something was begun and not finished."""
-    if not is_library(folder):
+    try:
+        store = open_store(settings, folder, create=False)
+    except NotALibrary:
         return []
-    store = SqliteStore(folder)
     try:
         return [user for user in store.users() if store.waiting(user) or unfinished_runs(store.jobs(user))]
     finally:
         store.close()
 
 
-def _copy(file: BinaryIO, path: Path, most: int) -> None:
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _copy(file: BinaryIO, path: Path, most: int, room: int | None) -> None:
     """The bytes to the library's own folder; a file that is too large leaves nothing."""
     size = 0
     with path.open("xb") as target:
@@ -322,6 +344,8 @@ def _copy(file: BinaryIO, path: Path, most: int) -> None:
             size += len(block)
             if size > most:
                 raise BodyTooLarge(f"a file has more than {most:,} bytes")
+            if room is not None and size > room:
+                raise StorageQuota(f"the file is larger than the {room:,} bytes the tenant may still keep")
             target.write(block)
         target.flush()
         os.fsync(target.fileno())  # what was accepted outlives a power cut

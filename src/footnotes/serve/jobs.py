@@ -171,8 +171,10 @@ class Jobs:
             (_KEPT_FINISHED,),
         )
 
-    def spools(self) -> set[str]:
-        return {row["spool"] for row in self._database.rows("SELECT spool FROM jobs WHERE spool IS NOT NULL")}
+    def spools(self, tenant: str | None = None) -> set[str]:
+        """Files that jobs still need, of a tenant or of all."""
+        sql = "SELECT spool FROM jobs WHERE spool IS NOT NULL AND tenant = ifnull(?, tenant)"
+        return {row["spool"] for row in self._database.rows(sql, (tenant,))}
 
     def _current(self, job: ServerJob) -> ServerJob:
         with self._guard:

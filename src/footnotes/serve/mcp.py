@@ -109,6 +109,8 @@ def context_for(state: ServerState, scope: Any) -> Iterator[ToolContext]:
                 state, tenant, name, content, dict(metadata) if metadata else None, collection
             ),
             before_answer=lambda: state.answers.take(tenant),
+            after_answer=state.metrics.answered,
+            after_search=state.metrics.searched,
             writing=state.intake.paused,
             after_delete=lambda gone: state.intake.forget(tenant, gone),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from footnotes.asking.memory import FROM_MEMORY
 from footnotes.types import Answer, SearchResult
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -52,6 +53,8 @@ class Metrics:
         self.search_seconds.observe(found.took_ms / 1000)
 
     def answered(self, answer: Answer) -> None:
+        if any(step.text == FROM_MEMORY for step in answer.steps):
+            self.cache_hits.inc()
         broken = "incomplete" if answer.incomplete else "answered"
         self.answers.labels("abstained" if answer.abstained else broken).inc()
         self.answer_seconds.observe(answer.took_ms / 1000)

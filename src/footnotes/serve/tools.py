@@ -17,6 +17,7 @@ from footnotes.engine import Library
 from footnotes.errors import FootnotesError, Forbidden, OptionError
 from footnotes.render import answer_as_text
 from footnotes.shapes import citation_shape, hit_shape, legs_shape
+from footnotes.types import Answer, SearchResult
 
 _LIMITED = {"type": "integer", "minimum": 1, "maximum": 100}
 _COLLECTION = {"type": "string", "description": "Only this named group of documents."}
@@ -43,6 +44,8 @@ class ToolContext:
     scopes: frozenset[str] = frozenset(("read", "write"))
     index: Callable[[str, str, Mapping[str, Any] | None, str | None], dict[str, Any]] | None = None
     before_answer: Callable[[], object] = lambda: None
+    after_answer: Callable[[Answer], object] = lambda _: None
+    after_search: Callable[[SearchResult], object] = lambda _: None
     writing: Callable[[], AbstractContextManager[None]] = nullcontext
     after_delete: Callable[[list[str]], object] = lambda _: None
 
@@ -126,6 +129,7 @@ def _indexed_here(library: Library) -> Callable[..., dict[str, Any]]:
 def _search_documents(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
     limit = min(given.pop("limit", 10), context.limits.results)
     found = context.library.search(given.pop("query"), limit=limit, **given)
+    context.after_search(found)
     most = context.limits.passage_characters
     hits = [{**hit_shape(hit), "text": hit.text[:most]} for hit in found.hits]
     return {"hits": hits, "legs": legs_shape(found.legs), "degraded": found.degraded}
@@ -154,6 +158,7 @@ def _delete_document(context: ToolContext, given: dict[str, Any]) -> dict[str, A
 def _ask(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
     context.before_answer()
     answer = last_answer(context.library.ask_stream(given.pop("question"), **given))
+    context.after_answer(answer)
     return {
         "answer": answer.answer,
         "text": answer_as_text(answer),

@@ -18,7 +18,7 @@ from footnotes.ingest.journal import unfinished_runs
 from serving import Running, serving, settled
 from starting import started
 
-LONG = " ".join(f"Sentence {n} speaks of item {n * 7} and of place {n % 89}." for n in range(20_000))
+LONG = " ".join(f"Sentence {n} speaks of item {n * 7} and of place {n % 89}." for n in range(8_000))
 
 
 def begun(client: httpx.Client, job_id: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def test_a_worker_that_dies_is_replaced_and_goes_on(server: Running) -> None:
     os.kill(first, signal.SIGKILL)
     done = settled(server.client, job)
     assert done["state"] == "ready" and done["attempts"] == 2 and worker_of(server) != first
-    assert server.client.post("/v1/search", json={"query": "Sentence 19999"}).json()["hits"]
+    assert server.client.post("/v1/search", json={"query": "Sentence 7999"}).json()["hits"]
     assert 'footnotes_errors_total{code="worker_died"} 1.0' in server.client.get("/metrics").text
 
 

@@ -11,8 +11,9 @@ from footnotes.serve.answers import SafeJson
 from footnotes.serve.models import CollectionBody
 from footnotes.serve.replies import replies
 from footnotes.serve.state import Books, State, Writer
+from footnotes.serve.strict import StrictRoute
 
-router = APIRouter(prefix="/v1/collections", tags=["collections"])
+router = APIRouter(prefix="/v1/collections", tags=["collections"], route_class=StrictRoute)
 Name = Annotated[str, Path(min_length=1, max_length=200)]
 
 

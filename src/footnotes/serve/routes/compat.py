@@ -20,9 +20,10 @@ from footnotes.serve.replies import replies
 from footnotes.serve.routes.documents import FORM_BODY, uploaded
 from footnotes.serve.routes.finding import counted
 from footnotes.serve.state import Books, Reader, ServerState, State, Writer
+from footnotes.serve.strict import StrictRoute
 from footnotes.types import Answer, Document, Hit, SearchResult
 
-router = APIRouter(tags=["compatibility"])
+router = APIRouter(tags=["compatibility"], route_class=StrictRoute)
 SIMILARITY, TOP, MOST = 0.25, 5, 10
 WAIT_SECONDS = 300.0
 

@@ -20,9 +20,10 @@ from footnotes.serve.models import TextDocument
 from footnotes.serve.picture import highlighted
 from footnotes.serve.replies import file_of, replies
 from footnotes.serve.state import Books, State, Writer
+from footnotes.serve.strict import StrictRoute, parsed
 from footnotes.shapes import chunk_shape, document_shape
 
-router = APIRouter(prefix="/v1/documents", tags=["documents"])
+router = APIRouter(prefix="/v1/documents", tags=["documents"], route_class=StrictRoute)
 MOST_FILES = 1_000
 _SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "X-Content-Type-Options": "nosniff"}
 _FORM = {
@@ -100,7 +101,7 @@ def _metadata(written: str | None) -> dict[str, Any] | None:
 
 def _given(state: State, tenant: str, body: bytes) -> ServerJob:
     try:
-        given = TextDocument.model_validate_json(body)
+        given = TextDocument.model_validate(parsed(body))
     except ValidationError as error:
         raise RequestInvalid(first_mistake(error)) from error
     if (given.text is None) == (given.url is None):

@@ -17,10 +17,11 @@ from footnotes.serve.models import AskBody, SearchBody
 from footnotes.serve.replies import event_content, replies
 from footnotes.serve.state import Books, Reader, ServerState, State
 from footnotes.serve.streams import event_line, event_stream
+from footnotes.serve.strict import StrictRoute
 from footnotes.shapes import answer_shape, event_shape, search_shape
 from footnotes.types import Event
 
-router = APIRouter(prefix="/v1", tags=["find"])
+router = APIRouter(prefix="/v1", tags=["find"], route_class=StrictRoute)
 _MODELS = (501, 502, 504)
 _ANSWER = replies(
     r.Answer,

@@ -27,14 +27,16 @@ from footnotes.serve.replies import event_content, replies
 from footnotes.serve.routes.finding import counted
 from footnotes.serve.state import Books, Reader, State
 from footnotes.serve.streams import event_stream
+from footnotes.serve.strict import StrictRoute
 from footnotes.shapes import citation_shape
 from footnotes.text.tokens import count_tokens
 from footnotes.types import Answer, Event
 
-router = APIRouter(prefix="/v1", tags=["openai"])
+router = APIRouter(prefix="/v1", tags=["openai"], route_class=StrictRoute)
 MODEL = "footnotes"
 """The model that answers from all documents; `footnotes:NAME` answers from one collection."""
 MOST_INPUTS = 2_048
+LONGEST_INSTRUCTIONS = 20_000
 
 
 class Lenient(BaseModel):
@@ -83,8 +85,19 @@ class ChatBody(Lenient):
         if not turns or turns[-1].role != "user":
             raise RequestInvalid("the last message must be the user's")
         history = [(turn.role, turn.text()) for turn in turns[:-1] if turn.text().strip()]
-        given = {"temperature": self.temperature, "max_tokens": self.max_completion_tokens or self.max_tokens}
-        return turns[-1].text(), {**given, "history": history, "collection": _collection(self.model)}
+        given: dict[str, Any] = {
+            "temperature": self.temperature,
+            "max_tokens": self.max_completion_tokens or self.max_tokens,
+        }
+        given |= {"history": history, "collection": _collection(self.model), "instructions": self.instructions()}
+        return turns[-1].text(), given
+
+    def instructions(self) -> str:
+        """The system messages: how to answer, under the rules of the prompt."""
+        said = "\n".join(turn.text() for turn in self.messages if turn.role in ("system", "developer"))
+        if len(said) > LONGEST_INSTRUCTIONS:
+            raise RequestInvalid(f"the system messages have more than {LONGEST_INSTRUCTIONS:,} characters")
+        return said
 
 
 def _collection(model: str) -> str | None:

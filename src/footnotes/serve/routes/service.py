@@ -15,8 +15,9 @@ from footnotes.serve.metrics import CONTENT_TYPE
 from footnotes.serve.models import KeyBody
 from footnotes.serve.replies import file_of, open_replies, replies
 from footnotes.serve.state import Admin, Books, Reader, State, state_of
+from footnotes.serve.strict import StrictRoute
 
-router = APIRouter()
+router = APIRouter(route_class=StrictRoute)
 
 
 @router.get("/healthz", tags=["service"], summary="Whether the process answers", responses=open_replies(r.Health))
@@ -44,8 +45,8 @@ _STATUS = "What the library holds and what serves it"
 
 @router.get("/v1/status", tags=["service"], summary=_STATUS, responses=replies(r.Status))
 def status(library: Books, state: State, caller: Reader) -> SafeJson:
-    found = library.status()
-    found.pop("library")  # where it lies on the server's disk is the server's own business
+    known = r.Status.model_fields  # where the library lies is the server's own business
+    found = {name: value for name, value in library.status().items() if name in known}
     found["model"] = library.settings.model
     found["reranker"] = library.settings.reranker
     found["queue"] = state.jobs.waiting(caller.tenant)
@@ -61,7 +62,7 @@ _USAGE = "What is left of this month's answers, and what is kept"
 @router.get("/v1/usage", tags=["service"], summary=_USAGE, responses=replies(r.UsageReply))
 def usage(library: Books, state: State, caller: Reader) -> SafeJson:
     allowance = state.answers.look(caller.tenant)
-    counts = library.status()
+    counts = library.counts()
     return SafeJson(
         {
             "tenant": caller.tenant,

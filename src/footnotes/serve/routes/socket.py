@@ -82,6 +82,7 @@ async def _answer(
     mark = {"id": message["id"]} if "id" in message else {}
     try:
         body = AskBody.model_validate({key: value for key, value in message.items() if key not in ("type", "id")})
+        await run_in_threadpool(state.streams.check_key, caller)
         if caller.key_id:
             state.buckets.take(caller.key_id)
         await run_in_threadpool(state.answers.take, caller.tenant)
@@ -99,6 +100,8 @@ async def _answer(
         )
     except FootnotesError as error:
         await _send(websocket, {"type": "error", **error_body(error, request_id), **mark})
+        if isinstance(error, Unauthorized):
+            await websocket.close(1008)
 
 
 async def _received(websocket: WebSocket) -> dict[str, Any]:

@@ -21,8 +21,9 @@ from footnotes.serve.models import ReindexBody
 from footnotes.serve.replies import events, replies
 from footnotes.serve.state import Books, Reader, ServerState, State, Writer
 from footnotes.serve.streams import CHECK_SECONDS, event_line, event_stream
+from footnotes.serve.strict import StrictRoute
 
-router = APIRouter(prefix="/v1", tags=["jobs"])
+router = APIRouter(prefix="/v1", tags=["jobs"], route_class=StrictRoute)
 POLL_SECONDS = 0.2
 _EVENTS = events(examples.JOB_EVENT, 404, said="Events named `job`")
 

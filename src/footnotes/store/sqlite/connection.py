@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -71,7 +72,8 @@ class Database:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._local = threading.local()
-        self._open: list[apsw.Connection] = []
+        # Held weakly: the connection of a thread that ended goes with it, or a server would collect them.
+        self._open: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._guard = threading.Lock()
         self.write_lock = threading.RLock()
         self.read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
@@ -127,7 +129,7 @@ class Database:
 
     def close(self) -> None:
         with self._guard:
-            for connection in self._open:
+            for connection in list(self._open):
                 connection.close()
             self._open.clear()
 
@@ -165,7 +167,7 @@ class Database:
 
     def _remembered(self, connection: apsw.Connection) -> apsw.Connection:
         with self._guard:
-            self._open.append(connection)
+            self._open.add(connection)
         return connection
 
     def _check_owner(self) -> None:
