@@ -201,7 +201,9 @@ class Pipeline:
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
                 yield from self._flush(generation)
-                self._store.save(self._user_id, generation, [work.draft])
+                began, count = time.monotonic(), len(draft.chunks)
+                self._store.save(self._user_id, generation, [draft])
+                self._adapt(count, time.monotonic() - began)
                 if self._is_left_to_another(draft):
                     return
         if report is None or derive is None or derive.count == 0:
@@ -298,8 +300,7 @@ class Pipeline:
         behind = self._published and count >= WORTH_A_PROCESS
         with tracing.span("index", documents=len(works), chunks=count):
             (self._store.publish_behind if behind else self._store.publish_changes)(self._user_id, generation)
-        fitting = int(count * BATCH_SECONDS / max(time.monotonic() - began, 0.001))
-        self._batch_chunks = min(max(fitting, SMALLEST_BATCH), LARGEST_BATCH)
+        self._adapt(count, time.monotonic() - began)
         for work in works:
             if self._is_left_to_another(work.draft):
                 yield from self._left(work)
@@ -310,6 +311,13 @@ class Pipeline:
             else:
                 yield _added(work)
         self._published = True
+
+    def _adapt(self, count: int, seconds: float) -> None:
+        """Size the next batch by how long this one took. One much smaller than it might have been tells nothing but
+        that the next may be larger: most of its time went elsewhere."""
+        fitting = min(max(int(count * BATCH_SECONDS / max(seconds, 0.001)), SMALLEST_BATCH), LARGEST_BATCH)
+        full = 2 * count >= self._batch_chunks
+        self._batch_chunks = fitting if full else max(fitting, self._batch_chunks)
 
     # ── vectors
 
