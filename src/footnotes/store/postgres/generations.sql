@@ -9,6 +9,9 @@ SELECT {generation_columns}, u.changed,
         WHERE w.user_id = u.user_id AND w.status IN ('embedding', 'queued') AND w.current IS NOT NULL) AS waiting
 FROM users u JOIN generations g ON g.pk = u.serving JOIN models m ON m.pk = g.model WHERE u.user_id = $1
 
+-- name: stamp
+SELECT serving, changed FROM users WHERE user_id = $1
+
 -- name: generation
 SELECT {generation_columns} FROM generations g JOIN models m ON m.pk = g.model WHERE g.user_id = $1 AND g.pk = $2
 

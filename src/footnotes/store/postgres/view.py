@@ -22,6 +22,8 @@ from footnotes.types import Filter
 HEADING_BOOST = 0.3
 BUDGET = 2_000
 """The lexical leg scores about so many chunks; below it the leg is exact BM25 over all terms."""
+_CHUNKS = " chunks"
+"""Under this term the statistics count chunks."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,10 @@ class PostgresSearchView:
 
     @property
     def stamp(self) -> str:
+        """Asked of the database, unless a search has just told: answers are remembered by it, and it must not lag."""
+        if self._fetched is None and not self._trial:
+            rows = self._database.fetch(self._user_id, queries()["stamp"], self._user_id)
+            return "0/0" if not rows else f"{rows[0]['serving'] or 0}/{rows[0]['changed']}"
         return f"{self._generation.pk if self._generation else 0}/{self._served.changed}"
 
     @property
@@ -155,12 +161,13 @@ class PostgresSearchView:
         found.dense = _ranked(found.rows, "dense_rank")
         if not self._trial:
             self._current = first["serving"] == (self._generation.pk if self._generation else None)
-            self._notice(first["serving"], first["changed"] or 0, first["waiting"] or 0)
+            self._served = Served(self._generation, first["changed"] or 0, first["waiting"] or 0)
+            self._notice(first["serving"], self._served.changed, self._served.waiting)
 
     # ── looking at it
 
     def chunk_count(self) -> int:
-        return self._known().chunks
+        return self.document_frequency(_CHUNKS) if self._fetched is None else self._known().chunks
 
     def document_frequency(self, term: str) -> int:
         known = self._fetched.frequencies if self._fetched else {}
