@@ -1,0 +1,157 @@
+"""Servers and workers on one PostgreSQL: what one accepts another does, and one that dies leaves nothing undone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from postgres import PostgresServer
+from serving import Running, serving, settled
+
+TEXT = "# {name}\n\nThe number of this one is zq{number}.\n\nIt stands on the shelf by the window.\n"
+
+
+@contextmanager
+def worker(address: str, folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    environment = {**os.environ, "FOOTNOTES_STORE": address, "FOOTNOTES_EMBEDDER": "hashing"}
+    command = [sys.executable, "-m", "footnotes", "worker", "--library", str(folder), *arguments]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(40)
+
+
+@pytest.fixture
+def pair(postgres: PostgresServer, tmp_path: Path) -> Iterator[tuple[str, Running, Running]]:
+    """Two servers without workers of their own, on one database."""
+    address = postgres.fresh()
+    with ExitStack() as stack:
+        one, other = (stack.enter_context(serving(tmp_path, store=address, serve_worker=False)) for _ in range(2))
+        yield address, one, other
+
+
+def upload(client: httpx.Client, number: int) -> str:
+    text = TEXT.format(name=f"Document {number}", number=number)
+    answer = client.post("/v1/documents", files={"file": (f"{number}.md", text.encode())})
+    assert answer.status_code == 202, answer.text
+    job_id: str = answer.json()["jobs"][0]["id"]
+    return job_id
+
+
+def test_what_one_server_accepts_a_worker_does_and_another_server_finds(
+    pair: tuple[str, Running, Running], tmp_path: Path
+) -> None:
+    address, one, other = pair
+    job = upload(one.client, 7)
+    assert other.client.get(f"/v1/jobs/{job}").json()["state"] == "queued"
+    with worker(address, tmp_path):
+        done = settled(other.client, job)
+    assert done["state"] == "ready" and done["documents"][0]["chunks"] == 1
+    hits = other.client.post("/v1/search", json={"query": "zq7"}).json()["hits"]
+    assert [hit["filename"] for hit in hits] == ["7.md"]
+    assert one.client.get("/v1/documents").json()["documents"][0]["status"] == "ready"
+
+
+def test_progress_reaches_the_event_stream_of_the_other_server(
+    pair: tuple[str, Running, Running], tmp_path: Path
+) -> None:
+    address, one, other = pair
+    seen: list[str] = []
+    with other.client.stream("GET", "/v1/jobs/events", timeout=60) as events, worker(address, tmp_path):
+        upload(one.client, 1)
+        for line in events.iter_lines():
+            seen.append(line)
+            if '"state":"ready"' in line.replace(" ", ""):
+                break
+    assert any("1.md" in line for line in seen)
+
+
+def test_jobs_of_a_worker_that_was_killed_are_taken_over(pair: tuple[str, Running, Running], tmp_path: Path) -> None:
+    address, one, other = pair
+    jobs = [upload((one, other)[number % 2].client, number) for number in range(24)]
+    with worker(address, tmp_path) as first:
+        _until(lambda: _states(one.client, jobs).count("ready") >= 2)
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+    left = _states(one.client, jobs)
+    assert "ready" in left and any(state != "ready" for state in left), "killed in the middle"
+    with worker(address, tmp_path):
+        _until(lambda: set(_states(other.client, jobs)) == {"ready"}, seconds=60)
+    documents = other.client.get("/v1/documents", params={"limit": 100}).json()["documents"]
+    assert sorted(document["filename"] for document in documents) == sorted(f"{number}.md" for number in range(24))
+    assert {document["status"] for document in documents} == {"ready"}
+
+
+def test_a_tenant_with_one_file_does_not_wait_for_one_with_many(postgres: PostgresServer, tmp_path: Path) -> None:
+    address = postgres.fresh()
+    with serving(tmp_path, store=address, serve_worker=False, needs_keys=True) as server:
+        keys = server.app.state.keys
+        many, few = (server.with_key(keys.create(name, scopes=["read", "write"])[0]) for name in ("many", "few"))
+        crowd = [upload(many, number) for number in range(40)]
+        alone = upload(few, 1)
+        with worker(address, tmp_path, "--concurrency", "1"):
+            settled(few, alone)
+            waiting = _states(many, crowd).count("queued")
+        assert waiting >= 30, "its turn came before theirs"
+
+
+def test_a_job_that_waits_can_be_cancelled(pair: tuple[str, Running, Running], tmp_path: Path) -> None:
+    address, one, other = pair
+    first, second = upload(one.client, 1), upload(one.client, 2)
+    assert other.client.delete(f"/v1/jobs/{first}").status_code in (200, 204)
+    with worker(address, tmp_path):
+        settled(one.client, second)
+    names = [document["filename"] for document in one.client.get("/v1/documents").json()["documents"]]
+    assert names == ["2.md"]
+
+
+def test_what_cannot_be_read_fails_once_and_can_be_tried_again(
+    pair: tuple[str, Running, Running], tmp_path: Path
+) -> None:
+    address, one, _ = pair
+    answer = one.client.post("/v1/documents", files={"file": ("broken.pdf", b"%PDF-1.7 not really")})
+    job = answer.json()["jobs"][0]["id"]
+    with worker(address, tmp_path):
+        failed = settled(one.client, job)
+        assert failed["state"] == "failed" and failed["error"]["code"] and failed["error"]["remedy"]
+        assert one.client.post(f"/v1/jobs/{job}/retry").json()["state"] == "queued"
+        assert settled(one.client, job)["attempts"] == 2
+
+
+def test_a_server_brings_a_worker_of_its_own(postgres: PostgresServer, tmp_path: Path) -> None:
+    with serving(tmp_path, store=postgres.fresh()) as server:
+        assert server.add("a.md", TEXT.format(name="A", number=1))
+        assert server.client.post("/v1/search", json={"query": "zq1"}).json()["hits"]
+
+
+def test_keys_and_counters_are_shared(pair: tuple[str, Running, Running]) -> None:
+    _, one, other = pair
+    key, _ = one.app.state.keys.create("somebody", scopes=["read"])
+    assert other.client.get("/v1/documents").status_code == 401, "from the first key on every request needs one"
+    assert other.with_key(key).get("/v1/documents").status_code == 200
+    one.app.state.answers.take("somebody")
+    assert other.app.state.answers.look("somebody").used == 1
+
+
+def _states(client: httpx.Client, jobs: list[str]) -> list[str]:
+    listed: dict[str, Any] = {job["id"]: job for job in client.get("/v1/jobs", params={"limit": 200}).json()["jobs"]}
+    return [listed[job]["state"] for job in jobs]
+
+
+def _until(condition: Any, *, seconds: float = 40) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.1)
