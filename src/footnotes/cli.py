@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from footnotes import __version__, shapes
+from footnotes.commands.copy import copy_command
 from footnotes.commands.follow import sync_command, watch_command
 from footnotes.commands.jobs import jobs_command
+from footnotes.commands.migrate import migrate_command
 from footnotes.commands.options import pairs as _pairs
 from footnotes.commands.original import write_original
-from footnotes.commands.copy import copy_command
 from footnotes.commands.serve import keys_command, mcp_command, serve_command, worker_command
 from footnotes.errors import FootnotesError
 from footnotes.evaluate.commands import eval_command, tune_command
@@ -653,6 +654,7 @@ main.add_command(jobs_command)
 main.add_command(serve_command)
 main.add_command(keys_command)
 main.add_command(copy_command)
+main.add_command(migrate_command)
 main.add_command(mcp_command)
 main.add_command(worker_command)
 main.add_command(sync_command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from footnotes import registry
 from footnotes.config import Settings
@@ -16,13 +17,27 @@ def open_store(settings: Settings, folder: Path, *, create: bool = True) -> Stor
     """Open the store of a library, which keeps in `folder` what is this machine's alone."""
     if not settings.store:
         return _in_folder(settings, folder, create)
+    opened: Store = _named(settings).opened(settings, folder)
+    return opened
+
+
+def migrate_store(settings: Settings, folder: Path) -> tuple[list[int], int]:
+    """Bring the schema of a store up to date. The numbers of what was applied, and the one it has now."""
+    if not settings.store:
+        from footnotes.store.sqlite import SqliteStore
+
+        return SqliteStore.migrated(folder)
+    done: tuple[list[int], int] = _named(settings).migrated(settings)
+    return done
+
+
+def _named(settings: Settings) -> Any:
     scheme, _, rest = settings.store.partition(":")
     if not rest:
         raise ConfigError(
             "the setting store is no address", remedy='Write it as "postgresql://user:password@host/database".'
         )
-    opened: Store = registry.find("stores", _SCHEMES.get(scheme, scheme)).opened(settings, folder)
-    return opened
+    return registry.find("stores", _SCHEMES.get(scheme, scheme))
 
 
 def _in_folder(settings: Settings, folder: Path, create: bool) -> Store:

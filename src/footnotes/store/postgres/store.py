@@ -97,6 +97,15 @@ class PostgresStore:
     def opened(cls, settings: Settings, folder: Path) -> PostgresStore:
         return cls(settings.store, folder, migrate=settings.migrate, files=files_of(settings.originals, folder))
 
+    @classmethod
+    def migrated(cls, settings: Settings) -> tuple[list[int], int]:
+        """Bring the schema of the database up to date. What was applied, and what it has now."""
+        database = Database(settings.store)
+        try:
+            return schema.migrate(database), schema.version(database)
+        finally:
+            database.close()
+
     def close(self) -> None:
         grower = self._grower
         if grower is not None:

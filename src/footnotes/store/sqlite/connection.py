@@ -196,20 +196,20 @@ def checksum_vfs() -> str | None:
 def migrate(database: Database, migrations: list[tuple[int, str]]) -> None:
     """Bring the schema up to date: each migration is one transaction, and recorded in it."""
     newest = migrations[-1][0]
-    found = _schema_version(database.writer)
+    found = schema_version(database.writer)
     if found > newest:
         raise SchemaTooNew(f"the library has schema {found}; this version of Footnotes knows {newest}")
     for number, script in migrations:
         if number <= found:
             continue
         with database.transaction() as connection:
-            if _schema_version(connection) >= number:
+            if schema_version(connection) >= number:
                 continue
             connection.execute(script)
             connection.execute(f"PRAGMA user_version = {number}")
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-def _schema_version(connection: apsw.Connection) -> int:
+def schema_version(connection: apsw.Connection) -> int:
     version: Any = connection.pragma("user_version")
     return int(version)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.config import Settings
-from footnotes.errors import NotFound, StoreError, StoreUnavailable
+from footnotes.errors import NotALibrary, NotFound, StoreError, StoreUnavailable
 from footnotes.store.files import FolderFiles
 from footnotes.store.lock import FileLock
 from footnotes.store.missing import without_text
@@ -40,7 +40,7 @@ from footnotes.store.records import (
     Verification,
 )
 from footnotes.store.sqlite import chunks, documents, generations, jobs, near, recovery, saving, texts, verify, waiting
-from footnotes.store.sqlite.connection import Database, migrate, translated
+from footnotes.store.sqlite.connection import Database, migrate, schema_version, translated
 from footnotes.store.sqlite.copying import SqliteSide
 from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes
@@ -85,6 +85,20 @@ class SqliteStore:
     @classmethod
     def opened(cls, settings: Settings, folder: Path) -> SqliteStore:
         return cls(folder, lock_seconds=settings.lock_seconds)
+
+    @classmethod
+    def migrated(cls, folder: Path) -> tuple[list[int], int]:
+        """Bring the schema of a library up to date, as opening it does anyway."""
+        if not is_library(folder):
+            raise NotALibrary(f"there is no library in {folder}")
+        database = Database(folder / DATABASE)
+        try:
+            before = schema_version(database.writer)
+            migrate(database, migrations())
+            now = schema_version(database.writer)
+        finally:
+            database.close()
+        return [number for number, _ in migrations() if before < number <= now], now
 
     @property
     def address(self) -> str:
