@@ -20,7 +20,7 @@ from footnotes.store.records import Generation, HitRow, Place
 from footnotes.types import Filter
 
 HEADING_BOOST = 0.3
-BUDGET = 2_000
+BUDGET = 1_000
 """The lexical leg scores about so many chunks; below it the leg is exact BM25 over all terms."""
 _CHUNKS = " chunks"
 """Under this term the statistics count chunks."""

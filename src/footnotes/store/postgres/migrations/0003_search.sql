@@ -44,8 +44,9 @@ CREATE FUNCTION search_chunks(
 DECLARE
     exactly CONSTANT integer := 20000;   -- a filter that lets so few through is looked at chunk by chunk
     question text;
-    essential text[];
+    essential text;
     everything text[];
+    has CONSTANT text := 'generation_terms(generation, content_tsv)';
     total double precision;
     lexical_keys bigint[] := '{}';
     dense_keys bigint[] := '{}';
@@ -65,7 +66,7 @@ BEGIN
             FROM unnest(terms, weights, body_places, heading_places) AS t (term, weight, body_place, heading_place)
             LEFT JOIN term_statistics(wanted_generation, terms) s ON s.term = t.term
         ), ordered AS (
-            SELECT asked.*, row_number() OVER (ORDER BY size, term) AS place,
+            SELECT wanted_generation || ' ' || term AS name, size, row_number() OVER (ORDER BY size, term) AS place,
                    sum(size) OVER (ORDER BY size, term) AS spent
             FROM asked WHERE size > 0
         ), placed AS (
@@ -75,12 +76,23 @@ BEGIN
                 UNION ALL
                 SELECT heading_place, weight * rarity(total, heading) * heading_boost FROM asked WHERE heading > 0
             ) both_fields GROUP BY 1
+        ), pairs AS (
+            SELECT ARRAY[one.name, other.name] AS names,
+                   sum(one.size * other.size / greatest(total, 1)) OVER (
+                       ORDER BY one.size * other.size, one.name, other.name) AS spent,
+                   row_number() OVER (ORDER BY one.size * other.size, one.name, other.name) AS place
+            FROM ordered one JOIN ordered other ON other.place > one.place
+            WHERE other.spent > budget
         )
-        -- The rarest terms, most often two at least, decide who can be among the best; all of them decide who is. MaxScore
-        -- (Turtle and Flood, 1995) with a fixed budget in place of a bound.
-        SELECT (SELECT array_agg(wanted_generation || ' ' || term) FROM ordered
-                WHERE place = 1 OR spent <= budget OR (place = 2 AND spent <= 4 * budget)),
-               (SELECT array_agg(wanted_generation || ' ' || term) FROM ordered),
+        -- Terms that few chunks have, and pairs of commoner ones that few have together, decide who can be among the
+        -- best; all terms decide who is. MaxScore (Turtle and Flood, 1995) with a budget in place of a bound.
+        SELECT concat_ws(' OR ',
+                   (SELECT format('%s && %L', has, array_agg(name)) FROM ordered WHERE spent <= budget HAVING count(*) > 0),
+                   (SELECT string_agg(format('%s @> %L', has, names), ' OR ') FROM pairs
+                    WHERE spent <= budget OR place = 1 AND spent <= 10 * budget),
+                   (SELECT format('%s && %L', has, array_agg(name)) FROM ordered WHERE place = 1
+                    AND NOT EXISTS (SELECT 1 FROM pairs) HAVING count(*) > 0)),
+               (SELECT array_agg(name) FROM ordered),
                (SELECT '{' || string_agg(place || ':' || weight::real, ',' ORDER BY place) || '}/1000000000' FROM placed)
         INTO essential, everything, question;
     END IF;
@@ -92,12 +104,13 @@ BEGIN
         LOOP
             EXECUTE 'SELECT COALESCE(array_agg(key ORDER BY distance, key), ''{}'') FROM (
                          SELECT key, words <#> $1::sparsevec AS distance FROM document_chunks
-                         WHERE generation_terms(generation, content_tsv) && $2' || inside || '
+                         WHERE (' || essential || ')' || inside || '
                          ORDER BY 2, 1 LIMIT ' || depth || ') best'
-            INTO lexical_keys USING question, essential, allowed;
-            -- Where the rare terms do not give enough, the common ones are looked up as well.
-            EXIT WHEN cardinality(lexical_keys) >= depth OR essential = everything;
-            essential := everything;
+            INTO lexical_keys USING question, NULL::text, allowed;
+            -- Where these do not give enough, every term is looked up.
+            EXIT WHEN cardinality(lexical_keys) >= depth OR everything IS NULL;
+            essential := format('%s && %L', has, everything);
+            everything := NULL;
         END LOOP;
     ELSIF question IS NOT NULL THEN
         SELECT COALESCE(array_agg(best.key ORDER BY best.distance, best.key), '{}') INTO lexical_keys FROM (
