@@ -299,6 +299,7 @@ _FAILURES = {
     413: ("body_too_large", "the body is larger than 33,554,432 bytes"),
     422: ("request_invalid", "body.query: Field required"),
     429: ("rate_limited", "more than 600 requests a minute were made"),
+    431: ("headers_too_large", "the headers are larger than 65,536 bytes"),
     500: ("internal_error", "the server failed"),
     501: ("missing_extra", "llama:chat needs the package 'xllamacpp', which is not installed"),
     502: ("provider_unavailable", "the model cannot be reached"),

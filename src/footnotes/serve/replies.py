@@ -518,6 +518,7 @@ _ERRORS = {
     413: "Too large, or more than the tenant may keep",
     422: "The request is not understood",
     429: "Too many requests, or the month's answers are used up",
+    431: "The headers or the address are too long",
     500: "The server failed",
     501: "An extra is not installed",
     502: "A model behind a network failed",
@@ -525,7 +526,7 @@ _ERRORS = {
     504: "A model behind a network took too long",
     507: "There is no space left",
 }
-_ALWAYS = (401, 403, 422, 429, 500, 503)
+_ALWAYS = (401, 403, 422, 429, 431, 500, 503)
 _BODY = (400, 408, 413)
 
 
@@ -545,7 +546,9 @@ def events(example: str, *errors: int, said: str) -> Responses:
 
 
 def event_content(example: str) -> dict[str, Any]:
-    return {"text/event-stream": {"schema": {"type": "string"}, "example": example}}
+    text = {"type": "string"}
+    event = {"type": "object", "properties": {"event": text, "data": text}, "required": ["data"]}
+    return {"text/event-stream": {"schema": event, "example": example}}
 
 
 def file_of(kind: str, said: str, *errors: int, example: str = "") -> Responses:
@@ -558,7 +561,7 @@ def file_of(kind: str, said: str, *errors: int, example: str = "") -> Responses:
 def open_replies(model: type[BaseModel], *more: int) -> Responses:
     """The responses of a route that needs no key."""
     good = {"model": model, "content": {"application/json": {"example": examples.REPLIES[model.__name__]}}}
-    return {200: {"description": "Yes", **good}, **_errors((403, 500))} | (
+    return {200: {"description": "Yes", **good}, **_errors((403, 431, 500))} | (
         {status: {"description": "Not now", **good} for status in more}
     )
 

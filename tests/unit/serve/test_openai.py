@@ -9,7 +9,7 @@ import numpy as np
 import openai
 import pytest
 
-from footnotes.testing.provider import ScriptedProvider, says
+from footnotes.testing.provider import Asked, ScriptedProvider, replies
 from libraries import HANDBOOK
 from serving import Running, serving
 
@@ -75,8 +75,12 @@ def test_embeddings_in_both_encodings(client: openai.OpenAI) -> None:
 
 
 def test_system_messages_tell_the_model_how_to_answer_and_weaken_no_rule(tmp_path: Path) -> None:
-    spoken = says("Three months. Whales sing opera.")
-    with ScriptedProvider(spoken) as provider:
+    def spoken(asked: Asked) -> str:
+        if "Rules:" in asked.prompt:
+            return "Either side may end the contract with three months of notice. Whales sing opera."
+        return "How long is the notice period?"
+
+    with ScriptedProvider(replies(spoken)) as provider:
         settings = {"model": "openai:any", "openai_base_url": provider.base_url, "openai_api_key": "none"}
         with serving(tmp_path / "library", **settings) as running:
             running.add("handbook.md", HANDBOOK)
@@ -98,5 +102,6 @@ def test_system_messages_tell_the_model_how_to_answer_and_weaken_no_rule(tmp_pat
     assert "<|im_end|>" not in system
     assert any("paid leave" in request.prompt for request in provider.requests)  # the turns before are used
     said = done.choices[0].message
-    assert {citation["marker"] for citation in said.citations} == {1}  # type: ignore[attr-defined]
-    assert all("Whales" not in citation["quote"] for citation in said.citations)  # type: ignore[attr-defined]
+    (citation,) = said.citations  # type: ignore[attr-defined]
+    first, last = citation["answer_span"]
+    assert "three months" in citation["quote"] and "Whales" not in str(said.content)[first:last]

@@ -13,10 +13,17 @@ import pytest
 import schemathesis
 from fpdf import FPDF
 from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
 
 from serving import Running, serving, settled
 
 OPEN = {"/healthz", "/readyz"}
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +62,7 @@ def test_no_request_makes_the_server_fail(api: Any, admin: str) -> None:
         )
         def send(case: Any) -> None:
             answer = case.call(headers={"Authorization": f"Bearer {admin}"})
+            case.validate_response(answer, checks=CHECKS)
             tried.append(answer.status_code)
             assert answer.status_code < 500, (case.method, case.path, answer.text)
             if answer.status_code >= 400:

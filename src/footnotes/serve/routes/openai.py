@@ -40,9 +40,9 @@ LONGEST_INSTRUCTIONS = 20_000
 
 
 class Lenient(BaseModel):
-    """A body of another dialect: what is not known is left aside."""
+    """A body of another dialect: what is not known is left aside, and what is known has its type."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", strict=True)
 
 
 class MessagePart(Lenient):
@@ -218,10 +218,13 @@ def _model(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "footnotes"}
 
 
+Input = Annotated[str, Field(min_length=1)]
+
+
 class EmbeddingBody(Lenient):
     model_config = ConfigDict(json_schema_extra=example({"input": ["How long is the notice period?"]}))
 
-    input: str | Annotated[list[str], Field(min_length=1, max_length=MOST_INPUTS)]
+    input: Input | Annotated[list[Input], Field(min_length=1, max_length=MOST_INPUTS)]
     model: str = Field("", max_length=300, examples=["local:minilm-l6"])
     encoding_format: Literal["float", "base64"] | None = "float"
     input_type: Literal["query", "passage"] = Field("passage", description="Questions and passages may differ.")
