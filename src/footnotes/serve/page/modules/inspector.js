@@ -3,23 +3,26 @@
 import { drawing, element, fill } from "./dom.js";
 import { score, shortened } from "./words.js";
 
-const WIDTH = 760;
 const ROW = 34;
 const TOP = 34;
-const BOX = 196;
-const COLUMNS = { lexical: 0, fused: (WIDTH - BOX) / 2, dense: WIDTH - BOX };
+/** The picture is drawn for the room there is, not shrunk: its words stay readable on a phone. */
+const SIZES = { wide: { width: 760, box: 196, letters: 24 }, narrow: { width: 430, box: 118, letters: 11 } };
+const NARROW_BELOW = 600;
 
 /**
  * @param {any} found the answer of a search
  * @param {(index: number) => void} onPick
+ * @param {number} room how wide it may be, in pixels
  */
-export function inspector(found, onPick) {
+export function inspector(found, onPick, room) {
+  const { width, box, letters } = room < NARROW_BELOW ? SIZES.narrow : SIZES.wide;
+  const sheet = { width, box, letters, columns: { lexical: 0, fused: (width - box) / 2, dense: width - box } };
   const hits = found.hits.slice(0, 10);
   const said = element("p", { class: "inspector-said small", "aria-live": "off" });
   const places = placesOf(hits);
   const rows = Math.max(hits.length, places.lexical.size, places.dense.size);
-  const svg = drawing("svg", { class: "inspector", viewBox: `-2 0 ${WIDTH + 4} ${TOP + rows * ROW}`, role: "group", "aria-label": "How the passages were ranked by words, by meaning, and together" });
-  svg.append(...titles(found), ...lines(hits, places), ...boxes(hits, places));
+  const svg = drawing("svg", { class: "inspector", viewBox: `-2 0 ${width + 4} ${TOP + rows * ROW}`, role: "group", "aria-label": "How the passages were ranked by words, by meaning, and together" });
+  svg.append(...titles(found, sheet), ...lines(hits, places, sheet), ...boxes(hits, places, sheet));
   const groups = /** @type {SVGElement[]} */ ([...svg.querySelectorAll("[data-hit]")]);
   const show = (index) => {
     svg.classList.toggle("choosing", index !== null);
@@ -49,43 +52,43 @@ function placesOf(hits) {
   return { lexical: order("lexical"), dense: order("dense") };
 }
 
-function titles(found) {
+function titles(found, { box, columns }) {
   const leg = (name, words) => (found.legs[name]?.status === "ok" ? words : `${words} (${found.legs[name]?.status || "not asked"})`);
-  const title = (x, words) => drawing("text", { x: x + BOX / 2, y: 16, "text-anchor": "middle", class: "inspector-title" }, words);
-  return [title(COLUMNS.lexical, leg("lexical", "by words")), title(COLUMNS.fused, "together"), title(COLUMNS.dense, leg("dense", "by meaning"))];
+  const title = (x, words) => drawing("text", { x: x + box / 2, y: 16, "text-anchor": "middle", class: "inspector-title" }, words);
+  return [title(columns.lexical, leg("lexical", "by words")), title(columns.fused, "together"), title(columns.dense, leg("dense", "by meaning"))];
 }
 
 function middle(row) {
   return TOP + row * ROW + ROW / 2 - 3;
 }
 
-function lines(hits, places) {
+function lines(hits, places, { box, columns }) {
   const join = (index, from, to, row, target) => {
     const bend = (from + to) / 2;
     return drawing("path", { d: `M${from} ${middle(row)} C${bend} ${middle(row)} ${bend} ${middle(target)} ${to} ${middle(target)}`, class: "inspector-line", "data-hit": index });
   };
   return hits.flatMap((hit, index) => [
-    ...(places.lexical.has(index) ? [join(index, COLUMNS.lexical + BOX, COLUMNS.fused, places.lexical.get(index), index)] : []),
-    ...(places.dense.has(index) ? [join(index, COLUMNS.dense, COLUMNS.fused + BOX, places.dense.get(index), index)] : []),
+    ...(places.lexical.has(index) ? [join(index, columns.lexical + box, columns.fused, places.lexical.get(index), index)] : []),
+    ...(places.dense.has(index) ? [join(index, columns.dense, columns.fused + box, places.dense.get(index), index)] : []),
   ]);
 }
 
-function boxes(hits, places) {
+function boxes(hits, places, sheet) {
   return hits.flatMap((hit, index) => [
-    box(hit, index, COLUMNS.fused, index, index + 1, true),
-    ...["lexical", "dense"].filter((leg) => places[leg].has(index)).map((leg) => box(hit, index, COLUMNS[leg], places[leg].get(index), hit.scores[leg].rank, false)),
+    node(hit, index, sheet, sheet.columns.fused, index, index + 1, true),
+    ...["lexical", "dense"].filter((leg) => places[leg].has(index)).map((leg) => node(hit, index, sheet, sheet.columns[leg], places[leg].get(index), hit.scores[leg].rank, false)),
   ]);
 }
 
-function box(hit, index, x, row, rank, main) {
+function node(hit, index, { box, letters }, x, row, rank, main) {
   const name = hit.heading || hit.filename;
   const focus = main ? { tabindex: "0", role: "button", "aria-label": `${rank}. ${hit.filename}, ${name}. ${plain(hit)}` } : { "aria-hidden": "true" };
   return drawing(
     "g",
     { class: main ? "inspector-node main" : "inspector-node", "data-hit": index, transform: `translate(${x} ${TOP + row * ROW})`, ...focus },
-    drawing("rect", { width: BOX, height: ROW - 7, rx: 5 }),
+    drawing("rect", { width: box, height: ROW - 7, rx: 5 }),
     drawing("text", { x: 10, y: 18, class: "inspector-rank" }, rank),
-    drawing("text", { x: 32, y: 18 }, shortened(name, 24)),
+    drawing("text", { x: 32, y: 18 }, shortened(name, letters)),
   );
 }
 

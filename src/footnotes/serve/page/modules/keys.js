@@ -60,7 +60,7 @@ function create(holder, first) {
 }
 
 function showOnce(made, inUse) {
-  const field = /** @type {HTMLInputElement} */ (element("input", { readonly: true, class: "wide mono", "aria-label": "The key", value: made.key }));
+  const field = /** @type {HTMLTextAreaElement} */ (element("textarea", { readonly: true, rows: "2", class: "wide mono", "aria-label": "The key", spellcheck: "false", value: made.key }));
   const copy = button("Copy", { picture: "copy", kind: "primary", onclick: () => navigator.clipboard.writeText(made.key).then(() => (copy.lastChild.textContent = "Copied"), () => field.select()) });
   const dialog = showDialog("Keep this key", element("div", { class: "stack" }, element("p", {}, "It is shown now and never again."), field, inUse && element("p", { class: "small soft" }, "This tab uses it already.")), [copy, button("Done", { onclick: () => dialog.close() })]);
   field.select();

@@ -53,7 +53,7 @@ export class SearchView {
     const said = element("p", { class: "small soft number", role: "status" }, `${count(found.hits.length, "passage")} in ${duration(found.took_ms)} (${legs.join(", ")})`);
     if (found.hits.length === 0) return fill(this.results, said, element("p", { class: "nothing" }, "Nothing was found. Other words may do, or a wider choice of collections."));
     const list = element("ol", { class: "hits" }, found.hits.map((hit, index) => element("li", { id: `hit-${index}` }, this.#hit(hit, found.query))));
-    const picture = inspector(found, (index) => list.children[index]?.querySelector("button")?.focus());
+    const picture = inspector(found, (index) => list.children[index]?.querySelector("button")?.focus(), this.results.clientWidth);
     return fill(this.results, said, element("details", { class: "inspector-frame", open: true }, element("summary", {}, "How these were ranked"), picture), list);
   }
 

@@ -14,7 +14,7 @@ export class Shelf {
   constructor(body, foot) {
     this.foot = foot;
     this.collections = element("ul", { class: "collections" });
-    this.documents = new Documents(() => (this.list.update(this.documents.total), (this.none.hidden = this.documents.total > 0)));
+    this.documents = new Documents(() => this.list.update(this.documents.total));
     this.list = new VirtualList({ rowHeight: 32, label: "Documents", draw: (index) => this.#row(index) });
     fill(
       body,
@@ -33,6 +33,7 @@ export class Shelf {
     const rows = [{ name: null, words: "Everything", documents: state.documents() }, ...(state.status?.collections || []).map((row) => ({ ...row, words: row.name }))];
     fill(this.collections, rows.map((row) => element("li", {}, this.#collection(row, collection))));
     if (this.documents.collection !== collection || this.documents.total !== state.documents(collection)) this.documents.reload({ collection });
+    this.none.hidden = state.documents(collection) > 0;
     this.#drawFoot();
   }
 

@@ -54,6 +54,8 @@ export class Turn {
       this.notice,
       this.foot,
     );
+    // What unfolds above an answer moves its lines, and their notes with them.
+    this.steps_.addEventListener("toggle", () => alignNotes(this.root));
     this.writer = new AnswerText(this.body, (citation, origin) => this.actions.onFootnote(this, citation, origin));
   }
 
@@ -226,7 +228,7 @@ function stepRow(step) {
   if (step.type === "action") return element("li", {}, describe(step));
   if (step.type === "thought") return element("li", {}, step.text);
   const output = typeof step.tool_output === "string" ? step.tool_output : JSON.stringify(step.tool_output, null, 1);
-  return element("li", {}, "Found:", element("pre", { tabindex: "0" }, output || step.text || "nothing"));
+  return element("li", {}, element("details", {}, element("summary", {}, "Found"), element("pre", { tabindex: "0" }, output || step.text || "nothing")));
 }
 
 function notices(answer) {
