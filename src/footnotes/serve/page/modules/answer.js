@@ -3,7 +3,7 @@
 import { element } from "./dom.js";
 import { markdownBlocks } from "./markdown.js";
 import { unitsOf } from "./offsets.js";
-import { explains } from "./popover.js";
+import { close as closePopover, explains } from "./popover.js";
 import { lastBefore, wrap } from "./spans.js";
 import { placeOf, shortened } from "./words.js";
 
@@ -23,7 +23,7 @@ import { placeOf, shortened } from "./words.js";
 const WHY_UNSUPPORTED = "Nothing in your documents supports this sentence.";
 
 export class AnswerText {
-  /** @type {{signature: string, nodes: Node[]}[]} */
+  /** @type {{signature: string, nodes: ChildNode[]}[]} */
   #drawn = [];
 
   /**
@@ -60,6 +60,7 @@ export class AnswerText {
     decorate(block, ownMarks, ownDoubts, this.onOpen);
     const place = before ? before.nodes[0] : null;
     for (const node of block.nodes) this.holder.insertBefore(node, place);
+    if (before) closePopover();
     for (const node of before?.nodes || []) node.remove();
     this.#drawn[index] = { signature, nodes: block.nodes };
   }

@@ -33,12 +33,10 @@ export class AskView {
   }
 
   #composer() {
-    this.input = /** @type {HTMLTextAreaElement} */ (
-      element("textarea", { rows: "1", id: "question", placeholder: "Ask your documents", "aria-label": "Your question", maxlength: "20000", autocomplete: "off" })
-    );
+    this.input = element("textarea", { rows: "1", id: "question", placeholder: "Ask your documents", "aria-label": "Your question", maxlength: "20000", autocomplete: "off" });
     this.go = button("Ask", { kind: "primary", type: "submit" });
     this.halt = button("Stop", { picture: "stop", hidden: true, onclick: () => this.stop() });
-    this.deep = /** @type {HTMLInputElement} */ (element("input", { type: "checkbox", id: "deep" }));
+    this.deep = element("input", { type: "checkbox", id: "deep" });
     this.chips = element("span", { class: "row" });
     this.fresh = button("New conversation", { kind: "link", hidden: true, onclick: () => this.restart() });
     const form = element(

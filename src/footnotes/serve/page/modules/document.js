@@ -1,6 +1,6 @@
 /** One document: what was extracted from it, how it was cut, and what may be done with it. */
 
-import { button, confirmed, element, fill } from "./dom.js";
+import { button, choice, confirmed, element, fill, showDialog } from "./dom.js";
 import { download, getJson, isAbort, remove } from "./api.js";
 import { chunkViewer } from "./chunks.js";
 import { pageViewer } from "./pages.js";
@@ -27,19 +27,11 @@ function draw(found, origin) {
   const content = element("div", { class: "document-content" });
   const body = element("div", { class: "panel-body", tabindex: "0", role: "region", "aria-label": found.filename });
   const signal = panel.show({ title: found.title || found.filename, subtitle: found.filename, body, origin, label: `Document: ${found.filename}` });
-  const views = [["Report", () => fill(content, report(found))], ["Chunks", () => chunkViewer(found, content, signal)]];
-  if (found.mime === "application/pdf" && found.pages) views.push(["Pages", () => fill(content, pageViewer(found, null, signal))]);
-  const tabs = views.map(([words, action], index) =>
-    button(words, {
-      "aria-pressed": String(index === 0),
-      onclick: () => {
-        for (const tab of tabs) tab.setAttribute("aria-pressed", String(tab === tabs[index]));
-        action();
-      },
-    }),
-  );
-  fill(body, element("div", { class: "document-actions" }, element("div", { class: "choice", role: "group", "aria-label": "What is shown" }, tabs), actions(found)), content);
-  views[0][1]();
+  /** @type {Record<string, () => void>} */
+  const views = { Report: () => fill(content, report(found)), Chunks: () => chunkViewer(found, content, signal) };
+  if (found.mime === "application/pdf" && found.pages) views.Pages = () => fill(content, pageViewer(found, null, signal));
+  fill(body, element("div", { class: "document-actions" }, choice("What is shown", views), actions(found)), content);
+  views.Report();
 }
 
 function actions(found) {
@@ -63,7 +55,6 @@ export async function deleteDocument(found) {
     state.changed("documents");
     refreshStatus();
   } catch (error) {
-    const { showDialog } = await import("./dom.js");
     const dialog = showDialog("It was not deleted", element("p", {}, `${error.message}. ${error.remedy || ""}`), [button("Close", { onclick: () => dialog.close() })]);
   }
 }

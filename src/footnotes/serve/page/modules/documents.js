@@ -7,6 +7,7 @@ import { getJson, isAbort } from "./api.js";
 import { state } from "./state.js";
 
 const PAGE = 100;
+const RETRY = 2_000;
 /** With a filter the number of rows is not known before they are all there. */
 const MOST_FILTERED = 5_000;
 
@@ -67,7 +68,7 @@ export class Documents {
       this.#pages.set(page, documents);
       this.onChange();
     } catch (error) {
-      if (!isAbort(error) && !signal.aborted) setTimeout(() => this.#pages.get(page) === null && this.#pages.delete(page), 2000);
+      if (!isAbort(error) && !signal.aborted) setTimeout(() => this.#pages.get(page) === null && this.#pages.delete(page) && this.onChange(), RETRY);
     }
   }
 

@@ -6,10 +6,11 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * @param {string} name
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
  * @param {Record<string, any>} [attributes] `on…` adds a listener, `class` and the rest set attributes; null leaves one out
- * @param {...(Node | string | number | null | undefined | false | Array<any>)} children
- * @returns {HTMLElement}
+ * @param {...any} children texts, numbers, nodes, lists of them; null and false are left out
+ * @returns {HTMLElementTagNameMap[Name]}
  */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -79,11 +80,33 @@ export function icon(name) {
   return drawing("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" }, drawing("path", { d: PATHS[name], ...strokes }));
 }
 
-/** A button with a picture and words, or a picture alone when the words are only its label. */
+/**
+ * A button with a picture and words, or a picture alone when the words are only its label.
+ * @param {string} words
+ * @param {Record<string, any>} [options] picture, only, kind; the rest are attributes
+ */
 export function button(words, { picture = null, only = false, kind = "", ...attributes } = {}) {
   const label = only ? { "aria-label": words, title: words } : {};
   const classes = [kind, only ? "icon" : ""].filter(Boolean).join(" ");
   return element("button", { type: "button", class: classes || null, ...label, ...attributes }, picture && icon(picture), !only && words);
+}
+
+/**
+ * Buttons of which one holds at a time; the first does at the beginning.
+ * @param {string} label
+ * @param {Record<string, () => void>} actions by their words
+ */
+export function choice(label, actions) {
+  const buttons = Object.entries(actions).map(([words, action], index) =>
+    button(words, {
+      "aria-pressed": String(index === 0),
+      onclick: () => {
+        for (const one of buttons) one.setAttribute("aria-pressed", String(one === buttons[index]));
+        action();
+      },
+    }),
+  );
+  return element("div", { class: "choice", role: "group", "aria-label": label }, buttons);
 }
 
 /** Say something to screen readers, once, when they have time. */
@@ -95,9 +118,7 @@ export function announce(text) {
 /** A dialog that closes with Escape, gives the focus back, and leaves nothing behind. */
 export function showDialog(title, content, actions = [], { closable = true, className = "" } = {}) {
   const heading = element("h2", { id: `dialog-${nextId()}` }, title);
-  const dialog = /** @type {HTMLDialogElement} */ (
-    element("dialog", { class: className || null, "aria-labelledby": heading.id }, heading, content, actions.length > 0 && element("div", { class: "row end" }, actions))
-  );
+  const dialog = element("dialog", { class: className || null, "aria-labelledby": heading.id }, heading, content, actions.length > 0 && element("div", { class: "row end" }, actions));
   dialog.addEventListener("close", () => dialog.remove());
   if (!closable) dialog.addEventListener("cancel", (event) => event.preventDefault());
   document.body.append(dialog);

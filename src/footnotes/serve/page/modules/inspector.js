@@ -67,7 +67,7 @@ function lines(hits, places, { box, columns }) {
     const bend = (from + to) / 2;
     return drawing("path", { d: `M${from} ${middle(row)} C${bend} ${middle(row)} ${bend} ${middle(target)} ${to} ${middle(target)}`, class: "inspector-line", "data-hit": index });
   };
-  return hits.flatMap((hit, index) => [
+  return hits.flatMap((_, index) => [
     ...(places.lexical.has(index) ? [join(index, columns.lexical + box, columns.fused, places.lexical.get(index), index)] : []),
     ...(places.dense.has(index) ? [join(index, columns.dense, columns.fused + box, places.dense.get(index), index)] : []),
   ]);

@@ -1,9 +1,11 @@
 /** Work behind the page: what is being taken in, what failed and why. Followed over one stream of events. */
 
 import { getJson, isAbort, postJson, remove, send } from "./api.js";
+import { announce } from "./dom.js";
 import { eventsOf } from "./events.js";
 import { state } from "./state.js";
 import { refreshStatus } from "./status.js";
+import { count } from "./words.js";
 
 const SHORTEST_WAIT = 1_000;
 const LONGEST_WAIT = 15_000;
@@ -35,6 +37,7 @@ class Jobs extends EventTarget {
 
   take(job) {
     const before = this.#jobs.get(job.id);
+    const wasBusy = this.unfinished.length > 0;
     const kept = { ...job, seen: before?.seen || job.state === "queued" || job.state === "running" };
     this.#jobs.delete(job.id);
     this.#jobs.set(job.id, kept);
@@ -44,10 +47,11 @@ class Jobs extends EventTarget {
     }
     const ready = [...this.#jobs.values()].filter((one) => one.state === "ready");
     for (const old of ready.slice(0, Math.max(0, ready.length - MOST_READY))) this.#jobs.delete(old.id);
+    if (wasBusy && this.unfinished.length === 0) announce(`Everything is taken in${this.failed.length > 0 ? `, but for ${count(this.failed.length, "failure")}` : ""}.`);
     this.#changed();
   }
 
-  /** At most one drawing a frame: a folder of a thousand files reports often. */
+  /** A few drawings a second at most: a folder of a thousand files reports often. */
   #changed() {
     this.#frame ||= setTimeout(() => {
       this.#frame = 0;

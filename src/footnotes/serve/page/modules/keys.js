@@ -29,8 +29,8 @@ function row(one, holder) {
 }
 
 function create(holder, first) {
-  const name = /** @type {HTMLInputElement} */ (element("input", { id: "key-name", maxlength: "200", class: "wide", placeholder: "Whose it is" }));
-  const days = /** @type {HTMLInputElement} */ (element("input", { id: "key-days", type: "number", min: "1", max: "36500", placeholder: "without end" }));
+  const name = element("input", { id: "key-name", maxlength: "200", class: "wide", placeholder: "Whose it is" });
+  const days = element("input", { id: "key-days", type: "number", min: "1", max: "36500", placeholder: "without end" });
   // The first key locks the door: it must be one that can make others.
   const boxes = ["read", "write", "admin"].map((scope) => element("input", { type: "checkbox", value: scope, checked: scope === "read" || first, disabled: first && scope === "admin" }));
   const trouble = element("p", { class: "failure", role: "alert" });
@@ -60,7 +60,7 @@ function create(holder, first) {
 }
 
 function showOnce(made, inUse) {
-  const field = /** @type {HTMLTextAreaElement} */ (element("textarea", { readonly: true, rows: "2", class: "wide mono", "aria-label": "The key", spellcheck: "false", value: made.key }));
+  const field = element("textarea", { readonly: true, rows: "2", class: "wide mono", "aria-label": "The key", spellcheck: "false", value: made.key });
   const copy = button("Copy", { picture: "copy", kind: "primary", onclick: () => navigator.clipboard.writeText(made.key).then(() => (copy.lastChild.textContent = "Copied"), () => field.select()) });
   const dialog = showDialog("Keep this key", element("div", { class: "stack" }, element("p", {}, "It is shown now and never again."), field, inUse && element("p", { class: "small soft" }, "This tab uses it already.")), [copy, button("Done", { onclick: () => dialog.close() })]);
   field.select();

@@ -20,8 +20,8 @@ export class LibraryView {
     this.said = element("p", {});
     this.documents = new Documents(() => this.#drawList());
     this.list = new VirtualList({ rowHeight: 44, label: "All documents", draw: (index) => this.#row(index) });
-    this.name = /** @type {HTMLInputElement} */ (element("input", { type: "search", placeholder: "Find by name", "aria-label": "Find by name", oninput: settled(200, () => this.documents.reload({ name: this.name.value.trim() })) }));
-    this.collection = /** @type {HTMLSelectElement} */ (element("select", { "aria-label": "Collection", onchange: () => state.setScope({ collection: this.collection.value || null }) }));
+    this.name = element("input", { type: "search", placeholder: "Find by name", "aria-label": "Find by name", oninput: settled(200, () => this.documents.reload({ name: this.name.value.trim() })) });
+    this.collection = element("select", { "aria-label": "Collection", onchange: () => state.setScope({ collection: this.collection.value || null }) });
     this.tools = element("div", { class: "row library-tools" });
     this.empty = element("p", { class: "nothing", hidden: true });
     fill(
@@ -52,7 +52,10 @@ export class LibraryView {
     const may = state.may("write");
     this.said.textContent = may ? "Drop files or folders anywhere on the page. Originals are kept; the same name again replaces a document." : "This key may read. To add or delete, use one that may write.";
     if (this.tools.children.length === 0 && may) fill(this.tools, this.#buttons());
-    fill(this.collection, element("option", { value: "" }, "All collections"), status.collections.map((row) => element("option", { value: row.name }, `${row.name} (${figure(row.documents)})`)));
+    const names = status.collections.map((row) => [row.name, `${row.name} (${figure(row.documents)})`]);
+    const signature = JSON.stringify(names);
+    if (signature !== this.drawn) fill(this.collection, [["", "All collections"], ...names].map(([value, words]) => element("option", { value }, words)));
+    this.drawn = signature;
     this.collection.value = scope.collection || "";
     const stale = this.documents.collection !== scope.collection || (!this.documents.name && this.documents.total !== state.documents(scope.collection));
     if (stale) this.documents.reload({ collection: scope.collection });
@@ -118,7 +121,7 @@ function heading(unfinished, failed) {
 // ── dialogs
 
 function addAddress() {
-  const field = /** @type {HTMLInputElement} */ (element("input", { type: "url", required: true, placeholder: "https://", id: "address", class: "wide" }));
+  const field = element("input", { type: "url", required: true, placeholder: "https://", id: "address", class: "wide" });
   ask("Add an address", [element("p", { class: "soft" }, "A page or a sitemap, fetched by the server."), element("label", { for: "address" }, "Address"), field], "Add", async () => {
     const { jobs: made } = await postJson("/v1/documents", { url: field.value, ...(state.scope.collection ? { collection: state.scope.collection } : {}) });
     for (const job of made) jobs.take(job);
@@ -138,9 +141,9 @@ const CHUNKERS = ["passages", "section", "sentence", "window", "rules", "semanti
 /** Make a collection, or choose how one is cut and answered; deleting it deletes its documents. */
 function editCollection() {
   const rows = state.status?.collections || [];
-  const name = /** @type {HTMLInputElement} */ (element("input", { id: "collection-name", required: true, maxlength: "200", list: "collection-names", class: "wide", value: state.scope.collection || "" }));
-  const chunker = /** @type {HTMLSelectElement} */ (element("select", { id: "collection-chunker" }, element("option", { value: "" }, "chosen by the kind of document"), CHUNKERS.map((one) => element("option", { value: one }, one))));
-  const prompt = /** @type {HTMLTextAreaElement} */ (element("textarea", { id: "collection-prompt", rows: "3", class: "wide", maxlength: "20000" }));
+  const name = element("input", { id: "collection-name", required: true, maxlength: "200", list: "collection-names", class: "wide", value: state.scope.collection || "" });
+  const chunker = element("select", { id: "collection-chunker" }, element("option", { value: "" }, "chosen by the kind of document"), CHUNKERS.map((one) => element("option", { value: one }, one)));
+  const prompt = element("textarea", { id: "collection-prompt", rows: "3", class: "wide", maxlength: "20000" });
   const show = () => {
     const row = rows.find((one) => one.name === name.value);
     chunker.value = row?.chunker || "";

@@ -28,8 +28,10 @@ class Page {
     watchBanner(byId("banner"));
     this.#folding();
     acceptDrops();
-    listenForShortcuts({ focus: () => this.#focus(), step: (direction) => this.views.ask.step(direction), escape: () => this.#escape() });
+    listenForShortcuts({ focus: () => this.#focus(), step: (direction) => this.current === "ask" && this.views.ask.step(direction), escape: () => this.#escape() });
     addEventListener("hashchange", () => this.#route());
+    // The address after # names the view, so this one link must not change it.
+    document.querySelector(".skip")?.addEventListener("click", (event) => (event.preventDefault(), byId("main").focus()));
   }
 
   async start() {

@@ -7,7 +7,7 @@ import { Lexer } from "../vendor/marked.js";
 import { element } from "./dom.js";
 
 /** @typedef {{node: Text, start: number, end: number}} Piece a text node and the span of the source it shows */
-/** @typedef {{nodes: Node[], pieces: Piece[], raw: string, start: number}} Block */
+/** @typedef {{nodes: ChildNode[], pieces: Piece[], raw: string, start: number}} Block */
 
 const ENTITY = /&(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});/g;
 const NAMED = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", mdash: "—", ndash: "–", hellip: "…", copy: "©", middot: "·", times: "×" };

@@ -23,12 +23,10 @@ class PageViewer {
     this.found = found;
     this.span = span;
     this.signal = signal;
-    this.image = /** @type {HTMLImageElement} */ (element("img", { class: "page-picture", alt: "" }));
+    this.image = element("img", { class: "page-picture", alt: "" });
     this.sheet = element("div", { class: "page-sheet" }, this.image);
     this.said = element("p", { class: "small soft", role: "status" });
-    this.field = /** @type {HTMLInputElement} */ (
-      element("input", { type: "number", min: "1", max: String(found.pages), "aria-label": "Page", class: "page-field", onchange: () => this.go(Number(this.field.value)) })
-    );
+    this.field = element("input", { type: "number", min: "1", max: String(found.pages), "aria-label": "Page", class: "page-field", onchange: () => this.go(Number(this.field.value)) });
     this.back = button("Previous page", { picture: "previous", only: true, kind: "quiet", onclick: () => this.go(this.page - 1) });
     this.forth = button("Next page", { picture: "next", only: true, kind: "quiet", onclick: () => this.go(this.page + 1) });
     this.large = button("Enlarge", { kind: "quiet", "aria-pressed": "false", onclick: () => this.#enlarge() });

@@ -31,7 +31,8 @@ function open(target, content) {
   card.style.top = `${above > 8 ? above : line.bottom + 10}px`;
 }
 
-function close() {
+/** Also for whoever takes the anchor away: an element that is removed is never left. */
+export function close() {
   anchor = null;
   card.hidden = true;
 }

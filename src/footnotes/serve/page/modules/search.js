@@ -16,10 +16,8 @@ export class SearchView {
   #abort = new AbortController();
 
   constructor(root) {
-    this.input = /** @type {HTMLInputElement} */ (element("input", { type: "search", "aria-label": "Search for", placeholder: "Words or a question", class: "grow", autocomplete: "off" }));
-    this.mode = /** @type {HTMLSelectElement} */ (
-      element("select", { "aria-label": "How to search", onchange: () => this.#run() }, [["hybrid", "Words and meaning"], ["lexical", "Words alone"], ["dense", "Meaning alone"]].map(([value, words]) => element("option", { value }, words)))
-    );
+    this.input = element("input", { type: "search", "aria-label": "Search for", placeholder: "Words or a question", class: "grow", autocomplete: "off" });
+    this.mode = element("select", { "aria-label": "How to search", onchange: () => this.#run() }, [["hybrid", "Words and meaning"], ["lexical", "Words alone"], ["dense", "Meaning alone"]].map(([value, words]) => element("option", { value }, words)));
     this.results = element("div", { class: "results" });
     const form = element("form", { class: "row search-line", role: "search", onsubmit: (event) => (event.preventDefault(), this.#run()) }, this.input, this.mode, button("Search", { kind: "primary", type: "submit" }));
     this.teaching = element("p", {}, TEACHING);

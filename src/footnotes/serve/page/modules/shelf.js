@@ -31,7 +31,10 @@ export class Shelf {
   #draw() {
     const { collection } = state.scope;
     const rows = [{ name: null, words: "Everything", documents: state.documents() }, ...(state.status?.collections || []).map((row) => ({ ...row, words: row.name }))];
-    fill(this.collections, rows.map((row) => element("li", {}, this.#collection(row, collection))));
+    // Drawn anew only when something changed: the focus may be on one of them.
+    const signature = JSON.stringify([collection, rows.map((row) => [row.words, row.documents])]);
+    if (signature !== this.drawn) fill(this.collections, rows.map((row) => element("li", {}, this.#collection(row, collection))));
+    this.drawn = signature;
     if (this.documents.collection !== collection || this.documents.total !== state.documents(collection)) this.documents.reload({ collection });
     this.none.hidden = state.documents(collection) > 0;
     this.#drawFoot();

@@ -3,7 +3,7 @@
 import { button, element, showDialog } from "./dom.js";
 
 export function showText(title, text) {
-  const area = /** @type {HTMLTextAreaElement} */ (element("textarea", { readonly: true, rows: "10", cols: "60", "aria-label": title }));
+  const area = element("textarea", { readonly: true, rows: "10", cols: "60", "aria-label": title });
   area.value = text;
   const dialog = showDialog(title, area, [button("Close", { onclick: () => dialog.close() })]);
   area.select();

@@ -25,7 +25,7 @@ export function showSources(turn, { onOpen }) {
 }
 
 function picker(label, entries, onChange) {
-  return /** @type {HTMLSelectElement} */ (element("select", { "aria-label": label, onchange: onChange }, entries.map(([value, words]) => element("option", { value }, words))));
+  return element("select", { "aria-label": label, onchange: onChange }, entries.map(([value, words]) => element("option", { value }, words)));
 }
 
 function groups(hits, cited, onOpen) {

@@ -1,6 +1,6 @@
 /** A text beside an answer, in the form it has: Markdown set, code with its lines, a table with its row, or plain. */
 
-import { button, element, fill } from "./dom.js";
+import { choice, element, fill } from "./dom.js";
 import { getJson } from "./api.js";
 import { markdownBlocks } from "./markdown.js";
 import { pointsIn, unitsOf } from "./offsets.js";
@@ -9,6 +9,8 @@ import { unwrapped } from "./words.js";
 
 /** Characters shown on either side of a span; a book is not laid out whole for one sentence. */
 const AROUND = 15_000;
+/** Code is shown from its first line, so that every line has its number. */
+const AROUND_CODE = 400_000;
 const MARKDOWN = new Set(["text/markdown", "text/x-markdown"]);
 const TABLES = new Set(["text/csv", "text/tab-separated-values"]);
 const SHEET = /spreadsheet|excel/;
@@ -31,7 +33,7 @@ export async function textViewer(found, span, signal) {
   const set = () => render(holder, shown, draw(shown.text, place, shown.start === 0 ? 1 : null));
   set();
   const words = { [markdownText.name]: "Rendered", [tableText.name]: "Table" }[draw.name];
-  if (words) holder.prepend(choice([[words, set], ["As written", plain]]));
+  if (words) holder.prepend(choice("How the text is shown", { [words]: set, "As written": plain }));
   return holder;
 }
 
@@ -44,8 +46,9 @@ function drawerFor(found) {
 }
 
 async function windowAround(found, start, end, signal) {
-  const from = Math.max(0, start - AROUND);
-  const upTo = Math.min(found.characters, end + AROUND);
+  const around = CODE.test(found.mime) ? AROUND_CODE : AROUND;
+  const from = Math.max(0, start - around);
+  const upTo = Math.min(found.characters, end + around);
   const part = await getJson(`/v1/documents/${encodeURIComponent(found.id)}/text?start=${from}&end=${upTo}`, signal);
   return cutAtLines(part.text, from, upTo, found.characters, start);
 }
@@ -69,19 +72,6 @@ function render(holder, shown, drawn) {
   const keep = holder.querySelector(":scope > .choice");
   fill(holder, keep, shown.before && element("p", { class: "cut" }, "The text begins before this."), drawn, shown.after && element("p", { class: "cut" }, "The text goes on after this."));
   requestAnimationFrame(() => holder.querySelector("mark, .marked")?.scrollIntoView({ block: "center" }));
-}
-
-function choice(entries) {
-  const buttons = entries.map(([words, action], index) =>
-    button(words, {
-      "aria-pressed": String(index === 0),
-      onclick: () => {
-        for (const one of buttons) one.setAttribute("aria-pressed", String(one === buttons[index]));
-        action();
-      },
-    }),
-  );
-  return element("div", { class: "choice", role: "group", "aria-label": "How the text is shown" }, buttons);
 }
 
 const marked = () => element("mark");

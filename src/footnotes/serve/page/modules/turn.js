@@ -24,6 +24,7 @@ export class Turn {
   state = "asking";
   #abort = new AbortController();
   #frame = 0;
+  #noted = "[]";
 
   /**
    * @param {string} question
@@ -38,7 +39,7 @@ export class Turn {
   }
 
   #build() {
-    this.steps_ = element("details", { class: "steps", "data-busy": "" }, (this.summary = element("summary", {}, "Searching your documents")), (this.stepList = element("ol")));
+    this.unfolding = element("details", { class: "steps", "data-busy": "" }, (this.summary = element("summary", {}, "Searching your documents")), (this.stepList = element("ol")));
     this.body = element("div", { class: "prose answer" });
     this.notes = element("ol", { class: "notes", "aria-label": "Footnotes", hidden: true });
     this.notice = element("div", { class: "turn-notice", hidden: true });
@@ -48,14 +49,14 @@ export class Turn {
       { class: "turn", "aria-busy": "true", "aria-label": shortened(this.question, 80) },
       element("h2", { class: "question" }, this.question),
       this.options.scopeWords && element("p", { class: "scope-note" }, this.options.scopeWords),
-      this.steps_,
+      this.unfolding,
       this.body,
       this.notes,
       this.notice,
       this.foot,
     );
     // What unfolds above an answer moves its lines, and their notes with them.
-    this.steps_.addEventListener("toggle", () => alignNotes(this.root));
+    this.unfolding.addEventListener("toggle", () => alignNotes(this.root));
     this.writer = new AnswerText(this.body, (citation, origin) => this.actions.onFootnote(this, citation, origin));
   }
 
@@ -110,7 +111,9 @@ export class Turn {
     const footnotes = distinct(this.citations);
     this.notes.hidden = footnotes.length === 0;
     this.root.classList.toggle("noted", footnotes.length > 0);
-    if (footnotes.length !== this.notes.children.length) fill(this.notes, footnotes.map((citation) => this.#note(citation)));
+    const signature = JSON.stringify(footnotes.map(({ marker, document_id: from, start }) => [marker, from, start]));
+    if (signature !== this.#noted) fill(this.notes, footnotes.map((citation) => this.#note(citation)));
+    this.#noted = signature;
     this.body.classList.toggle("waiting", this.state === "asking");
     alignNotes(this.root);
     this.actions.onChange();
@@ -178,10 +181,10 @@ export class Turn {
 
   #finish(notice, broken = false) {
     cancelAnimationFrame(this.#frame);
-    delete this.steps_.dataset.busy;
+    delete this.unfolding.dataset.busy;
     this.root.setAttribute("aria-busy", "false");
     if (this.hits.length > 0 || this.steps.length > 0) this.#drawSteps();
-    else this.steps_.hidden = true;
+    else this.unfolding.hidden = true;
     this.#draw();
     this.notice.hidden = !notice;
     this.notice.classList.toggle("broken", broken);

@@ -11,7 +11,7 @@ const MOST_BYTES = 24_000_000;
 const HIDDEN = /(^|\/)(\.|__MACOSX\/|node_modules\/|Thumbs\.db$)/;
 
 /** @typedef {{file: File, path: string}} Handed a file and its path within what was dropped */
-/** @typedef {{id: number, files: Handed[], collection: string | null, share: number, error: any}} Transfer */
+/** @typedef {{id: number, files: Handed[], collection: string | null, share: number, error: any, started?: boolean}} Transfer */
 
 class Transfers extends EventTarget {
   /** @type {Transfer[]} under way or failed */
@@ -52,6 +52,16 @@ class Transfers extends EventTarget {
     this.changed();
   }
 
+  /** One file that is refused must not hold back those sent with it: they go again one by one. */
+  #failed(transfer, error) {
+    if (transfer.files.length > 1 && error.status > 0) {
+      const single = transfer.files.map((one) => ({ ...transfer, id: (this.#next += 1), files: [one], share: 0, started: false }));
+      this.all = this.all.flatMap((one) => (one === transfer ? single : [one]));
+    } else {
+      Object.assign(transfer, { error, started: false });
+    }
+  }
+
   async #run() {
     const next = this.all.find((one) => !one.error && !one.started);
     if (!next || this.#running >= 2) return;
@@ -62,8 +72,7 @@ class Transfers extends EventTarget {
       this.all = this.all.filter((one) => one !== next);
       for (const job of answer.jobs) jobs.take(job);
     } catch (error) {
-      next.error = error;
-      next.started = false;
+      this.#failed(next, error);
     }
     this.#running -= 1;
     this.changed();
@@ -89,7 +98,7 @@ function batches(files) {
 
 /** Open the system's own dialog. */
 export function chooseFiles(folder) {
-  const input = /** @type {HTMLInputElement} */ (element("input", { type: "file", multiple: true, hidden: true, "data-upload": "" }));
+  const input = element("input", { type: "file", multiple: true, hidden: true, "data-upload": "" });
   if (folder) input.webkitdirectory = true;
   input.addEventListener("change", () => {
     transfers.add([...(input.files || [])].map((file) => ({ file, path: file.webkitRelativePath || file.name })));

@@ -34,11 +34,6 @@ export class VirtualList {
     if (held >= 0) this.#focus(Math.min(held, count - 1));
   }
 
-  /** Draw rows anew whose content came late. */
-  refresh() {
-    this.update(this.#count);
-  }
-
   get range() {
     const first = Math.floor(this.root.scrollTop / this.rowHeight);
     const seen = Math.ceil(this.root.clientHeight / this.rowHeight);
