@@ -90,7 +90,9 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"},
-            start_new_session=True,  # Ctrl-C is for the server, which then lets this one end in order
+            # Ctrl-C is for the server, which then lets this one end in order. No session of its own: Linux shares
+            # processors out by session first, and being nice would count for nothing.
+            process_group=0,
         )
         assert self._process.stdout is not None
         self._lines = _Lines(self._process.stdout)

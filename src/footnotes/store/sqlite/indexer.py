@@ -73,7 +73,7 @@ class Indexer:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"},
-                start_new_session=True,  # Ctrl-C is for the near side, which then lets this one end in order
+                process_group=0,  # Ctrl-C is for the near side, which then lets this one end in order
             )
         return self._process
 
