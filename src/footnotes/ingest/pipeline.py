@@ -144,10 +144,11 @@ class Pipeline:
         chunker = chunker_of(origin.collection, kind.mime)
         version = self.ingestion_version(kind.mime, chunker)
         same = self._store.find_by_hash(self._user_id, origin.collection, file_hash)
+        if self._is_being_made(same):
+            assert same is not None
+            self._elsewhere.append((origin, same.pk))
+            return
         if same is not None and same.document.status in _SERVED and self._is_up_to_date(same, chunker_of):
-            if same.document.status != "ready" and self._store.is_held_elsewhere(self._user_id, same.pk):
-                self._elsewhere.append((origin, same.pk))
-                return
             added = self._deduplicated(origin, same)
             if same.document.status == "ready":
                 yield added
@@ -265,9 +266,17 @@ class Pipeline:
         self._store.touch(self._user_id, same, source=origin.source, metadata=origin.metadata)
         return Added(origin.source, same.document.id, "deduplicated", same.document.chunks)
 
+    def _is_being_made(self, row: DocumentRow | None) -> bool:
+        """Whether another writer is at a document now."""
+        if row is None or row.document.status in ("ready", "failed"):
+            return False
+        return self._store.is_held_elsewhere(self._user_id, row.pk)
+
     def _is_up_to_date(self, row: DocumentRow, chunker_of: ChunkerOf) -> bool:
         """Whether a document was made as it would be made now. Its type is the one it came with: the same bytes under
         another name are no reason to read them in another way, and back again the next time."""
+        if row.current is None:
+            return False
         chunker = chunker_of(row.document.collection, row.document.mime)
         return row.document.ingestion_version == self.ingestion_version(row.document.mime, chunker)
 

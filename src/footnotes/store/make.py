@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from footnotes import registry
 from footnotes.config import Settings
@@ -32,12 +33,17 @@ def migrate_store(settings: Settings, folder: Path) -> tuple[list[int], int]:
 
 
 def _named(settings: Settings) -> Any:
-    scheme, _, rest = settings.store.partition(":")
-    if not rest:
+    try:
+        parts = urlsplit(settings.store)
+        wrong = not parts.scheme or not (parts.netloc or parts.path or parts.query) or parts.port == 0
+    except ValueError:
+        wrong = True
+    if wrong:  # said without the address: it may hold a password
         raise ConfigError(
-            "the setting store is no address", remedy='Write it as "postgresql://user:password@host/database".'
+            "the setting store is no address of a database",
+            remedy='Write it as "postgresql://user:password@host:5432/database".',
         )
-    return registry.find("stores", _SCHEMES.get(scheme, scheme))
+    return registry.find("stores", _SCHEMES.get(parts.scheme, parts.scheme))
 
 
 def _in_folder(settings: Settings, folder: Path, create: bool) -> Store:

@@ -11,13 +11,13 @@ import json
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 
 import asyncpg
 from pgvector.asyncpg import register_vector
 
-from footnotes.errors import StoreUnavailable
+from footnotes.errors import FootnotesError, StoreUnavailable
 from footnotes.store.postgres.failures import translated
 
 ROLE = "footnotes_tenant"
@@ -34,32 +34,44 @@ class Connection:
         self._connection = connection
 
     def fetch(self, statement: str, *bindings: Any) -> list[Any]:
-        rows: list[Any] = self._run(self._connection.fetch(statement, *bindings))
+        rows: list[Any] = self._run("fetch", statement, *bindings)
         return rows
 
     def row(self, statement: str, *bindings: Any) -> Any:
-        return self._run(self._connection.fetchrow(statement, *bindings))
+        return self._run("fetchrow", statement, *bindings)
 
     def value(self, statement: str, *bindings: Any) -> Any:
-        return self._run(self._connection.fetchval(statement, *bindings))
+        return self._run("fetchval", statement, *bindings)
 
     def execute(self, statement: str, *bindings: Any) -> int:
         """Returns how many rows were touched, where the statement touches rows."""
-        said: str = self._run(self._connection.execute(statement, *bindings))
+        said: str = self._run("execute", statement, *bindings)
         last = said.rpartition(" ")[2]
         return int(last) if last.isdigit() else 0
 
     def many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         if listed := list(rows):
-            self._run(self._connection.executemany(statement, listed))
+            self._run("executemany", statement, listed)
 
     def copy(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Many rows at once, by COPY."""
-        self._run(self._connection.copy_records_to_table(table, records=list(rows), columns=list(columns)))
+        self._run("copy_records_to_table", table, records=list(rows), columns=list(columns))
 
-    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        with translated():
-            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+    def _run(self, method: str, *arguments: Any, **options: Any) -> Any:
+        with translated():  # a connection that was lost says so before there is anything to wait for
+            return _awaited(getattr(self._connection, method)(*arguments, **options), self._loop)
+
+
+def _awaited(
+    work: Coroutine[Any, Any, Result], loop: asyncio.AbstractEventLoop, seconds: float | None = None
+) -> Result:
+    """The result of work on another thread. Where nobody waits for it any more, it is called off."""
+    future = asyncio.run_coroutine_threadsafe(work, loop)
+    try:
+        return future.result(seconds)
+    except BaseException:
+        future.cancel()
+        raise
 
 
 class Database:
@@ -92,7 +104,7 @@ class Database:
     def run(self, work: Coroutine[Any, Any, Result], *, seconds: float | None = None) -> Result:
         """Wait for work on the connections' own thread."""
         with translated():
-            return asyncio.run_coroutine_threadsafe(work, self._loop).result(seconds)
+            return _awaited(work, self._loop, seconds)
 
     def fetch(self, user_id: str, statement: str, *bindings: Any) -> list[Any]:
         """One statement on any connection: one change of threads where `reading` needs three."""
@@ -137,21 +149,38 @@ class Database:
     @contextmanager
     def _begun(self, user_id: str, **options: Any) -> Iterator[Connection]:
         with self._taken(self._acquire(user_id)) as connection:
-            begun = connection._connection.transaction(**options)
-            self.run(begun.start())
+            with translated():  # what was lost says so before there is anything to wait for
+                begun = connection._connection.transaction(**options)
+                self.run(begun.start())
             try:
                 yield connection
             except BaseException:
-                if not connection._connection.is_closed():
-                    self.run(begun.rollback())
+                self.run(self._taken_back(connection._connection, begun))
                 raise
-            self.run(begun.commit())
+            with translated():
+                self.run(begun.commit())
+
+    async def _taken_back(self, connection: Any, begun: Any) -> None:
+        """Roll back, or else give the connection up: it must never be used again with a transaction left open."""
+        try:
+            await begun.rollback()
+        except Exception:
+            await self._given_up(connection)
+
+    @staticmethod
+    async def _given_up(connection: Any) -> None:
+        with suppress(asyncpg.InterfaceError):  # the pool has noticed before us that it is lost
+            connection.terminate()
 
     @contextmanager
     def _taken(self, work: Coroutine[Any, Any, Any]) -> Iterator[Connection]:
         connection = self.run(work)
         try:
             yield Connection(self._loop, connection)
+        except BaseException as error:
+            if not isinstance(error, FootnotesError) or isinstance(error, StoreUnavailable):
+                self.run(self._given_up(connection))  # nobody knows in what state it is
+            raise
         finally:
             assert self._pool is not None
             self.run(self._pool.release(connection))
@@ -231,11 +260,11 @@ class Lasting(Connection):
         def told(connection: Any, pid: int, name: str, payload: str) -> None:
             heard(payload)
 
-        self._run(self._connection.add_listener(channel, told))
+        self._run("add_listener", channel, told)
 
     def let_go(self) -> None:
         if not self._connection.is_closed():
-            self._run(self._connection.close(timeout=CONNECT_SECONDS))
+            self._run("close", timeout=CONNECT_SECONDS)
 
 
 _SESSION = {"application_name": "footnotes", "jit": "off", "max_parallel_workers_per_gather": "0"}

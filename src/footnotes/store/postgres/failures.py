@@ -20,6 +20,7 @@ _LOCKED = (
 _AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the server hung up in the middle of something
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
     asyncpg.AdminShutdownError,
@@ -39,7 +40,13 @@ def translated() -> Iterator[None]:
         yield
     except FootnotesError:
         raise
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+    except (
+        asyncpg.PostgresError,
+        asyncpg.InterfaceError,
+        asyncpg.InternalClientError,
+        OSError,
+        TimeoutError,
+    ) as error:
         raise _translation(error) from error
     except UnicodeEncodeError as error:
         raise InputError("a name or value holds characters that are not Unicode text") from error

@@ -15,11 +15,9 @@ CREATE TABLE IF NOT EXISTS footnotes_schema (version integer PRIMARY KEY, applie
 def migrate(database: Database, *, to: int | None = None) -> list[int]:
     """Apply what is missing, up to `to` where it is given. Returns the numbers of what was applied."""
     with database.owning() as connection:
-        connection.execute("SELECT pg_advisory_lock($1)", _LOCK)  # several servers may start at once
-        try:
-            return _migrate(connection, to)
-        finally:
-            connection.execute("SELECT pg_advisory_unlock($1)", _LOCK)
+        # Several servers may start at once. The lock goes with the connection.
+        connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
+        return _migrate(connection, to)
 
 
 def version(database: Database) -> int:
