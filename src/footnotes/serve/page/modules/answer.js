@@ -54,7 +54,12 @@ export class AnswerText {
     const touches = (mark) => mark.start < end && mark.end > block.start;
     const ownMarks = marks.filter(touches);
     const ownDoubts = doubts.filter(touches);
-    const signature = JSON.stringify([block.start, block.raw, ownMarks.map((m) => [m.citation.marker, m.start, m.end]), ownDoubts]);
+    const signature = JSON.stringify([
+      block.start,
+      block.raw,
+      ownMarks.map((m) => [m.citation.marker, m.start, m.end]),
+      ownDoubts,
+    ]);
     const before = this.#drawn[index];
     if (before?.signature === signature) return;
     decorate(block, ownMarks, ownDoubts, this.onOpen);
@@ -75,13 +80,17 @@ function span(text, unit, [start, end]) {
 
 function decorate(block, marks, doubts, onOpen) {
   for (const doubt of doubts) {
-    for (const holder of wrap(block.pieces, doubt.start, doubt.end, () => element("span", { class: "unsupported", tabindex: "0" }))) {
+    for (const holder of wrap(block.pieces, doubt.start, doubt.end, () =>
+      element("span", { class: "unsupported", tabindex: "0" }),
+    )) {
       explains(holder, () => [element("p", {}, WHY_UNSUPPORTED)]);
     }
   }
   const end = block.start + block.raw.length;
   for (const mark of marks) {
-    wrap(block.pieces, mark.start, mark.end, () => element("span", { class: "supported", "data-marker": mark.citation.marker }));
+    wrap(block.pieces, mark.start, mark.end, () =>
+      element("span", { class: "supported", "data-marker": mark.citation.marker }),
+    );
     if (mark.end <= end) insertReference(block, mark, onOpen);
   }
 }
@@ -93,20 +102,28 @@ function insertReference(block, mark, onOpen) {
   let after = /** @type {Element} */ (last.node.parentElement);
   if (!after.matches(".supported, .unsupported")) return;
   while (after.parentElement?.matches(".supported, .unsupported")) after = after.parentElement;
-  while (after.nextElementSibling?.classList.contains("reference") && after.nextSibling === after.nextElementSibling) after = after.nextElementSibling;
+  while (after.nextElementSibling?.classList.contains("reference") && after.nextSibling === after.nextElementSibling)
+    after = after.nextElementSibling;
   after.after(reference(mark.citation, onOpen));
 }
 
 function reference(citation, onOpen) {
   const label = `Footnote ${citation.marker}: ${placeOf(citation)}`;
-  const link = element("button", { type: "button", "aria-label": label, "aria-expanded": "false", "data-marker": citation.marker }, citation.marker);
+  const link = element(
+    "button",
+    { type: "button", "aria-label": label, "aria-expanded": "false", "data-marker": citation.marker },
+    citation.marker,
+  );
   link.addEventListener("click", () => onOpen(citation, link));
   explains(link, () => quoteCard(citation));
   return element("sup", { class: "reference" }, link);
 }
 
 export function quoteCard(citation) {
-  return [element("p", { class: "quote" }, `“${shortened(citation.quote, 320)}”`), element("p", { class: "from" }, placeOf(citation))];
+  return [
+    element("p", { class: "quote" }, `“${shortened(citation.quote, 320)}”`),
+    element("p", { class: "from" }, placeOf(citation)),
+  ];
 }
 
 /** One citation a marker, in the order of the markers: several sentences may share a footnote. */
@@ -132,6 +149,14 @@ export function asMarkdown(text, citations, unsupported = []) {
     marked += text.slice(begin, place) + marks.get(place).join("");
     begin = place;
   }
-  const notes = distinct(citations).map((citation) => `[^${citation.marker}]: ${placeOf(citation)}: “${citation.quote.replace(/\s+/g, " ").trim()}”`);
-  return [marked + text.slice(begin), notes.join("\n"), unsupported.length > 0 ? "[?] Nothing in the documents supports this." : ""].filter(Boolean).join("\n\n");
+  const notes = distinct(citations).map(
+    (citation) => `[^${citation.marker}]: ${placeOf(citation)}: “${citation.quote.replace(/\s+/g, " ").trim()}”`,
+  );
+  return [
+    marked + text.slice(begin),
+    notes.join("\n"),
+    unsupported.length > 0 ? "[?] Nothing in the documents supports this." : "",
+  ]
+    .filter(Boolean)
+    .join("\n\n");
 }

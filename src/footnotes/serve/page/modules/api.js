@@ -44,14 +44,27 @@ export function keyHeaders() {
  * @param {{method?: string, body?: any, accept?: string, signal?: AbortSignal}} [options]
  */
 export async function send(path, { method = "GET", body, accept = "application/json", signal } = {}) {
-  const headers = { Accept: accept, ...keyHeaders(), ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
+  const headers = {
+    Accept: accept,
+    ...keyHeaders(),
+    ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+  };
   let response;
   try {
-    response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal });
+    response = await fetch(path, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+    });
   } catch (error) {
     if (isAbort(error)) throw error;
     state.setOnline(false);
-    throw new ApiError({ code: "unreachable", message: "the server does not answer", remedy: "Check that it runs; the page tries again by itself." });
+    throw new ApiError({
+      code: "unreachable",
+      message: "the server does not answer",
+      remedy: "Check that it runs; the page tries again by itself.",
+    });
   }
   state.setOnline(true);
   if (!response.ok) throw await failure(response);
@@ -113,11 +126,20 @@ export function upload(files, collection, onProgress) {
     for (const [name, value] of Object.entries(keyHeaders())) request.setRequestHeader(name, value);
     request.responseType = "json";
     request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
-    request.onerror = () => reject(new ApiError({ code: "unreachable", message: "the upload broke off", remedy: "Check that the server runs, then try again." }));
+    request.onerror = () =>
+      reject(
+        new ApiError({
+          code: "unreachable",
+          message: "the upload broke off",
+          remedy: "Check that the server runs, then try again.",
+        }),
+      );
     request.onload = () => {
       if (request.status === 202) return resolve(request.response);
       if (request.status === 401) wantsKey();
-      return reject(new ApiError(request.response?.error || { message: `the server answered ${request.status}` }, request.status));
+      return reject(
+        new ApiError(request.response?.error || { message: `the server answered ${request.status}` }, request.status),
+      );
     };
     request.send(form);
   });

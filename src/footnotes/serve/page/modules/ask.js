@@ -22,7 +22,11 @@ export class AskView {
   constructor(root) {
     this.root = root;
     this.sheet = element("div", { class: "sheet" });
-    this.scroll = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation" }, this.sheet);
+    this.scroll = element(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation" },
+      this.sheet,
+    );
     fill(root, this.scroll, this.#composer());
     new ResizeObserver(() => this.#turns.forEach((turn) => alignNotes(turn.root))).observe(this.sheet);
     panel.onClosed(() => this.#select(null, null));
@@ -33,7 +37,14 @@ export class AskView {
   }
 
   #composer() {
-    this.input = element("textarea", { rows: "1", id: "question", placeholder: "Ask your documents", "aria-label": "Your question", maxlength: "20000", autocomplete: "off" });
+    this.input = element("textarea", {
+      rows: "1",
+      id: "question",
+      placeholder: "Ask your documents",
+      "aria-label": "Your question",
+      maxlength: "20000",
+      autocomplete: "off",
+    });
     this.go = button("Ask", { kind: "primary", type: "submit" });
     this.halt = button("Stop", { picture: "stop", hidden: true, onclick: () => this.stop() });
     this.deep = element("input", { type: "checkbox", id: "deep" });
@@ -47,9 +58,25 @@ export class AskView {
         "div",
         { class: "composer-foot" },
         this.chips,
-        element("label", { title: "Searches several times, in steps, before it answers" }, this.deep, "Look deeper, in steps"),
+        element(
+          "label",
+          { title: "Searches several times, in steps, before it answers" },
+          this.deep,
+          "Look deeper, in steps",
+        ),
         this.fresh,
-        element("span", { class: "hint" }, element("kbd", {}, "/"), " question  ", element("kbd", {}, "n"), " ", element("kbd", {}, "p"), " footnotes  ", element("kbd", {}, "?"), " all keys"),
+        element(
+          "span",
+          { class: "hint" },
+          element("kbd", {}, "/"),
+          " question  ",
+          element("kbd", {}, "n"),
+          " ",
+          element("kbd", {}, "p"),
+          " footnotes  ",
+          element("kbd", {}, "?"),
+          " all keys",
+        ),
       ),
     );
     this.input.addEventListener("keydown", (event) => {
@@ -69,7 +96,12 @@ export class AskView {
     const asked = question.trim();
     if (!asked) return this.focus();
     this.stop();
-    const options = { filter: state.filter(), scopeWords: scopeWords(), history: this.#history(), deep: this.deep.checked };
+    const options = {
+      filter: state.filter(),
+      scopeWords: scopeWords(),
+      history: this.#history(),
+      deep: this.deep.checked,
+    };
     this.#start(new Turn(asked, options, this.#actions()));
     this.input.value = "";
     return undefined;
@@ -101,7 +133,12 @@ export class AskView {
   /** What was asked and answered before; broken answers are left out. */
   #history() {
     const done = this.#turns.filter((turn) => turn.state === "done" && !turn.answer?.abstained);
-    return done.flatMap((turn) => [{ role: "user", text: turn.question }, { role: "assistant", text: turn.text }]).slice(-MOST_HISTORY);
+    return done
+      .flatMap((turn) => [
+        { role: "user", text: turn.question },
+        { role: "assistant", text: turn.text },
+      ])
+      .slice(-MOST_HISTORY);
   }
 
   stop() {
@@ -125,15 +162,27 @@ export class AskView {
     const footnotes = distinct(turn.citations);
     const place = footnotes.findIndex((one) => one.marker === citation.marker);
     const move = (step) => () => this.step(step);
-    showSource(citation, { origin, label: `Footnote ${citation.marker} of ${footnotes.length}`, onPrevious: place > 0 ? move(-1) : null, onNext: place < footnotes.length - 1 ? move(1) : null });
+    showSource(citation, {
+      origin,
+      label: `Footnote ${citation.marker} of ${footnotes.length}`,
+      onPrevious: place > 0 ? move(-1) : null,
+      onNext: place < footnotes.length - 1 ? move(1) : null,
+    });
     // The panel takes some of the width: what is read must not leave the screen.
-    requestAnimationFrame(() => turn.body.querySelector(`.reference button[data-marker="${citation.marker}"]`)?.scrollIntoView({ block: "nearest" }));
+    requestAnimationFrame(() =>
+      turn.body
+        .querySelector(`.reference button[data-marker="${citation.marker}"]`)
+        ?.scrollIntoView({ block: "nearest" }),
+    );
   }
 
   #openHit(turn, hit, origin) {
     this.#select(null, null);
     const page = hit.pages ? hit.pages[0] : null;
-    showSource({ ...hit, page, quote: hit.text }, { origin, label: "Passage", onBack: () => this.#actions().onSources(turn) });
+    showSource(
+      { ...hit, page, quote: hit.text },
+      { origin, label: "Passage", onBack: () => this.#actions().onSources(turn) },
+    );
   }
 
   #select(turn, marker) {
@@ -147,10 +196,16 @@ export class AskView {
     const turn = this.#open?.turn || this.#turns.findLast((one) => one.citations.length > 0);
     if (!turn) return;
     const footnotes = distinct(turn.citations);
-    const now = this.#open ? footnotes.findIndex((one) => one.marker === this.#open?.marker) : direction > 0 ? -1 : footnotes.length;
+    const now = this.#open
+      ? footnotes.findIndex((one) => one.marker === this.#open?.marker)
+      : direction > 0
+        ? -1
+        : footnotes.length;
     const next = footnotes[now + direction];
     if (!next) return;
-    const origin = /** @type {HTMLElement} */ (turn.body.querySelector(`.reference button[data-marker="${next.marker}"]`));
+    const origin = /** @type {HTMLElement} */ (
+      turn.body.querySelector(`.reference button[data-marker="${next.marker}"]`)
+    );
     this.openFootnote(turn, next, origin);
   }
 
@@ -163,10 +218,28 @@ export class AskView {
 
   #drawScope() {
     const { collection, document: only } = state.scope;
-    const chip = (words, clear) => element("span", { class: "chip" }, element("span", { class: "clip" }, words), element("button", { type: "button", "aria-label": `Ask everywhere, not only in ${words}`, onclick: clear }, icon("close")));
-    fill(this.chips, collection && chip(collection, () => state.setScope({ collection: null })), only && chip(only.filename, () => state.setScope({ document: null })));
+    const chip = (words, clear) =>
+      element(
+        "span",
+        { class: "chip" },
+        element("span", { class: "clip" }, words),
+        element(
+          "button",
+          { type: "button", "aria-label": `Ask everywhere, not only in ${words}`, onclick: clear },
+          icon("close"),
+        ),
+      );
+    fill(
+      this.chips,
+      collection && chip(collection, () => state.setScope({ collection: null })),
+      only && chip(only.filename, () => state.setScope({ document: null })),
+    );
     this.chips.hidden = !collection && !only;
-    this.input.placeholder = only ? `Ask ${only.filename}` : collection ? `Ask the collection ${collection}` : "Ask your documents";
+    this.input.placeholder = only
+      ? `Ask ${only.filename}`
+      : collection
+        ? `Ask the collection ${collection}`
+        : "Ask your documents";
   }
 
   #drawEmpty() {

@@ -18,8 +18,17 @@ function message() {
   if (!state.online) return ["The server does not answer.", "Check that it runs; the page tries again by itself."];
   const { status, legs } = state;
   const failed = Object.entries(legs || {}).find(([, leg]) => leg.status === "failed");
-  if (failed) return [`Search by ${failed[0] === "dense" ? "meaning" : "words"} is down${failed[1].reason ? ` (${failed[1].reason})` : ""}.`, "Answers come from the other leg alone until it is back."];
-  if (status?.waiting > 0) return [`Vectors of ${count(status.waiting, "document")} are still being made.`, "They are found by their words already, by their meaning soon."];
-  if (status && status.embedder !== status.configured_embedder && state.documents() > 0) return [`The library was embedded by ${status.embedder}.`, `Reindex it to use ${status.configured_embedder}.`];
+  if (failed)
+    return [
+      `Search by ${failed[0] === "dense" ? "meaning" : "words"} is down${failed[1].reason ? ` (${failed[1].reason})` : ""}.`,
+      "Answers come from the other leg alone until it is back.",
+    ];
+  if (status?.waiting > 0)
+    return [
+      `Vectors of ${count(status.waiting, "document")} are still being made.`,
+      "They are found by their words already, by their meaning soon.",
+    ];
+  if (status && status.embedder !== status.configured_embedder && state.documents() > 0)
+    return [`The library was embedded by ${status.embedder}.`, `Reindex it to use ${status.configured_embedder}.`];
   return null;
 }

@@ -22,7 +22,11 @@ export async function chunkViewer(found, holder, signal) {
     more.disabled = true;
     const path = `/v1/documents/${encodeURIComponent(found.id)}`;
     try {
-      const { chunks, total, next_offset: next } = await getJson(`${path}/chunks?limit=${AT_ONCE}&offset=${offset}`, signal);
+      const {
+        chunks,
+        total,
+        next_offset: next,
+      } = await getJson(`${path}/chunks?limit=${AT_ONCE}&offset=${offset}`, signal);
       said.textContent = `${count(total, "chunk")}. A chunk is what is found as a whole; tinted words belong to two.`;
       if (chunks.length > 0) {
         const start = Math.min(...chunks.map((chunk) => chunk.start));
@@ -44,12 +48,33 @@ function drawChunk(chunk, text, base, before) {
   const unit = unitsOf(text);
   const [start, end] = [unit(chunk.start - base), unit(chunk.end - base)];
   const shared = before ? Math.max(start, Math.min(end, unit(before.end - base))) : start;
-  const about = [chunk.pages ? `p. ${chunk.pages[0]}` : `line ${chunk.lines?.[0] ?? 1}`, `${chunk.tokens} tokens`, chunk.prefix ? "" : chunk.headings.join(" › ")].filter(Boolean).join(" · ");
+  const about = [
+    chunk.pages ? `p. ${chunk.pages[0]}` : `line ${chunk.lines?.[0] ?? 1}`,
+    `${chunk.tokens} tokens`,
+    chunk.prefix ? "" : chunk.headings.join(" › "),
+  ]
+    .filter(Boolean)
+    .join(" · ");
   return element(
     "section",
     { class: "chunk", "aria-label": `Chunk ${chunk.index + 1}` },
-    element("h3", { class: "chunk-head" }, element("span", { class: "chunk-number number" }, chunk.index + 1), element("span", { class: "clip" }, about)),
-    chunk.prefix && element("p", { class: "chunk-prefix", title: "Embedded and indexed with the text, never mixed into it" }, chunk.prefix.trim()),
-    element("div", { class: "chunk-body" }, shared > start && element("span", { class: "shared" }, text.slice(start, shared)), text.slice(shared, end)),
+    element(
+      "h3",
+      { class: "chunk-head" },
+      element("span", { class: "chunk-number number" }, chunk.index + 1),
+      element("span", { class: "clip" }, about),
+    ),
+    chunk.prefix &&
+      element(
+        "p",
+        { class: "chunk-prefix", title: "Embedded and indexed with the text, never mixed into it" },
+        chunk.prefix.trim(),
+      ),
+    element(
+      "div",
+      { class: "chunk-body" },
+      shared > start && element("span", { class: "shared" }, text.slice(start, shared)),
+      text.slice(shared, end),
+    ),
   );
 }

@@ -16,7 +16,8 @@ export async function showDocument(id, { origin = null } = {}) {
   try {
     found = await getJson(`/v1/documents/${encodeURIComponent(id)}`, signal);
   } catch (error) {
-    if (!isAbort(error)) fill(body, element("p", { class: "trouble failure" }, `${error.message}. ${error.remedy || ""}`));
+    if (!isAbort(error))
+      fill(body, element("p", { class: "trouble failure" }, `${error.message}. ${error.remedy || ""}`));
     return;
   }
   if (signal.aborted) return;
@@ -26,16 +27,29 @@ export async function showDocument(id, { origin = null } = {}) {
 function draw(found, origin) {
   const content = element("div", { class: "document-content" });
   const body = element("div", { class: "panel-body", tabindex: "0", role: "region", "aria-label": found.filename });
-  const signal = panel.show({ title: found.title || found.filename, subtitle: found.filename, body, origin, label: `Document: ${found.filename}` });
+  const signal = panel.show({
+    title: found.title || found.filename,
+    subtitle: found.filename,
+    body,
+    origin,
+    label: `Document: ${found.filename}`,
+  });
   /** @type {Record<string, () => void>} */
   const views = { Report: () => fill(content, report(found)), Chunks: () => chunkViewer(found, content, signal) };
-  if (found.mime === "application/pdf" && found.pages) views.Pages = () => fill(content, pageViewer(found, null, signal));
+  if (found.mime === "application/pdf" && found.pages)
+    views.Pages = () => fill(content, pageViewer(found, null, signal));
   fill(body, element("div", { class: "document-actions" }, choice("What is shown", views), actions(found)), content);
   views.Report();
 }
 
 function actions(found) {
-  const narrow = button("Ask this one", { kind: "quiet", onclick: () => (state.setScope({ document: { id: found.id, filename: found.filename } }), (location.hash = "#/ask")) });
+  const narrow = button("Ask this one", {
+    kind: "quiet",
+    onclick: () => (
+      state.setScope({ document: { id: found.id, filename: found.filename } }),
+      (location.hash = "#/ask")
+    ),
+  });
   return element(
     "div",
     { class: "row" },
@@ -46,7 +60,11 @@ function actions(found) {
 }
 
 export async function deleteDocument(found) {
-  const sure = await confirmed(`Delete ${found.filename}?`, "Its text, chunks, vectors and the original go for good. Answers can no longer cite it.", "Delete");
+  const sure = await confirmed(
+    `Delete ${found.filename}?`,
+    "Its text, chunks, vectors and the original go for good. Answers can no longer cite it.",
+    "Delete",
+  );
   if (!sure) return;
   try {
     await remove(`/v1/documents/${encodeURIComponent(found.id)}`);
@@ -55,7 +73,9 @@ export async function deleteDocument(found) {
     state.changed("documents");
     refreshStatus();
   } catch (error) {
-    const dialog = showDialog("It was not deleted", element("p", {}, `${error.message}. ${error.remedy || ""}`), [button("Close", { onclick: () => dialog.close() })]);
+    const dialog = showDialog("It was not deleted", element("p", {}, `${error.message}. ${error.remedy || ""}`), [
+      button("Close", { onclick: () => dialog.close() }),
+    ]);
   }
 }
 
@@ -73,20 +93,47 @@ function report(found) {
     ["Came from", found.source.replace(/^upload:/, "")],
     ["Added", day(found.created_at)],
     ["Version", found.version > 1 ? found.version : null],
-    ...Object.entries(found.metadata).map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : value]),
+    ...Object.entries(found.metadata).map(([name, value]) => [
+      name,
+      typeof value === "object" ? JSON.stringify(value) : value,
+    ]),
   ];
   return element(
     "div",
     {},
-    found.error && element("div", { class: "trouble" }, element("p", { class: "failure" }, `${found.error.message}.`), element("p", {}, found.error.remedy)),
+    found.error &&
+      element(
+        "div",
+        { class: "trouble" },
+        element("p", { class: "failure" }, `${found.error.message}.`),
+        element("p", {}, found.error.remedy),
+      ),
     warnings(found),
-    element("dl", { class: "facts-list" }, rows.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([name, value]) => [element("dt", {}, name), element("dd", {}, String(value))])),
+    element(
+      "dl",
+      { class: "facts-list" },
+      rows
+        .filter(([, value]) => value !== null && value !== undefined && value !== "")
+        .map(([name, value]) => [element("dt", {}, name), element("dd", {}, String(value))]),
+    ),
   );
 }
 
 function warnings(found) {
   const near = found.near_duplicate_of;
-  const said = [...found.warnings, ...(near ? [`nearly the same as ${near.filename} (${Math.round(near.similarity * 100)} percent)`] : [])];
+  const said = [
+    ...found.warnings,
+    ...(near ? [`nearly the same as ${near.filename} (${Math.round(near.similarity * 100)} percent)`] : []),
+  ];
   if (said.length === 0) return element("p", { class: "small soft" }, "Everything in the file was read.");
-  return element("div", { class: "warnings" }, element("h3", {}, count(said.length, "remark")), element("ul", {}, said.map((text) => element("li", {}, text))));
+  return element(
+    "div",
+    { class: "warnings" },
+    element("h3", {}, count(said.length, "remark")),
+    element(
+      "ul",
+      {},
+      said.map((text) => element("li", {}, text)),
+    ),
+  );
 }

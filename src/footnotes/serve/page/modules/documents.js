@@ -68,7 +68,8 @@ export class Documents {
       this.#pages.set(page, documents);
       this.onChange();
     } catch (error) {
-      if (!isAbort(error) && !signal.aborted) setTimeout(() => this.#pages.get(page) === null && this.#pages.delete(page) && this.onChange(), RETRY);
+      if (!isAbort(error) && !signal.aborted)
+        setTimeout(() => this.#pages.get(page) === null && this.#pages.delete(page) && this.onChange(), RETRY);
     }
   }
 
@@ -76,7 +77,7 @@ export class Documents {
     const signal = this.#abort.signal;
     const found = [];
     try {
-      for (let offset = 0; offset !== null && found.length < MOST_FILTERED; ) {
+      for (let offset = 0; offset !== null && found.length < MOST_FILTERED;) {
         const answer = await getJson(this.#query(offset, 1000), signal);
         found.push(...answer.documents);
         offset = answer.next_offset;
@@ -92,9 +93,11 @@ export class Documents {
 
 /** A glob that matches a name whatever its case; its own signs are taken literally. */
 function anyCase(name) {
-  return [...name].map((sign) => {
-    const [low, high] = [sign.toLowerCase(), sign.toUpperCase()];
-    if (low !== high && low.length === 1 && high.length === 1) return `[${low}${high}]`;
-    return "*?[".includes(sign) ? `[${sign}]` : sign;
-  }).join("");
+  return [...name]
+    .map((sign) => {
+      const [low, high] = [sign.toLowerCase(), sign.toUpperCase()];
+      if (low !== high && low.length === 1 && high.length === 1) return `[${low}${high}]`;
+      return "*?[".includes(sign) ? `[${sign}]` : sign;
+    })
+    .join("");
 }

@@ -76,8 +76,18 @@ const PATHS = {
 
 /** @param {keyof typeof PATHS} name */
 export function icon(name) {
-  const strokes = { fill: "none", stroke: "currentColor", "stroke-width": 1.6, "stroke-linecap": "round", "stroke-linejoin": "round" };
-  return drawing("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" }, drawing("path", { d: PATHS[name], ...strokes }));
+  const strokes = {
+    fill: "none",
+    stroke: "currentColor",
+    "stroke-width": 1.6,
+    "stroke-linecap": "round",
+    "stroke-linejoin": "round",
+  };
+  return drawing(
+    "svg",
+    { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" },
+    drawing("path", { d: PATHS[name], ...strokes }),
+  );
 }
 
 /**
@@ -88,7 +98,12 @@ export function icon(name) {
 export function button(words, { picture = null, only = false, kind = "", ...attributes } = {}) {
   const label = only ? { "aria-label": words, title: words } : {};
   const classes = [kind, only ? "icon" : ""].filter(Boolean).join(" ");
-  return element("button", { type: "button", class: classes || null, ...label, ...attributes }, picture && icon(picture), !only && words);
+  return element(
+    "button",
+    { type: "button", class: classes || null, ...label, ...attributes },
+    picture && icon(picture),
+    !only && words,
+  );
 }
 
 /**
@@ -118,7 +133,13 @@ export function announce(text) {
 /** A dialog that closes with Escape, gives the focus back, and leaves nothing behind. */
 export function showDialog(title, content, actions = [], { closable = true, className = "" } = {}) {
   const heading = element("h2", { id: `dialog-${nextId()}` }, title);
-  const dialog = element("dialog", { class: className || null, "aria-labelledby": heading.id }, heading, content, actions.length > 0 && element("div", { class: "row end" }, actions));
+  const dialog = element(
+    "dialog",
+    { class: className || null, "aria-labelledby": heading.id },
+    heading,
+    content,
+    actions.length > 0 && element("div", { class: "row end" }, actions),
+  );
   dialog.addEventListener("close", () => dialog.remove());
   if (!closable) dialog.addEventListener("cancel", (event) => event.preventDefault());
   document.body.append(dialog);

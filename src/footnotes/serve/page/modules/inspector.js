@@ -21,7 +21,12 @@ export function inspector(found, onPick, room) {
   const said = element("p", { class: "inspector-said small", "aria-live": "off" });
   const places = placesOf(hits);
   const rows = Math.max(hits.length, places.lexical.size, places.dense.size);
-  const svg = drawing("svg", { class: "inspector", viewBox: `-2 0 ${width + 4} ${TOP + rows * ROW}`, role: "group", "aria-label": "How the passages were ranked by words, by meaning, and together" });
+  const svg = drawing("svg", {
+    class: "inspector",
+    viewBox: `-2 0 ${width + 4} ${TOP + rows * ROW}`,
+    role: "group",
+    "aria-label": "How the passages were ranked by words, by meaning, and together",
+  });
   svg.append(...titles(found, sheet), ...lines(hits, places, sheet), ...boxes(hits, places, sheet));
   const groups = /** @type {SVGElement[]} */ ([...svg.querySelectorAll("[data-hit]")]);
   const show = (index) => {
@@ -53,9 +58,15 @@ function placesOf(hits) {
 }
 
 function titles(found, { box, columns }) {
-  const leg = (name, words) => (found.legs[name]?.status === "ok" ? words : `${words} (${found.legs[name]?.status || "not asked"})`);
-  const title = (x, words) => drawing("text", { x: x + box / 2, y: 16, "text-anchor": "middle", class: "inspector-title" }, words);
-  return [title(columns.lexical, leg("lexical", "by words")), title(columns.fused, "together"), title(columns.dense, leg("dense", "by meaning"))];
+  const leg = (name, words) =>
+    found.legs[name]?.status === "ok" ? words : `${words} (${found.legs[name]?.status || "not asked"})`;
+  const title = (x, words) =>
+    drawing("text", { x: x + box / 2, y: 16, "text-anchor": "middle", class: "inspector-title" }, words);
+  return [
+    title(columns.lexical, leg("lexical", "by words")),
+    title(columns.fused, "together"),
+    title(columns.dense, leg("dense", "by meaning")),
+  ];
 }
 
 function middle(row) {
@@ -65,27 +76,44 @@ function middle(row) {
 function lines(hits, places, { box, columns }) {
   const join = (index, from, to, row, target) => {
     const bend = (from + to) / 2;
-    return drawing("path", { d: `M${from} ${middle(row)} C${bend} ${middle(row)} ${bend} ${middle(target)} ${to} ${middle(target)}`, class: "inspector-line", "data-hit": index });
+    return drawing("path", {
+      d: `M${from} ${middle(row)} C${bend} ${middle(row)} ${bend} ${middle(target)} ${to} ${middle(target)}`,
+      class: "inspector-line",
+      "data-hit": index,
+    });
   };
   return hits.flatMap((_, index) => [
-    ...(places.lexical.has(index) ? [join(index, columns.lexical + box, columns.fused, places.lexical.get(index), index)] : []),
-    ...(places.dense.has(index) ? [join(index, columns.dense, columns.fused + box, places.dense.get(index), index)] : []),
+    ...(places.lexical.has(index)
+      ? [join(index, columns.lexical + box, columns.fused, places.lexical.get(index), index)]
+      : []),
+    ...(places.dense.has(index)
+      ? [join(index, columns.dense, columns.fused + box, places.dense.get(index), index)]
+      : []),
   ]);
 }
 
 function boxes(hits, places, sheet) {
   return hits.flatMap((hit, index) => [
     node(hit, index, sheet, sheet.columns.fused, index, index + 1, true),
-    ...["lexical", "dense"].filter((leg) => places[leg].has(index)).map((leg) => node(hit, index, sheet, sheet.columns[leg], places[leg].get(index), hit.scores[leg].rank, false)),
+    ...["lexical", "dense"]
+      .filter((leg) => places[leg].has(index))
+      .map((leg) => node(hit, index, sheet, sheet.columns[leg], places[leg].get(index), hit.scores[leg].rank, false)),
   ]);
 }
 
 function node(hit, index, { box, letters }, x, row, rank, main) {
   const name = hit.heading || hit.filename;
-  const focus = main ? { tabindex: "0", role: "button", "aria-label": `${rank}. ${hit.filename}, ${name}. ${plain(hit)}` } : { "aria-hidden": "true" };
+  const focus = main
+    ? { tabindex: "0", role: "button", "aria-label": `${rank}. ${hit.filename}, ${name}. ${plain(hit)}` }
+    : { "aria-hidden": "true" };
   return drawing(
     "g",
-    { class: main ? "inspector-node main" : "inspector-node", "data-hit": index, transform: `translate(${x} ${TOP + row * ROW})`, ...focus },
+    {
+      class: main ? "inspector-node main" : "inspector-node",
+      "data-hit": index,
+      transform: `translate(${x} ${TOP + row * ROW})`,
+      ...focus,
+    },
     drawing("rect", { width: box, height: ROW - 7, rx: 5 }),
     drawing("text", { x: 10, y: 18, class: "inspector-rank" }, rank),
     drawing("text", { x: 32, y: 18 }, shortened(name, letters)),
@@ -93,12 +121,17 @@ function node(hit, index, { box, letters }, x, row, rank, main) {
 }
 
 function plain(hit) {
-  const leg = (words, found) => (found?.rank ? `${words} rank ${found.rank}, score ${score(found.score)}` : `${words} none`);
+  const leg = (words, found) =>
+    found?.rank ? `${words} rank ${found.rank}, score ${score(found.score)}` : `${words} none`;
   return `${leg("Words", hit.scores.lexical)}; ${leg("meaning", hit.scores.dense)}; together ${score(hit.scores.fused)}`;
 }
 
 function describe(hit, index) {
-  return [element("strong", {}, `${index + 1}. ${hit.filename}`), hit.heading ? ` · ${hit.heading}` : "", ` — ${plain(hit)}${hit.scores.rerank === null ? "" : `; reranked ${score(hit.scores.rerank)}`}.`];
+  return [
+    element("strong", {}, `${index + 1}. ${hit.filename}`),
+    hit.heading ? ` · ${hit.heading}` : "",
+    ` — ${plain(hit)}${hit.scores.rerank === null ? "" : `; reranked ${score(hit.scores.rerank)}`}.`,
+  ];
 }
 
 function rest(hits) {

@@ -47,7 +47,10 @@ class Jobs extends EventTarget {
     }
     const ready = [...this.#jobs.values()].filter((one) => one.state === "ready");
     for (const old of ready.slice(0, Math.max(0, ready.length - MOST_READY))) this.#jobs.delete(old.id);
-    if (wasBusy && this.unfinished.length === 0) announce(`Everything is taken in${this.failed.length > 0 ? `, but for ${count(this.failed.length, "failure")}` : ""}.`);
+    if (wasBusy && this.unfinished.length === 0)
+      announce(
+        `Everything is taken in${this.failed.length > 0 ? `, but for ${count(this.failed.length, "failure")}` : ""}.`,
+      );
     this.#changed();
   }
 
@@ -101,7 +104,9 @@ class Jobs extends EventTarget {
     const { jobs } = await getJson("/v1/jobs?state=failed&limit=200", signal);
     for (const job of jobs.reverse()) this.take(job);
     for (const job of this.unfinished) {
-      const now = await getJson(`/v1/jobs/${job.id}`, signal).catch((error) => (error.status === 404 ? null : Promise.reject(error)));
+      const now = await getJson(`/v1/jobs/${job.id}`, signal).catch((error) =>
+        error.status === 404 ? null : Promise.reject(error),
+      );
       if (now) this.take(now);
       else this.#jobs.delete(job.id);
     }

@@ -10,11 +10,23 @@ import { day } from "./words.js";
 export async function keysSection(holder) {
   const { keys } = await getJson("/v1/keys");
   const live = keys.filter((one) => one.live);
-  const none = "There are no keys: this server answers this machine alone. From the first key on every request needs one.";
+  const none =
+    "There are no keys: this server answers this machine alone. From the first key on every request needs one.";
   fill(
     holder,
-    element("div", { class: "row" }, element("h2", { class: "grow" }, "Keys"), button("New key", { picture: "plus", onclick: () => create(holder, live.length === 0) })),
-    live.length === 0 ? element("p", { class: "small soft" }, none) : element("ul", { class: "keys" }, live.map((one) => row(one, holder))),
+    element(
+      "div",
+      { class: "row" },
+      element("h2", { class: "grow" }, "Keys"),
+      button("New key", { picture: "plus", onclick: () => create(holder, live.length === 0) }),
+    ),
+    live.length === 0
+      ? element("p", { class: "small soft" }, none)
+      : element(
+          "ul",
+          { class: "keys" },
+          live.map((one) => row(one, holder)),
+        ),
   );
 }
 
@@ -25,29 +37,66 @@ function row(one, holder) {
     await remove(`/v1/keys/${encodeURIComponent(one.id)}`);
     await keysSection(holder);
   };
-  return element("li", { class: "row" }, element("span", { class: "grow clip" }, element("strong", {}, one.name || one.id), element("span", { class: "soft" }, ` ${(one.scopes || []).join(", ")}, ${until}`)), button("Revoke", { kind: "quiet danger", onclick: revoke }));
+  return element(
+    "li",
+    { class: "row" },
+    element(
+      "span",
+      { class: "grow clip" },
+      element("strong", {}, one.name || one.id),
+      element("span", { class: "soft" }, ` ${(one.scopes || []).join(", ")}, ${until}`),
+    ),
+    button("Revoke", { kind: "quiet danger", onclick: revoke }),
+  );
 }
 
 function create(holder, first) {
   const name = element("input", { id: "key-name", maxlength: "200", class: "wide", placeholder: "Whose it is" });
   const days = element("input", { id: "key-days", type: "number", min: "1", max: "36500", placeholder: "without end" });
   // The first key locks the door: it must be one that can make others.
-  const boxes = ["read", "write", "admin"].map((scope) => element("input", { type: "checkbox", value: scope, checked: scope === "read" || first, disabled: first && scope === "admin" }));
+  const boxes = ["read", "write", "admin"].map((scope) =>
+    element("input", {
+      type: "checkbox",
+      value: scope,
+      checked: scope === "read" || first,
+      disabled: first && scope === "admin",
+    }),
+  );
   const trouble = element("p", { class: "failure", role: "alert" });
   const form = element(
     "form",
     { class: "stack", id: "key-form" },
-    first && element("p", { class: "soft" }, "This is the first key. From now on every request needs one; this tab will use it."),
-    element("label", { for: "key-name" }, "Name"), name,
-    element("fieldset", {}, element("legend", {}, "May"), boxes.map((box) => element("label", { class: "radio" }, box, box.value))),
-    element("label", { for: "key-days" }, "Valid for days"), days, trouble,
+    first &&
+      element(
+        "p",
+        { class: "soft" },
+        "This is the first key. From now on every request needs one; this tab will use it.",
+      ),
+    element("label", { for: "key-name" }, "Name"),
+    name,
+    element(
+      "fieldset",
+      {},
+      element("legend", {}, "May"),
+      boxes.map((box) => element("label", { class: "radio" }, box, box.value)),
+    ),
+    element("label", { for: "key-days" }, "Valid for days"),
+    days,
+    trouble,
   );
-  const dialog = showDialog("New key", form, [button("Cancel", { onclick: () => dialog.close() }), button("Make the key", { kind: "primary", type: "submit", form: "key-form" })]);
+  const dialog = showDialog("New key", form, [
+    button("Cancel", { onclick: () => dialog.close() }),
+    button("Make the key", { kind: "primary", type: "submit", form: "key-form" }),
+  ]);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const scopes = boxes.filter((box) => box.checked).map((box) => box.value);
     try {
-      const made = await postJson("/v1/keys", { name: name.value, scopes, ...(days.value ? { days: Number(days.value) } : {}) });
+      const made = await postJson("/v1/keys", {
+        name: name.value,
+        scopes,
+        ...(days.value ? { days: Number(days.value) } : {}),
+      });
       if (first) key.set(made.key);
       dialog.close();
       showOnce(made, first);
@@ -60,8 +109,33 @@ function create(holder, first) {
 }
 
 function showOnce(made, inUse) {
-  const field = element("textarea", { readonly: true, rows: "2", class: "wide mono", "aria-label": "The key", spellcheck: "false", value: made.key });
-  const copy = button("Copy", { picture: "copy", kind: "primary", onclick: () => navigator.clipboard.writeText(made.key).then(() => (copy.lastChild.textContent = "Copied"), () => field.select()) });
-  const dialog = showDialog("Keep this key", element("div", { class: "stack" }, element("p", {}, "It is shown now and never again."), field, inUse && element("p", { class: "small soft" }, "This tab uses it already.")), [copy, button("Done", { onclick: () => dialog.close() })]);
+  const field = element("textarea", {
+    readonly: true,
+    rows: "2",
+    class: "wide mono",
+    "aria-label": "The key",
+    spellcheck: "false",
+    value: made.key,
+  });
+  const copy = button("Copy", {
+    picture: "copy",
+    kind: "primary",
+    onclick: () =>
+      navigator.clipboard.writeText(made.key).then(
+        () => (copy.lastChild.textContent = "Copied"),
+        () => field.select(),
+      ),
+  });
+  const dialog = showDialog(
+    "Keep this key",
+    element(
+      "div",
+      { class: "stack" },
+      element("p", {}, "It is shown now and never again."),
+      field,
+      inUse && element("p", { class: "small soft" }, "This tab uses it already."),
+    ),
+    [copy, button("Done", { onclick: () => dialog.close() })],
+  );
   field.select();
 }

@@ -1,13 +1,12 @@
 /** The library: what is being taken in, what failed and what to do, and every document as a row. */
 
-import { button, confirmed, element, fill, settled, showDialog } from "./dom.js";
-import { postJson, putJson, remove } from "./api.js";
+import { button, element, fill, settled } from "./dom.js";
 import { Documents } from "./documents.js";
 import { showDocument } from "./document.js";
+import { addAddress, editCollection, reindex } from "./forms.js";
 import { jobs } from "./jobs.js";
 import { jobRow, transferRow } from "./progress.js";
 import { state } from "./state.js";
-import { refreshStatus } from "./status.js";
 import { chooseFiles, transfers } from "./upload.js";
 import { VirtualList } from "./virtual.js";
 import { bytes, count, day, figure, kindOf } from "./words.js";
@@ -20,8 +19,16 @@ export class LibraryView {
     this.said = element("p", {});
     this.documents = new Documents(() => this.#drawList());
     this.list = new VirtualList({ rowHeight: 44, label: "All documents", draw: (index) => this.#row(index) });
-    this.name = element("input", { type: "search", placeholder: "Find by name", "aria-label": "Find by name", oninput: settled(200, () => this.documents.reload({ name: this.name.value.trim() })) });
-    this.collection = element("select", { "aria-label": "Collection", onchange: () => state.setScope({ collection: this.collection.value || null }) });
+    this.name = element("input", {
+      type: "search",
+      placeholder: "Find by name",
+      "aria-label": "Find by name",
+      oninput: settled(200, () => this.documents.reload({ name: this.name.value.trim() })),
+    });
+    this.collection = element("select", {
+      "aria-label": "Collection",
+      onchange: () => state.setScope({ collection: this.collection.value || null }),
+    });
     this.tools = element("div", { class: "row library-tools" });
     this.empty = element("p", { class: "nothing", hidden: true });
     fill(
@@ -34,14 +41,21 @@ export class LibraryView {
         this.tools,
         this.work,
         element("div", { class: "row list-tools" }, this.name, this.collection),
-        element("div", { class: "document-head", "aria-hidden": "true" }, ["Name", "Collection", "Pages", "Chunks", "Size", "Added"].map((words) => element("span", {}, words))),
+        element(
+          "div",
+          { class: "document-head", "aria-hidden": "true" },
+          ["Name", "Collection", "Pages", "Chunks", "Size", "Added"].map((words) => element("span", {}, words)),
+        ),
         this.list.root,
         this.empty,
       ),
     );
     state.on("status", () => this.#draw());
     state.on("scope", () => this.#draw());
-    state.on("documents", settled(600, () => this.documents.reload()));
+    state.on(
+      "documents",
+      settled(600, () => this.documents.reload()),
+    );
     jobs.onChange(() => this.#drawWork());
     transfers.onChange(() => this.#drawWork());
   }
@@ -50,14 +64,22 @@ export class LibraryView {
     const { status, scope } = state;
     if (!status) return;
     const may = state.may("write");
-    this.said.textContent = may ? "Drop files or folders anywhere on the page. Originals are kept; the same name again replaces a document." : "This key may read. To add or delete, use one that may write.";
+    this.said.textContent = may
+      ? "Drop files or folders anywhere on the page. Originals are kept; the same name again replaces a document."
+      : "This key may read. To add or delete, use one that may write.";
     if (this.tools.children.length === 0 && may) fill(this.tools, this.#buttons());
     const names = status.collections.map((row) => [row.name, `${row.name} (${figure(row.documents)})`]);
     const signature = JSON.stringify(names);
-    if (signature !== this.drawn) fill(this.collection, [["", "All collections"], ...names].map(([value, words]) => element("option", { value }, words)));
+    if (signature !== this.drawn)
+      fill(
+        this.collection,
+        [["", "All collections"], ...names].map(([value, words]) => element("option", { value }, words)),
+      );
     this.drawn = signature;
     this.collection.value = scope.collection || "";
-    const stale = this.documents.collection !== scope.collection || (!this.documents.name && this.documents.total !== state.documents(scope.collection));
+    const stale =
+      this.documents.collection !== scope.collection ||
+      (!this.documents.name && this.documents.total !== state.documents(scope.collection));
     if (stale) this.documents.reload({ collection: scope.collection });
   }
 
@@ -81,12 +103,23 @@ export class LibraryView {
   #row(index) {
     const found = this.documents.at(index);
     if (!found) return element("span", { class: "document-row soft" }, "…");
-    const remarks = found.warnings.length > 0 ? element("span", { class: "remark" }, count(found.warnings.length, "remark")) : null;
-    const waiting = found.status !== "ready" ? element("span", { class: `remark ${found.status === "failed" ? "failure" : ""}` }, found.status) : null;
+    const remarks =
+      found.warnings.length > 0 ? element("span", { class: "remark" }, count(found.warnings.length, "remark")) : null;
+    const waiting =
+      found.status !== "ready"
+        ? element("span", { class: `remark ${found.status === "failed" ? "failure" : ""}` }, found.status)
+        : null;
     const row = element(
       "button",
       { type: "button", class: "document-row" },
-      element("span", { class: "name" }, element("span", { class: "kind" }, kindOf(found.filename)), element("span", { class: "clip" }, found.filename), waiting, remarks),
+      element(
+        "span",
+        { class: "name" },
+        element("span", { class: "kind" }, kindOf(found.filename)),
+        element("span", { class: "clip" }, found.filename),
+        waiting,
+        remarks,
+      ),
       element("span", { class: "clip" }, found.collection),
       element("span", { class: "number" }, found.pages ?? ""),
       element("span", { class: "number" }, figure(found.chunks)),
@@ -107,8 +140,21 @@ export class LibraryView {
     this.work.hidden = rows.length === 0 && done.length === 0;
     fill(
       this.work,
-      element("div", { class: "row" }, element("h2", { class: "grow" }, heading(unfinished, failed)), finished.length > 0 && unfinished.length === 0 && button("Clear", { kind: "quiet small", onclick: () => jobs.forgetFinished() })),
-      element("ul", { class: "jobs" }, rows, hidden > 0 && element("li", { class: "soft small" }, `and ${figure(hidden)} more`), done.map(jobRow)),
+      element(
+        "div",
+        { class: "row" },
+        element("h2", { class: "grow" }, heading(unfinished, failed)),
+        finished.length > 0 &&
+          unfinished.length === 0 &&
+          button("Clear", { kind: "quiet small", onclick: () => jobs.forgetFinished() }),
+      ),
+      element(
+        "ul",
+        { class: "jobs" },
+        rows,
+        hidden > 0 && element("li", { class: "soft small" }, `and ${figure(hidden)} more`),
+        done.map(jobRow),
+      ),
     );
   }
 }
@@ -116,81 +162,4 @@ export class LibraryView {
 function heading(unfinished, failed) {
   if (unfinished.length > 0) return `Taking in ${count(unfinished.length, "document")}`;
   return failed.length > 0 ? `${count(failed.length, "document")} could not be taken in` : "Taken in";
-}
-
-// ── dialogs
-
-function addAddress() {
-  const field = element("input", { type: "url", required: true, placeholder: "https://", id: "address", class: "wide" });
-  ask("Add an address", [element("p", { class: "soft" }, "A page or a sitemap, fetched by the server."), element("label", { for: "address" }, "Address"), field], "Add", async () => {
-    const { jobs: made } = await postJson("/v1/documents", { url: field.value, ...(state.scope.collection ? { collection: state.scope.collection } : {}) });
-    for (const job of made) jobs.take(job);
-  });
-}
-
-function reindex() {
-  const chosen = state.scope.collection;
-  const words = chosen ? `Every document of “${chosen}” is cut and embedded anew.` : "Every document is cut and embedded anew.";
-  ask("Reindex", [element("p", {}, `${words} The library answers from what it has until the new index is complete.`)], "Reindex", async () => {
-    jobs.take(await postJson("/v1/reindex", chosen ? { collection: chosen } : {}));
-  });
-}
-
-const CHUNKERS = ["passages", "section", "sentence", "window", "rules", "semantic"];
-
-/** Make a collection, or choose how one is cut and answered; deleting it deletes its documents. */
-function editCollection() {
-  const rows = state.status?.collections || [];
-  const name = element("input", { id: "collection-name", required: true, maxlength: "200", list: "collection-names", class: "wide", value: state.scope.collection || "" });
-  const chunker = element("select", { id: "collection-chunker" }, element("option", { value: "" }, "chosen by the kind of document"), CHUNKERS.map((one) => element("option", { value: one }, one)));
-  const prompt = element("textarea", { id: "collection-prompt", rows: "3", class: "wide", maxlength: "20000" });
-  const show = () => {
-    const row = rows.find((one) => one.name === name.value);
-    chunker.value = row?.chunker || "";
-    prompt.value = row?.system_prompt || "";
-  };
-  name.addEventListener("input", show);
-  show();
-  const form = [
-    element("p", { class: "soft" }, "A collection is a named group of documents. New files go into the one chosen on the left."),
-    element("label", { for: "collection-name" }, "Name"), name, element("datalist", { id: "collection-names" }, rows.map((row) => element("option", { value: row.name }))),
-    element("label", { for: "collection-chunker" }, "Cut into chunks"), chunker,
-    element("label", { for: "collection-prompt" }, "Instructions for answers"), prompt,
-  ];
-  const dialog = ask("Collection", form, "Save", async () => {
-    await putJson(`/v1/collections/${encodeURIComponent(name.value)}`, { chunker: chunker.value || null, system_prompt: prompt.value || null });
-    state.setScope({ collection: name.value });
-    refreshStatus();
-  });
-  dialog.querySelector(".row.end")?.prepend(button("Delete its documents", { kind: "quiet danger", onclick: () => (dialog.close(), deleteCollection(name.value)) }));
-}
-
-async function deleteCollection(name) {
-  const row = state.status?.collections.find((one) => one.name === name);
-  if (!row || row.documents === 0) return;
-  if (!(await confirmed(`Delete ${count(row.documents, "document")}?`, `Everything in “${name}” goes for good.`, "Delete"))) return;
-  await remove(`/v1/collections/${encodeURIComponent(name)}`);
-  state.setScope({ collection: null });
-  state.changed("documents");
-  refreshStatus();
-}
-
-/** A form in a dialog; what goes wrong is said in it. */
-function ask(title, content, words, action) {
-  const trouble = element("p", { class: "failure", role: "alert" });
-  const form = element("form", { class: "stack", id: "dialog-form" }, content, trouble);
-  const go = button(words, { kind: "primary", type: "submit", form: "dialog-form" });
-  const dialog = showDialog(title, form, [button("Cancel", { onclick: () => dialog.close() }), go]);
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    go.disabled = true;
-    try {
-      await action();
-      dialog.close();
-    } catch (error) {
-      trouble.textContent = `${error.message}. ${error.remedy || ""}`;
-      go.disabled = false;
-    }
-  });
-  return dialog;
 }

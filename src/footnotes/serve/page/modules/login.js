@@ -8,10 +8,32 @@ let asking = null;
 /** @returns {Promise<void>} when a key is there that the server takes */
 export function askForKey() {
   asking ||= new Promise((resolve) => {
-    const field = element("input", { type: "password", id: "key", autocomplete: "off", required: true, spellcheck: "false" });
+    const field = element("input", {
+      type: "password",
+      id: "key",
+      autocomplete: "off",
+      required: true,
+      spellcheck: "false",
+    });
     const trouble = element("p", { class: "failure", role: "alert" });
-    const form = element("form", { class: "login", id: "login-form" }, element("p", { class: "soft" }, "This library opens with a key. It is kept in this tab alone, until the tab is closed."), element("label", { for: "key" }, "Key"), field, trouble);
-    const dialog = showDialog("Footnotes", form, [button("Open the library", { kind: "primary", type: "submit", form: "login-form" })], { closable: false });
+    const form = element(
+      "form",
+      { class: "login", id: "login-form" },
+      element(
+        "p",
+        { class: "soft" },
+        "This library opens with a key. It is kept in this tab alone, until the tab is closed.",
+      ),
+      element("label", { for: "key" }, "Key"),
+      field,
+      trouble,
+    );
+    const dialog = showDialog(
+      "Footnotes",
+      form,
+      [button("Open the library", { kind: "primary", type: "submit", form: "login-form" })],
+      { closable: false },
+    );
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       key.set(field.value.trim());

@@ -22,16 +22,28 @@ class Page {
   current = "ask";
 
   constructor() {
-    for (const link of document.querySelectorAll("#views a")) link.prepend(icon(/** @type {any} */ (link.getAttribute("data-view"))));
+    for (const link of document.querySelectorAll("#views a"))
+      link.prepend(icon(/** @type {any} */ (link.getAttribute("data-view"))));
     this.shelf = new Shelf(byId("shelf-body"), byId("shelf-foot"));
-    this.views = { ask: new AskView(byId("view-ask")), search: new SearchView(byId("view-search")), library: new LibraryView(byId("view-library")), settings: new SettingsView(byId("view-settings")) };
+    this.views = {
+      ask: new AskView(byId("view-ask")),
+      search: new SearchView(byId("view-search")),
+      library: new LibraryView(byId("view-library")),
+      settings: new SettingsView(byId("view-settings")),
+    };
     watchBanner(byId("banner"));
     this.#folding();
     acceptDrops();
-    listenForShortcuts({ focus: () => this.#focus(), step: (direction) => this.current === "ask" && this.views.ask.step(direction), escape: () => this.#escape() });
+    listenForShortcuts({
+      focus: () => this.#focus(),
+      step: (direction) => this.current === "ask" && this.views.ask.step(direction),
+      escape: () => this.#escape(),
+    });
     addEventListener("hashchange", () => this.#route());
     // The address after # names the view, so this one link must not change it.
-    document.querySelector(".skip")?.addEventListener("click", (event) => (event.preventDefault(), byId("main").focus()));
+    document
+      .querySelector(".skip")
+      ?.addEventListener("click", (event) => (event.preventDefault(), byId("main").focus()));
   }
 
   async start() {

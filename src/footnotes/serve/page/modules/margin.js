@@ -20,7 +20,10 @@ export function alignNotes(turn) {
   }
   const top = turn.getBoundingClientRect().top;
   const heights = items.map((item) => item.offsetHeight);
-  const wished = items.map((item) => turn.querySelector(`.reference button[data-marker="${item.dataset.marker}"]`)?.getBoundingClientRect().top ?? top);
+  const wished = items.map(
+    (item) =>
+      turn.querySelector(`.reference button[data-marker="${item.dataset.marker}"]`)?.getBoundingClientRect().top ?? top,
+  );
   let free = 0;
   items.forEach((item, index) => {
     const place = Math.max(wished[index] - top - 6, free);

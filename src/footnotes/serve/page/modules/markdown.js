@@ -10,7 +10,20 @@ import { element } from "./dom.js";
 /** @typedef {{nodes: ChildNode[], pieces: Piece[], raw: string, start: number}} Block */
 
 const ENTITY = /&(#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});/g;
-const NAMED = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", mdash: "—", ndash: "–", hellip: "…", copy: "©", middot: "·", times: "×" };
+const NAMED = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: "\u00a0",
+  mdash: "—",
+  ndash: "–",
+  hellip: "…",
+  copy: "©",
+  middot: "·",
+  times: "×",
+};
 const DEEPEST = 40;
 
 /**
@@ -87,7 +100,8 @@ class Builder {
 
   list(token, parent, depth) {
     const list = made(parent, token.ordered ? "ol" : "ul");
-    if (token.ordered && Number.isInteger(token.start) && token.start !== 1) list.setAttribute("start", String(token.start));
+    if (token.ordered && Number.isInteger(token.start) && token.start !== 1)
+      list.setAttribute("start", String(token.start));
     for (const item of token.items) {
       this.blocks("li", item.tokens, list, depth);
     }
@@ -142,7 +156,9 @@ class Builder {
   /** Followed in a document, shown in an answer: a model must not choose where a click leads. */
   link(token, parent, depth) {
     const safe = this.links && /^(https?:|mailto:)/i.test(token.href);
-    const attributes = safe ? { href: token.href, rel: "noopener noreferrer", target: "_blank" } : { title: token.href };
+    const attributes = safe
+      ? { href: token.href, rel: "noopener noreferrer", target: "_blank" }
+      : { title: token.href };
     const holder = element(safe ? "a" : "span", attributes);
     parent.append(holder);
     this.inlines(token.tokens || [], holder, depth + 1);

@@ -10,7 +10,12 @@ export function samplesOf(text) {
   const found = [];
   for (const line of text.split("\n")) {
     const match = line.startsWith("#") ? null : SAMPLE.exec(line);
-    if (match) found.push({ name: match[1], labels: Object.fromEntries([...(match[2] || "").matchAll(LABEL)].map((label) => [label[1], label[2]])), value: Number(match[3]) });
+    if (match)
+      found.push({
+        name: match[1],
+        labels: Object.fromEntries([...(match[2] || "").matchAll(LABEL)].map((label) => [label[1], label[2]])),
+        value: Number(match[3]),
+      });
   }
   return found;
 }
@@ -18,8 +23,15 @@ export function samplesOf(text) {
 /** @returns {[string, string | null][]} */
 export function glance(text) {
   const samples = samplesOf(text);
-  const sum = (name, wanted = {}) => samples.filter((one) => one.name === name && Object.entries(wanted).every(([label, value]) => one.labels[label] === value)).reduce((total, one) => total + one.value, 0);
-  const errors = samples.filter((one) => one.name === "footnotes_errors_total" && one.value > 0).sort((one, other) => other.value - one.value);
+  const sum = (name, wanted = {}) =>
+    samples
+      .filter(
+        (one) => one.name === name && Object.entries(wanted).every(([label, value]) => one.labels[label] === value),
+      )
+      .reduce((total, one) => total + one.value, 0);
+  const errors = samples
+    .filter((one) => one.name === "footnotes_errors_total" && one.value > 0)
+    .sort((one, other) => other.value - one.value);
   return [
     ["Requests", figure(sum("footnotes_requests_total"))],
     ["Searches", `${figure(sum("footnotes_search_seconds_count"))}${typical(samples, "footnotes_search_seconds")}`],
@@ -28,13 +40,23 @@ export function glance(text) {
     ["Documents taken in", figure(sum("footnotes_documents_total"))],
     ["Texts embedded", figure(sum("footnotes_embedded_texts_total"))],
     ["Model tokens", figure(sum("footnotes_model_tokens_total"))],
-    ["Errors", errors.length === 0 ? "none" : errors.slice(0, 3).map((one) => `${one.labels.code} ${figure(one.value)}`).join(", ")],
+    [
+      "Errors",
+      errors.length === 0
+        ? "none"
+        : errors
+            .slice(0, 3)
+            .map((one) => `${one.labels.code} ${figure(one.value)}`)
+            .join(", "),
+    ],
   ];
 }
 
 /** The bound under which 95 of 100 stay, from the buckets of a histogram. */
 function typical(samples, name) {
-  const buckets = samples.filter((one) => one.name === `${name}_bucket`).map((one) => [Number(one.labels.le.replace("+Inf", "Infinity")), one.value]);
+  const buckets = samples
+    .filter((one) => one.name === `${name}_bucket`)
+    .map((one) => [Number(one.labels.le.replace("+Inf", "Infinity")), one.value]);
   buckets.sort(([one], [other]) => one - other);
   const all = buckets.at(-1)?.[1] || 0;
   const bound = buckets.find(([, value]) => value >= all * 0.95)?.[0];

@@ -26,11 +26,35 @@ class PageViewer {
     this.image = element("img", { class: "page-picture", alt: "" });
     this.sheet = element("div", { class: "page-sheet" }, this.image);
     this.said = element("p", { class: "small soft", role: "status" });
-    this.field = element("input", { type: "number", min: "1", max: String(found.pages), "aria-label": "Page", class: "page-field", onchange: () => this.go(Number(this.field.value)) });
-    this.back = button("Previous page", { picture: "previous", only: true, kind: "quiet", onclick: () => this.go(this.page - 1) });
-    this.forth = button("Next page", { picture: "next", only: true, kind: "quiet", onclick: () => this.go(this.page + 1) });
+    this.field = element("input", {
+      type: "number",
+      min: "1",
+      max: String(found.pages),
+      "aria-label": "Page",
+      class: "page-field",
+      onchange: () => this.go(Number(this.field.value)),
+    });
+    this.back = button("Previous page", {
+      picture: "previous",
+      only: true,
+      kind: "quiet",
+      onclick: () => this.go(this.page - 1),
+    });
+    this.forth = button("Next page", {
+      picture: "next",
+      only: true,
+      kind: "quiet",
+      onclick: () => this.go(this.page + 1),
+    });
     this.large = button("Enlarge", { kind: "quiet", "aria-pressed": "false", onclick: () => this.#enlarge() });
-    const line = element("div", { class: "page-line" }, this.back, element("label", {}, "Page ", this.field, ` of ${found.pages}`), this.forth, this.large);
+    const line = element(
+      "div",
+      { class: "page-line" },
+      this.back,
+      element("label", {}, "Page ", this.field, ` of ${found.pages}`),
+      this.forth,
+      this.large,
+    );
     this.root = element("div", { class: "page-viewer" }, line, this.said, this.sheet);
     // Every picture is given up with the panel's content, or when the next one takes its place.
     panel.onCleanup(() => this.#release());
@@ -63,7 +87,10 @@ class PageViewer {
     }
     const path = `/v1/documents/${encodeURIComponent(this.found.id)}/pages/${this.page}`;
     try {
-      const [blob, boxes] = await Promise.all([getBlob(`${path}?${query}`, this.signal), this.span ? getJson(`${path}/boxes?${query}`, this.signal) : { boxes: [] }]);
+      const [blob, boxes] = await Promise.all([
+        getBlob(`${path}?${query}`, this.signal),
+        this.span ? getJson(`${path}/boxes?${query}`, this.signal) : { boxes: [] },
+      ]);
       if (turn !== this.#turn || this.signal.aborted) return;
       await this.#show(blob, boxes.boxes);
     } catch (error) {
@@ -89,7 +116,8 @@ class PageViewer {
     if (!frame) return;
     const top = this.image.getBoundingClientRect().top - frame.getBoundingClientRect().top + frame.scrollTop;
     const place = top + share * this.image.clientHeight;
-    if (place > frame.scrollTop + frame.clientHeight * 0.8 || place < frame.scrollTop) frame.scrollTop = place - frame.clientHeight * 0.3;
+    if (place > frame.scrollTop + frame.clientHeight * 0.8 || place < frame.scrollTop)
+      frame.scrollTop = place - frame.clientHeight * 0.3;
   }
 
   #width() {

@@ -25,13 +25,23 @@ class Panel {
     this.#cleanups.push(() => abort.abort());
     if (origin) this.#origin = origin;
     this.#root.setAttribute("aria-label", label);
-    const close = button("Close (Escape)", { picture: "close", only: true, kind: "quiet", onclick: () => this.close() });
+    const close = button("Close (Escape)", {
+      picture: "close",
+      only: true,
+      kind: "quiet",
+      onclick: () => this.close(),
+    });
     fill(
       this.#root,
       element(
         "header",
         { class: "panel-head" },
-        element("div", { class: "grow" }, element("h2", { class: "clip", title: typeof title === "string" ? title : null }, title), subtitle && element("div", { class: "panel-sub" }, subtitle)),
+        element(
+          "div",
+          { class: "grow" },
+          element("h2", { class: "clip", title: typeof title === "string" ? title : null }, title),
+          subtitle && element("div", { class: "panel-sub" }, subtitle),
+        ),
         element("div", { class: "panel-tools" }, tools, close),
       ),
       body,

@@ -10,16 +10,37 @@ import { marksOf } from "./terms.js";
 import { count, duration, withoutSigns } from "./words.js";
 
 const LIMIT = 12;
-const TEACHING = "Search finds passages, by their words and by their meaning, and shows how the two were joined. To get an answer in sentences, ask.";
+const TEACHING =
+  "Search finds passages, by their words and by their meaning, and shows how the two were joined. To get an answer in sentences, ask.";
 
 export class SearchView {
   #abort = new AbortController();
 
   constructor(root) {
-    this.input = element("input", { type: "search", "aria-label": "Search for", placeholder: "Words or a question", class: "grow", autocomplete: "off" });
-    this.mode = element("select", { "aria-label": "How to search", onchange: () => this.#run() }, [["hybrid", "Words and meaning"], ["lexical", "Words alone"], ["dense", "Meaning alone"]].map(([value, words]) => element("option", { value }, words)));
+    this.input = element("input", {
+      type: "search",
+      "aria-label": "Search for",
+      placeholder: "Words or a question",
+      class: "grow",
+      autocomplete: "off",
+    });
+    this.mode = element(
+      "select",
+      { "aria-label": "How to search", onchange: () => this.#run() },
+      [
+        ["hybrid", "Words and meaning"],
+        ["lexical", "Words alone"],
+        ["dense", "Meaning alone"],
+      ].map(([value, words]) => element("option", { value }, words)),
+    );
     this.results = element("div", { class: "results" });
-    const form = element("form", { class: "row search-line", role: "search", onsubmit: (event) => (event.preventDefault(), this.#run()) }, this.input, this.mode, button("Search", { kind: "primary", type: "submit" }));
+    const form = element(
+      "form",
+      { class: "row search-line", role: "search", onsubmit: (event) => (event.preventDefault(), this.#run()) },
+      this.input,
+      this.mode,
+      button("Search", { kind: "primary", type: "submit" }),
+    );
     this.teaching = element("p", {}, TEACHING);
     fill(root, element("div", { class: "page" }, element("h1", {}, "Search"), this.teaching, form, this.results));
     state.on("scope", () => this.input.value.trim() && this.#run());
@@ -37,34 +58,86 @@ export class SearchView {
     this.#abort = new AbortController();
     const { signal } = this.#abort;
     try {
-      const found = await postJson("/v1/search", { query, limit: LIMIT, per_document: LIMIT, mode: this.mode.value, ...state.filter() }, signal);
+      const found = await postJson(
+        "/v1/search",
+        { query, limit: LIMIT, per_document: LIMIT, mode: this.mode.value, ...state.filter() },
+        signal,
+      );
       if (signal.aborted) return;
       state.setLegs(found.legs);
       this.#draw(found);
     } catch (error) {
-      if (!isAbort(error)) fill(this.results, element("div", { class: "trouble" }, element("p", { class: "failure" }, `${error.message}.`), element("p", {}, error.remedy || "")));
+      if (!isAbort(error))
+        fill(
+          this.results,
+          element(
+            "div",
+            { class: "trouble" },
+            element("p", { class: "failure" }, `${error.message}.`),
+            element("p", {}, error.remedy || ""),
+          ),
+        );
     }
   }
 
   #draw(found) {
-    const legs = Object.entries(found.legs).map(([name, leg]) => `${name === "lexical" ? "words" : "meaning"} ${leg.status === "ok" ? duration(leg.ms) : leg.status}`);
-    const said = element("p", { class: "small soft number", role: "status" }, `${count(found.hits.length, "passage")} in ${duration(found.took_ms)} (${legs.join(", ")})`);
-    if (found.hits.length === 0) return fill(this.results, said, element("p", { class: "nothing" }, "Nothing was found. Other words may do, or a wider choice of collections."));
-    const list = element("ol", { class: "hits" }, found.hits.map((hit, index) => element("li", { id: `hit-${index}` }, this.#hit(hit, found.query))));
-    const picture = inspector(found, (index) => list.children[index]?.querySelector("button")?.focus(), this.results.clientWidth);
-    return fill(this.results, said, element("details", { class: "inspector-frame", open: true }, element("summary", {}, "How these were ranked"), picture), list);
+    const legs = Object.entries(found.legs).map(
+      ([name, leg]) =>
+        `${name === "lexical" ? "words" : "meaning"} ${leg.status === "ok" ? duration(leg.ms) : leg.status}`,
+    );
+    const said = element(
+      "p",
+      { class: "small soft number", role: "status" },
+      `${count(found.hits.length, "passage")} in ${duration(found.took_ms)} (${legs.join(", ")})`,
+    );
+    if (found.hits.length === 0)
+      return fill(
+        this.results,
+        said,
+        element("p", { class: "nothing" }, "Nothing was found. Other words may do, or a wider choice of collections."),
+      );
+    const list = element(
+      "ol",
+      { class: "hits" },
+      found.hits.map((hit, index) => element("li", { id: `hit-${index}` }, this.#hit(hit, found.query))),
+    );
+    const picture = inspector(
+      found,
+      (index) => list.children[index]?.querySelector("button")?.focus(),
+      this.results.clientWidth,
+    );
+    return fill(
+      this.results,
+      said,
+      element(
+        "details",
+        { class: "inspector-frame", open: true },
+        element("summary", {}, "How these were ranked"),
+        picture,
+      ),
+      list,
+    );
   }
 
   #hit(hit, query) {
-    const where = [hit.pages ? `p. ${hit.pages[0]}` : hit.lines ? `line ${hit.lines[0]}` : "", hit.headings.join(" › ")].filter(Boolean).join(" · ");
+    const where = [hit.pages ? `p. ${hit.pages[0]}` : hit.lines ? `line ${hit.lines[0]}` : "", hit.headings.join(" › ")]
+      .filter(Boolean)
+      .join(" · ");
     const row = element(
       "button",
       { type: "button", class: "hit" },
-      element("span", { class: "hit-head" }, element("strong", { class: "clip" }, hit.filename), where && element("span", { class: "soft clip" }, where)),
+      element(
+        "span",
+        { class: "hit-head" },
+        element("strong", { class: "clip" }, hit.filename),
+        where && element("span", { class: "soft clip" }, where),
+      ),
       element("span", { class: "hit-text" }, marksOf(withoutSigns(hit.text), query)),
       scoreLine(hit.scores),
     );
-    row.addEventListener("click", () => showSource({ ...hit, page: hit.pages ? hit.pages[0] : null, quote: hit.text }, { origin: row, label: "Passage" }));
+    row.addEventListener("click", () =>
+      showSource({ ...hit, page: hit.pages ? hit.pages[0] : null, quote: hit.text }, { origin: row, label: "Passage" }),
+    );
     return row;
   }
 }

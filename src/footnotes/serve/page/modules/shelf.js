@@ -18,43 +18,77 @@ export class Shelf {
     this.list = new VirtualList({ rowHeight: 32, label: "Documents", draw: (index) => this.#row(index) });
     fill(
       body,
-      element("section", { class: "shelf-section", "aria-label": "Collections" }, element("h2", {}, "Collections"), this.collections),
-      element("section", { class: "shelf-section shelf-documents", "aria-label": "Documents" }, element("h2", {}, "Documents"), (this.none = element("p", { class: "shelf-none", hidden: true }, "None yet")), this.list.root),
+      element(
+        "section",
+        { class: "shelf-section", "aria-label": "Collections" },
+        element("h2", {}, "Collections"),
+        this.collections,
+      ),
+      element(
+        "section",
+        { class: "shelf-section shelf-documents", "aria-label": "Documents" },
+        element("h2", {}, "Documents"),
+        (this.none = element("p", { class: "shelf-none", hidden: true }, "None yet")),
+        this.list.root,
+      ),
     );
     state.on("status", () => this.#draw());
     state.on("scope", () => this.#draw());
-    state.on("documents", settled(600, () => this.documents.reload()));
+    state.on(
+      "documents",
+      settled(600, () => this.documents.reload()),
+    );
     jobs.onChange(() => this.#drawFoot());
     transfers.onChange(() => this.#drawFoot());
   }
 
   #draw() {
     const { collection } = state.scope;
-    const rows = [{ name: null, words: "Everything", documents: state.documents() }, ...(state.status?.collections || []).map((row) => ({ ...row, words: row.name }))];
+    const rows = [
+      { name: null, words: "Everything", documents: state.documents() },
+      ...(state.status?.collections || []).map((row) => ({ ...row, words: row.name })),
+    ];
     // Drawn anew only when something changed: the focus may be on one of them.
     const signature = JSON.stringify([collection, rows.map((row) => [row.words, row.documents])]);
-    if (signature !== this.drawn) fill(this.collections, rows.map((row) => element("li", {}, this.#collection(row, collection))));
+    if (signature !== this.drawn)
+      fill(
+        this.collections,
+        rows.map((row) => element("li", {}, this.#collection(row, collection))),
+      );
     this.drawn = signature;
-    if (this.documents.collection !== collection || this.documents.total !== state.documents(collection)) this.documents.reload({ collection });
+    if (this.documents.collection !== collection || this.documents.total !== state.documents(collection))
+      this.documents.reload({ collection });
     this.none.hidden = state.documents(collection) > 0;
     this.#drawFoot();
   }
 
   #collection(row, chosen) {
     const pick = () => state.setScope({ collection: row.name, document: null });
-    return element("button", { type: "button", "aria-pressed": String(row.name === chosen), onclick: pick }, element("span", { class: "clip" }, row.words), element("span", { class: "number" }, figure(row.documents)));
+    return element(
+      "button",
+      { type: "button", "aria-pressed": String(row.name === chosen), onclick: pick },
+      element("span", { class: "clip" }, row.words),
+      element("span", { class: "number" }, figure(row.documents)),
+    );
   }
 
   #row(index) {
     const found = this.documents.at(index);
     if (!found) return element("span", { class: "shelf-row soft" }, "…");
-    const row = element("button", { type: "button", class: "shelf-row", title: found.filename }, element("span", { class: "kind" }, kindOf(found.filename)), element("span", { class: "clip" }, found.filename));
+    const row = element(
+      "button",
+      { type: "button", class: "shelf-row", title: found.filename },
+      element("span", { class: "kind" }, kindOf(found.filename)),
+      element("span", { class: "clip" }, found.filename),
+    );
     row.addEventListener("click", () => showDocument(found.id, { origin: row }));
     return row;
   }
 
   #drawFoot() {
-    const waiting = jobs.unfinished.length + transfers.all.filter((one) => !one.error).reduce((sum, one) => sum + one.files.length, 0);
+    const waiting =
+      jobs.unfinished.length +
+      transfers.all.filter((one) => !one.error).reduce((sum, one) => sum + one.files.length, 0);
     const failed = jobs.failed.length;
     badge(waiting);
     const busy = waiting > 0 ? `Taking in ${count(waiting, "document")}` : "";
@@ -69,5 +103,12 @@ export class Shelf {
 function badge(waiting) {
   const link = document.querySelector('#views a[data-view="library"]');
   link?.querySelector(".badge")?.remove();
-  if (waiting > 0) link?.append(element("span", { class: "badge number", "aria-label": `${count(waiting, "document")} on the way` }, waiting > 99 ? "99+" : waiting));
+  if (waiting > 0)
+    link?.append(
+      element(
+        "span",
+        { class: "badge number", "aria-label": `${count(waiting, "document")} on the way` },
+        waiting > 99 ? "99+" : waiting,
+      ),
+    );
 }

@@ -25,10 +25,15 @@ export function listenForShortcuts({ focus, step, escape }) {
 }
 
 function writes(target) {
-  return target instanceof HTMLElement && (target.isContentEditable || target.matches("textarea, select, input:not([type=checkbox], [type=radio])"));
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches("textarea, select, input:not([type=checkbox], [type=radio])"))
+  );
 }
 
 function showShortcuts() {
   const rows = LIST.flatMap(([keys, words]) => [element("dt", {}, element("kbd", {}, keys)), element("dd", {}, words)]);
-  const dialog = showDialog("Keys", element("dl", { class: "shortcuts" }, rows), [button("Close", { onclick: () => dialog.close() })]);
+  const dialog = showDialog("Keys", element("dl", { class: "shortcuts" }, rows), [
+    button("Close", { onclick: () => dialog.close() }),
+  ]);
 }

@@ -23,13 +23,26 @@ import { placeOf } from "./words.js";
  * @param {{origin?: HTMLElement | null, label: string, onPrevious?: (() => void) | null, onNext?: (() => void) | null, onBack?: (() => void) | null}} options
  */
 export async function showSource(span, { origin = null, label, onPrevious = null, onNext = null, onBack = null }) {
-  const body = element("div", { class: "panel-body source", tabindex: "0", role: "region", "aria-label": `${span.filename}, the quoted words marked` });
+  const body = element("div", {
+    class: "panel-body source",
+    tabindex: "0",
+    role: "region",
+    "aria-label": `${span.filename}, the quoted words marked`,
+  });
   const subtitle = element("span", {}, label);
   const steps = Boolean(onPrevious || onNext || label.startsWith("Footnote"));
   const tools = [
     onBack && button("Back to the list", { picture: "previous", only: true, kind: "quiet", onclick: onBack }),
-    steps && button("Previous footnote (p)", { picture: "previous", only: true, kind: "quiet", disabled: !onPrevious, onclick: onPrevious }),
-    steps && button("Next footnote (n)", { picture: "next", only: true, kind: "quiet", disabled: !onNext, onclick: onNext }),
+    steps &&
+      button("Previous footnote (p)", {
+        picture: "previous",
+        only: true,
+        kind: "quiet",
+        disabled: !onPrevious,
+        onclick: onPrevious,
+      }),
+    steps &&
+      button("Next footnote (n)", { picture: "next", only: true, kind: "quiet", disabled: !onNext, onclick: onNext }),
   ];
   const signal = panel.show({ title: span.filename, subtitle, tools, body, origin, label: `Source: ${span.filename}` });
   try {
@@ -41,7 +54,16 @@ export async function showSource(span, { origin = null, label, onPrevious = null
     fill(body, paged && quoteLine(span), viewer, element("footer", { class: "source-foot" }, actions(found, origin)));
     announce(`${label}: ${placeOf(span)}. “${span.quote}”`);
   } catch (error) {
-    if (!isAbort(error)) fill(body, element("div", { class: "trouble" }, element("p", { class: "failure" }, `${error.message}.`), element("p", {}, error.remedy || "")));
+    if (!isAbort(error))
+      fill(
+        body,
+        element(
+          "div",
+          { class: "trouble" },
+          element("p", { class: "failure" }, `${error.message}.`),
+          element("p", {}, error.remedy || ""),
+        ),
+      );
   }
 }
 

@@ -17,15 +17,35 @@ export function showSources(turn, { onOpen }) {
   const documents = new Map(turn.hits.map((hit) => [hit.document_id, hit.filename]));
   const collection = picker("Collection", [["", "All collections"], ...collections.map((name) => [name, name])], draw);
   const only = picker("Document", [["", "All documents"], ...documents], draw);
-  const wanted = (hit) => (!collection.value || hit.collection === collection.value) && (!only.value || hit.document_id === only.value);
+  const wanted = (hit) =>
+    (!collection.value || hit.collection === collection.value) && (!only.value || hit.document_id === only.value);
   draw();
   const subtitle = `${count(turn.hits.length, "passage")} from ${count(documents.size, "document")}`;
-  const filters = element("div", { class: "filters" }, collections.length > 1 && collection, documents.size > 1 && only);
-  panel.show({ title: "Sources", subtitle, body: element("div", { class: "panel-body", tabindex: "0", role: "region", "aria-label": "Passages" }, filters, list), label: "Sources" });
+  const filters = element(
+    "div",
+    { class: "filters" },
+    collections.length > 1 && collection,
+    documents.size > 1 && only,
+  );
+  panel.show({
+    title: "Sources",
+    subtitle,
+    body: element(
+      "div",
+      { class: "panel-body", tabindex: "0", role: "region", "aria-label": "Passages" },
+      filters,
+      list,
+    ),
+    label: "Sources",
+  });
 }
 
 function picker(label, entries, onChange) {
-  return element("select", { "aria-label": label, onchange: onChange }, entries.map(([value, words]) => element("option", { value }, words)));
+  return element(
+    "select",
+    { "aria-label": label, onchange: onChange },
+    entries.map(([value, words]) => element("option", { value }, words)),
+  );
 }
 
 function groups(hits, cited, onOpen) {
@@ -41,17 +61,37 @@ function grouped(hits) {
 
 function group(hits, isCited, onOpen) {
   const [first] = hits;
-  const narrow = element("button", { type: "button", class: "link small", onclick: () => state.setScope({ document: { id: first.document_id, filename: first.filename } }) }, "ask only this");
+  const narrow = element(
+    "button",
+    {
+      type: "button",
+      class: "link small",
+      onclick: () => state.setScope({ document: { id: first.document_id, filename: first.filename } }),
+    },
+    "ask only this",
+  );
   return element(
     "section",
     { class: "source-group" },
-    element("h3", { class: "row" }, element("span", { class: "clip grow" }, first.filename), isCited && element("span", { class: "cited" }, "cited"), narrow),
-    element("ul", {}, hits.map((hit) => element("li", {}, passage(hit, onOpen)))),
+    element(
+      "h3",
+      { class: "row" },
+      element("span", { class: "clip grow" }, first.filename),
+      isCited && element("span", { class: "cited" }, "cited"),
+      narrow,
+    ),
+    element(
+      "ul",
+      {},
+      hits.map((hit) => element("li", {}, passage(hit, onOpen))),
+    ),
   );
 }
 
 function passage(hit, onOpen) {
-  const where = [hit.pages ? `p. ${hit.pages[0]}` : hit.lines ? `line ${hit.lines[0]}` : "", hit.headings.join(" › ")].filter(Boolean).join(" · ");
+  const where = [hit.pages ? `p. ${hit.pages[0]}` : hit.lines ? `line ${hit.lines[0]}` : "", hit.headings.join(" › ")]
+    .filter(Boolean)
+    .join(" · ");
   const row = element(
     "button",
     { type: "button", class: "passage" },
@@ -65,6 +105,20 @@ function passage(hit, onOpen) {
 
 /** The rank and score of each leg on one line. */
 export function scoreLine(scores) {
-  const leg = (name, found) => element("span", {}, `${name} `, element("b", {}, found?.rank ? `#${found.rank}` : "–"), found?.rank ? ` ${score(found.score)}` : "");
-  return element("span", { class: "score-line number" }, leg("words", scores.lexical), leg("meaning", scores.dense), element("span", {}, "fused ", element("b", {}, score(scores.fused))), scores.rerank !== null && element("span", {}, "rerank ", element("b", {}, score(scores.rerank))));
+  const leg = (name, found) =>
+    element(
+      "span",
+      {},
+      `${name} `,
+      element("b", {}, found?.rank ? `#${found.rank}` : "–"),
+      found?.rank ? ` ${score(found.score)}` : "",
+    );
+  return element(
+    "span",
+    { class: "score-line number" },
+    leg("words", scores.lexical),
+    leg("meaning", scores.dense),
+    element("span", {}, "fused ", element("b", {}, score(scores.fused))),
+    scores.rerank !== null && element("span", {}, "rerank ", element("b", {}, score(scores.rerank))),
+  );
 }

@@ -52,7 +52,9 @@ class State extends EventTarget {
   /** How many documents there are, in all or in a collection. */
   documents(collection = null) {
     const rows = this.status?.collections || [];
-    return rows.filter((row) => collection === null || row.name === collection).reduce((sum, row) => sum + row.documents, 0);
+    return rows
+      .filter((row) => collection === null || row.name === collection)
+      .reduce((sum, row) => sum + row.documents, 0);
   }
 
   /** The fields that narrow a search or a question down. */

@@ -3,7 +3,11 @@
 import { element } from "./dom.js";
 
 const WORD = /[\p{L}\p{N}]+/gu;
-const COMMON = new Set("a an and are as at be by can did do does for from has have how i if in is it its may of on or that the their there this to was what when where which who why will with you your der die das und ist ein eine le la les de des et".split(" "));
+const COMMON = new Set(
+  "a an and are as at be by can did do does for from has have how i if in is it its may of on or that the their there this to was what when where which who why will with you your der die das und ist ein eine le la les de des et".split(
+    " ",
+  ),
+);
 const ENDINGS = /(ations?|ments?|ness|ingly|edly|ings?|ed|ies|es|s|ly|e|en|er)$/;
 
 function stem(word) {

@@ -14,7 +14,8 @@ const AROUND_CODE = 400_000;
 const MARKDOWN = new Set(["text/markdown", "text/x-markdown"]);
 const TABLES = new Set(["text/csv", "text/tab-separated-values"]);
 const SHEET = /spreadsheet|excel/;
-const CODE = /^(text\/x-(?!markdown|rst)|application\/(json|javascript|xml|x-sh|toml|x-yaml|yaml)|text\/(javascript|css|xml|yaml))/;
+const CODE =
+  /^(text\/x-(?!markdown|rst)|application\/(json|javascript|xml|x-sh|toml|x-yaml|yaml)|text\/(javascript|css|xml|yaml))/;
 
 /** @typedef {{text: string, start: number, end: number, before: boolean, after: boolean}} Window what is shown of a text */
 
@@ -70,7 +71,13 @@ function cutAtLines(text, from, upTo, characters, spanStart) {
 
 function render(holder, shown, drawn) {
   const keep = holder.querySelector(":scope > .choice");
-  fill(holder, keep, shown.before && element("p", { class: "cut" }, "The text begins before this."), drawn, shown.after && element("p", { class: "cut" }, "The text goes on after this."));
+  fill(
+    holder,
+    keep,
+    shown.before && element("p", { class: "cut" }, "The text begins before this."),
+    drawn,
+    shown.after && element("p", { class: "cut" }, "The text goes on after this."),
+  );
   requestAnimationFrame(() => holder.querySelector("mark, .marked")?.scrollIntoView({ block: "center" }));
 }
 
@@ -78,17 +85,33 @@ const marked = () => element("mark");
 
 function plainText(text, { start, end }) {
   const even = unwrapped(text);
-  return element("div", { class: "prose plain" }, even.slice(0, start), element("mark", {}, even.slice(start, end)), even.slice(end));
+  return element(
+    "div",
+    { class: "prose plain" },
+    even.slice(0, start),
+    element("mark", {}, even.slice(start, end)),
+    even.slice(end),
+  );
 }
 
 function markdownText(text, { start, end }) {
   const front = /^---\r?\n[\s\S]*?\r?\n---\r?\n/.exec(text)?.[0] || "";
   const holder = element("div", { class: "prose" });
   const quoted = start < front.length;
-  if (front) holder.append(element("pre", { class: "front" }, quoted ? plainText(front, { start, end: Math.min(end, front.length) }) : front.replace(/^---\r?\n|---\s*$/g, "").trim()));
+  if (front)
+    holder.append(
+      element(
+        "pre",
+        { class: "front" },
+        quoted
+          ? plainText(front, { start, end: Math.min(end, front.length) })
+          : front.replace(/^---\r?\n|---\s*$/g, "").trim(),
+      ),
+    );
   const blocks = markdownBlocks(text.slice(front.length), { links: true });
   for (const block of blocks) {
-    for (const mark of wrap(block.pieces, start - front.length, end - front.length, marked)) mark.closest("tr")?.classList.add("marked");
+    for (const mark of wrap(block.pieces, start - front.length, end - front.length, marked))
+      mark.closest("tr")?.classList.add("marked");
     for (const node of block.nodes) holder.append(node);
   }
   return holder;
@@ -105,7 +128,14 @@ function codeText(text, { start, end }, firstLine) {
     const to = Math.min(end - offset, line.length);
     const words = inside ? [line.slice(0, from), element("mark", {}, line.slice(from, to)), line.slice(to)] : [line];
     const number = firstLine === null ? "" : firstLine + index;
-    list.append(element("li", { class: inside ? "marked" : null }, element("span", { class: "line-number", "aria-hidden": "true" }, number), element("code", {}, words)));
+    list.append(
+      element(
+        "li",
+        { class: inside ? "marked" : null },
+        element("span", { class: "line-number", "aria-hidden": "true" }, number),
+        element("code", {}, words),
+      ),
+    );
     offset = upTo + 1;
   });
   return list;
@@ -122,7 +152,10 @@ function tableText(text, { start, end }) {
     const rule = /^[\s|:-]+$/.test(line) && line.includes("-");
     if (line.trim() && !rule) {
       const name = body.children.length === 0 ? "th" : "td";
-      const row = cells.length > 1 ? cells.map((cell) => element(name, name === "th" ? { scope: "col" } : {}, cell)) : element("td", { colspan: "99", class: "lone" }, line);
+      const row =
+        cells.length > 1
+          ? cells.map((cell) => element(name, name === "th" ? { scope: "col" } : {}, cell))
+          : element("td", { colspan: "99", class: "lone" }, line);
       body.append(element("tr", { class: inside ? "marked" : null }, row));
     }
     offset = upTo + 1;

@@ -6,6 +6,7 @@ import { alignNotes } from "./margin.js";
 import { ApiError, isAbort, send } from "./api.js";
 import { eventsOf } from "./events.js";
 import { state } from "./state.js";
+import { notices, rowsOf, summaryOf } from "./steps.js";
 import { count, duration, placeOf, sentence, shortened } from "./words.js";
 
 /** @typedef {"asking" | "done" | "stopped" | "failed"} TurnState */
@@ -39,7 +40,12 @@ export class Turn {
   }
 
   #build() {
-    this.unfolding = element("details", { class: "steps", "data-busy": "" }, (this.summary = element("summary", {}, "Searching your documents")), (this.stepList = element("ol")));
+    this.unfolding = element(
+      "details",
+      { class: "steps", "data-busy": "" },
+      (this.summary = element("summary", {}, "Searching your documents")),
+      (this.stepList = element("ol")),
+    );
     this.body = element("div", { class: "prose answer" });
     this.notes = element("ol", { class: "notes", "aria-label": "Footnotes", hidden: true });
     this.notice = element("div", { class: "turn-notice", hidden: true });
@@ -62,17 +68,36 @@ export class Turn {
 
   /** Ask, and follow the answer to its end. Everything lands in this turn, however late it comes. */
   async run() {
-    const body = { question: this.question, history: this.options.history, deep: this.options.deep, ...this.options.filter };
+    const body = {
+      question: this.question,
+      history: this.options.history,
+      deep: this.options.deep,
+      ...this.options.filter,
+    };
     try {
-      const response = await send("/v1/ask", { method: "POST", body, accept: "text/event-stream", signal: this.#abort.signal });
+      const response = await send("/v1/ask", {
+        method: "POST",
+        body,
+        accept: "text/event-stream",
+        signal: this.#abort.signal,
+      });
       for await (const event of eventsOf(response)) {
         if (this.state !== "asking") return;
         this.#take(event.name, event.data);
       }
-      if (this.state === "asking") this.#fail(new ApiError({ message: "the answer broke off before its end", remedy: "Ask again; what came is kept." }));
+      if (this.state === "asking")
+        this.#fail(
+          new ApiError({ message: "the answer broke off before its end", remedy: "Ask again; what came is kept." }),
+        );
     } catch (error) {
       if (this.state !== "asking" || isAbort(error)) return;
-      const known = error instanceof ApiError ? error : new ApiError({ message: "the connection broke off", remedy: "Check that the server runs, then ask again; what came is kept." });
+      const known =
+        error instanceof ApiError
+          ? error
+          : new ApiError({
+              message: "the connection broke off",
+              remedy: "Check that the server runs, then ask again; what came is kept.",
+            });
       this.#fail(known);
     }
   }
@@ -112,7 +137,11 @@ export class Turn {
     this.notes.hidden = footnotes.length === 0;
     this.root.classList.toggle("noted", footnotes.length > 0);
     const signature = JSON.stringify(footnotes.map(({ marker, document_id: from, start }) => [marker, from, start]));
-    if (signature !== this.#noted) fill(this.notes, footnotes.map((citation) => this.#note(citation)));
+    if (signature !== this.#noted)
+      fill(
+        this.notes,
+        footnotes.map((citation) => this.#note(citation)),
+      );
     this.#noted = signature;
     this.body.classList.toggle("waiting", this.state === "asking");
     alignNotes(this.root);
@@ -122,8 +151,18 @@ export class Turn {
   #note(citation) {
     const note = element(
       "button",
-      { type: "button", class: "note", "data-marker": citation.marker, "aria-label": `Open footnote ${citation.marker}: ${placeOf(citation)}` },
-      element("span", { class: "note-quote" }, element("span", { class: "marker" }, citation.marker), `“${shortened(citation.quote, 240)}”`),
+      {
+        type: "button",
+        class: "note",
+        "data-marker": citation.marker,
+        "aria-label": `Open footnote ${citation.marker}: ${placeOf(citation)}`,
+      },
+      element(
+        "span",
+        { class: "note-quote" },
+        element("span", { class: "marker" }, citation.marker),
+        `“${shortened(citation.quote, 240)}”`,
+      ),
       element("span", { class: "note-from" }, placeOf(citation)),
     );
     note.addEventListener("click", () => this.actions.onFootnote(this, citation, note));
@@ -134,25 +173,23 @@ export class Turn {
 
   /** Show which sentence a footnote proves. */
   light(marker, on) {
-    for (const part of this.body.querySelectorAll(`.supported[data-marker="${marker}"]`)) part.classList.toggle("lit", on);
+    for (const part of this.body.querySelectorAll(`.supported[data-marker="${marker}"]`))
+      part.classList.toggle("lit", on);
   }
 
   /** Mark the footnote whose source is open, or none. */
   select(marker) {
-    for (const part of this.body.querySelectorAll(".supported")) part.classList.toggle("lit", part.getAttribute("data-marker") === String(marker));
-    for (const link of this.body.querySelectorAll(".reference button")) link.setAttribute("aria-expanded", String(link.getAttribute("data-marker") === String(marker)));
-    for (const note of this.notes.querySelectorAll(".note")) note.setAttribute("aria-current", String(note.getAttribute("data-marker") === String(marker)));
+    for (const part of this.body.querySelectorAll(".supported"))
+      part.classList.toggle("lit", part.getAttribute("data-marker") === String(marker));
+    for (const link of this.body.querySelectorAll(".reference button"))
+      link.setAttribute("aria-expanded", String(link.getAttribute("data-marker") === String(marker)));
+    for (const note of this.notes.querySelectorAll(".note"))
+      note.setAttribute("aria-current", String(note.getAttribute("data-marker") === String(marker)));
   }
 
   #drawSteps() {
-    const documents = new Set(this.hits.map((hit) => hit.document_id)).size;
-    const searched = this.steps.filter((step) => step.type === "action").map((step) => describe(step));
-    const read = this.hits.length > 0 ? `read ${count(this.hits.length, "passage")} from ${count(documents, "document")}` : "";
-    const words = [...(searched.length > 0 ? searched.slice(-1) : ["Searched your documents"]), read].filter(Boolean).join(", ");
-    this.summary.textContent = words;
-    const rows = this.steps.map((step) => stepRow(step));
-    if (rows.length === 0) rows.push(...this.hits.slice(0, 6).map((hit) => element("li", {}, `${hit.filename}${hit.pages ? `, p. ${hit.pages[0]}` : ""}: ${shortened(hit.text, 110)}`)));
-    fill(this.stepList, rows);
+    this.summary.textContent = summaryOf(this.steps, this.hits);
+    fill(this.stepList, rowsOf(this.steps, this.hits));
   }
 
   #done(answer) {
@@ -160,7 +197,9 @@ export class Turn {
     this.state = "done";
     state.setLegs(answer.legs);
     this.#finish(answer.incomplete ? "The answer broke off before its end." : notices(answer));
-    announce(`Answer: ${answer.answer} ${this.citations.length > 0 ? `With ${count(distinct(this.citations).length, "footnote")}.` : ""}`);
+    announce(
+      `Answer: ${answer.answer} ${this.citations.length > 0 ? `With ${count(distinct(this.citations).length, "footnote")}.` : ""}`,
+    );
   }
 
   #keep(answer) {
@@ -195,12 +234,18 @@ export class Turn {
 
   #drawFoot() {
     const failed = this.state === "failed" || this.state === "stopped";
-    const copy = button("Copy", { picture: "copy", kind: "quiet", title: "Copy the answer with its footnotes as Markdown", onclick: () => this.#copy(copy) });
+    const copy = button("Copy", {
+      picture: "copy",
+      kind: "quiet",
+      title: "Copy the answer with its footnotes as Markdown",
+      onclick: () => this.#copy(copy),
+    });
     const facts = this.answer ? [this.answer.model, duration(this.answer.took_ms)].filter(Boolean).join(" · ") : "";
     fill(
       this.foot,
       this.text && copy,
-      this.hits.length > 0 && button("Sources", { picture: "list", kind: "quiet", onclick: () => this.actions.onSources(this) }),
+      this.hits.length > 0 &&
+        button("Sources", { picture: "list", kind: "quiet", onclick: () => this.actions.onSources(this) }),
       failed && button("Ask again", { picture: "again", kind: "quiet", onclick: () => this.actions.onAgain(this) }),
       facts && element("span", { class: "facts number" }, facts),
     );
@@ -219,23 +264,4 @@ export class Turn {
     }
     setTimeout(() => origin.isConnected && (origin.lastChild.textContent = "Copy"), 2000);
   }
-}
-
-function describe(step) {
-  const query = step.tool_input?.query || step.tool_input?.question;
-  if (step.tool === "search" && query) return `Searched “${shortened(String(query), 60)}”`;
-  return step.tool ? `Used ${step.tool.replace(/_/g, " ")}` : shortened(step.text, 80);
-}
-
-function stepRow(step) {
-  if (step.type === "action") return element("li", {}, describe(step));
-  if (step.type === "thought") return element("li", {}, step.text);
-  const output = typeof step.tool_output === "string" ? step.tool_output : JSON.stringify(step.tool_output, null, 1);
-  return element("li", {}, element("details", {}, element("summary", {}, "Found"), element("pre", { tabindex: "0" }, output || step.text || "nothing")));
-}
-
-function notices(answer) {
-  if (!answer.degraded) return "";
-  const down = Object.entries(answer.legs).filter(([, leg]) => leg.status === "failed" || leg.status === "pending");
-  return down.map(([name, leg]) => sentence(leg.reason || `the ${name} leg did not run`)).join(" ");
 }

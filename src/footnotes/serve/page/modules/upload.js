@@ -32,7 +32,8 @@ class Transfers extends EventTarget {
     const wanted = files.filter(({ path }) => !HIDDEN.test(path));
     if (wanted.length === 0) return;
     const collection = state.scope.collection;
-    for (const batch of batches(wanted)) this.all.push({ id: (this.#next += 1), files: batch, collection, share: 0, error: null });
+    for (const batch of batches(wanted))
+      this.all.push({ id: (this.#next += 1), files: batch, collection, share: 0, error: null });
     announce(`Handing over ${count(wanted.length, "file")}.`);
     // A conversation is not taken away; the number at the library tells what goes on.
     if (!document.querySelector("#view-ask .turn")) location.hash = "#/library";
@@ -55,7 +56,13 @@ class Transfers extends EventTarget {
   /** One file that is refused must not hold back those sent with it: they go again one by one. */
   #failed(transfer, error) {
     if (transfer.files.length > 1 && error.status > 0) {
-      const single = transfer.files.map((one) => ({ ...transfer, id: (this.#next += 1), files: [one], share: 0, started: false }));
+      const single = transfer.files.map((one) => ({
+        ...transfer,
+        id: (this.#next += 1),
+        files: [one],
+        share: 0,
+        started: false,
+      }));
       this.all = this.all.flatMap((one) => (one === transfer ? single : [one]));
     } else {
       Object.assign(transfer, { error, started: false });

@@ -72,9 +72,12 @@ export class VirtualList {
   #focus(index) {
     const top = index * this.rowHeight;
     if (top < this.root.scrollTop) this.root.scrollTop = top;
-    if (top + this.rowHeight > this.root.scrollTop + this.root.clientHeight) this.root.scrollTop = top + this.rowHeight - this.root.clientHeight;
+    if (top + this.rowHeight > this.root.scrollTop + this.root.clientHeight)
+      this.root.scrollTop = top + this.rowHeight - this.root.clientHeight;
     this.#show();
-    /** @type {HTMLElement | null | undefined} */ (this.#rows.get(index)?.querySelector("button, a"))?.focus({ preventScroll: true });
+    /** @type {HTMLElement | null | undefined} */ (this.#rows.get(index)?.querySelector("button, a"))?.focus({
+      preventScroll: true,
+    });
   }
 
   /** Arrows, page keys, Home and End walk the rows, as far as the list goes. */

@@ -19,14 +19,36 @@ function empty() {
     "div",
     { class: "welcome" },
     element("h1", {}, "Answers that show where they come from."),
-    element("p", { class: "lead" }, "The library is empty. Drop files or a whole folder anywhere on this page, and ask."),
-    may && element("div", { class: "row" }, button("Choose files", { kind: "primary", onclick: () => chooseFiles(false) }), button("Choose a folder", { onclick: () => chooseFiles(true) })),
+    element(
+      "p",
+      { class: "lead" },
+      "The library is empty. Drop files or a whole folder anywhere on this page, and ask.",
+    ),
+    may &&
+      element(
+        "div",
+        { class: "row" },
+        button("Choose files", { kind: "primary", onclick: () => chooseFiles(false) }),
+        button("Choose a folder", { onclick: () => chooseFiles(true) }),
+      ),
     element(
       "ol",
       { class: "how" },
-      element("li", {}, "Add PDF, Markdown, Word, slides, sheets, mail, web pages, notebooks or code. They stay on this server."),
-      element("li", {}, "A document is found by its words as soon as its text is in, and by its meaning a moment later."),
-      element("li", {}, "Each sentence of an answer carries a footnote. Open it and the source stands beside it, the sentence marked."),
+      element(
+        "li",
+        {},
+        "Add PDF, Markdown, Word, slides, sheets, mail, web pages, notebooks or code. They stay on this server.",
+      ),
+      element(
+        "li",
+        {},
+        "A document is found by its words as soon as its text is in, and by its meaning a moment later.",
+      ),
+      element(
+        "li",
+        {},
+        "Each sentence of an answer carries a footnote. Open it and the source stands beside it, the sentence marked.",
+      ),
     ),
   );
 }
@@ -39,7 +61,11 @@ function filled(documents, onAsk) {
     "div",
     { class: "welcome" },
     element("h1", {}, "What would you like to know?"),
-    element("p", { class: "lead" }, `${count(documents, "document")} to answer from. Each sentence will carry a footnote to the exact words it came from.`),
+    element(
+      "p",
+      { class: "lead" },
+      `${count(documents, "document")} to answer from. Each sentence will carry a footnote to the exact words it came from.`,
+    ),
     heading,
     list,
   );
@@ -49,17 +75,26 @@ function filled(documents, onAsk) {
 async function offer(list, heading, onAsk) {
   try {
     const { documents } = await getJson(`/v1/documents?limit=${LOOKED_AT}`);
-    const found = await Promise.all(documents.map((one) => getJson(`/v1/documents/${encodeURIComponent(one.id)}/chunks?limit=40`)));
+    const found = await Promise.all(
+      documents.map((one) => getJson(`/v1/documents/${encodeURIComponent(one.id)}/chunks?limit=40`)),
+    );
     const questions = choose(found.map(({ chunks }) => headingsOf(chunks)));
     heading.hidden = questions.length === 0;
-    fill(list, questions.map((question) => element("li", {}, element("button", { type: "button", onclick: () => onAsk(question) }, question))));
+    fill(
+      list,
+      questions.map((question) =>
+        element("li", {}, element("button", { type: "button", onclick: () => onAsk(question) }, question)),
+      ),
+    );
   } catch {
     // Samples are a courtesy: the page works without them.
   }
 }
 
 function headingsOf(chunks) {
-  const last = chunks.map((chunk) => chunk.headings.at(-1)).filter((heading) => heading && heading.length > 3 && heading.length < 60);
+  const last = chunks
+    .map((chunk) => chunk.headings.at(-1))
+    .filter((heading) => heading && heading.length > 3 && heading.length < 60);
   return [...new Set(last)].slice(1);
 }
 
@@ -74,5 +109,7 @@ function choose(lists) {
 
 function asQuestion(heading) {
   const words = shortened(heading.replace(/^[\d.\s]+/, ""), 60);
-  return /^(what|how|why|when|who|where|which)\b/i.test(words) ? `${words.replace(/[?.:]*$/, "")}?` : `What about “${words}”?`;
+  return /^(what|how|why|when|who|where|which)\b/i.test(words)
+    ? `${words.replace(/[?.:]*$/, "")}?`
+    : `What about “${words}”?`;
 }

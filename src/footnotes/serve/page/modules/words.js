@@ -34,7 +34,9 @@ export function sentence(text) {
 
 export function day(moment) {
   const date = new Date(moment);
-  return Number.isNaN(date.getTime()) ? "" : date.toLocaleDateString(undefined, { year: "numeric", month: "short", day: "numeric" });
+  return Number.isNaN(date.getTime())
+    ? ""
+    : date.toLocaleDateString(undefined, { year: "numeric", month: "short", day: "numeric" });
 }
 
 /** A score: enough digits to compare, no more. */
@@ -51,7 +53,9 @@ export function kindOf(filename) {
 
 /** `handbook.pdf, p. 4` */
 export function placeOf(citation) {
-  return citation.page === null || citation.page === undefined ? citation.filename : `${citation.filename}, p. ${citation.page}`;
+  return citation.page === null || citation.page === undefined
+    ? citation.filename
+    : `${citation.filename}, p. ${citation.page}`;
 }
 
 /** A passage as words: signs of headings, fences and blank lines are for the source. */
