@@ -22,7 +22,7 @@ from footnotes.serve.jobs import Jobs
 from footnotes.serve.keys import Caller, Keys
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.quota import Answers, Buckets
-from footnotes.serve.streams import SEARCH_THREADS, SLOW_THREADS, Streams, Threads
+from footnotes.serve.streams import SLOW_THREADS, Streams, Threads, search_threads
 from footnotes.serve.tenants import Tenants
 from footnotes.serve.worker import for_searches
 
@@ -87,7 +87,7 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
         jobs=jobs,
         intake=Intake(tenants, jobs, metrics, settings),
         slowly=slowly,
-        searching=Threads(SEARCH_THREADS, "search"),
+        searching=Threads(search_threads(settings), "search"),
         streams=Streams(settings.serve_streams, keys, slowly),
         metrics=metrics,
         needs_keys=needs_keys,

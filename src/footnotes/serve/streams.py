@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 
 from starlette.responses import StreamingResponse
 
+from footnotes.config import Settings
 from footnotes.errors import FootnotesError, ServerBusy, Unauthorized
+from footnotes.registry import split_name
 from footnotes.serve.answers import as_json, error_body
 from footnotes.serve.keys import Caller, Keys
 
@@ -24,6 +26,16 @@ SEARCH_THREADS = 4
 """Searches at once. More would only wait for each other: Python runs one at a time between calls to native code."""
 ALIVE_SECONDS = 15.0
 _SSE_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+WAITING_THREADS = 40
+"""Searches at once where an embedder or a store is waited for over a network."""
+
+
+def search_threads(settings: Settings) -> int:
+    """How many searches run at once."""
+    here = split_name(settings.embedder)[0] in ("local", "hashing", "sentence-transformers") and not settings.store
+    return SEARCH_THREADS if here else WAITING_THREADS
 
 
 class Threads:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 
+from footnotes.testing.provider import ScriptedProvider, hangs
 from serving import Running, serving, settled
 
 
@@ -66,3 +67,29 @@ def test_a_search_does_not_wait_behind_uploads_that_are_waited_for(server: Runni
                 time.sleep(0.02)
             assert server.client.post("/v1/search", json={"query": "number"}, timeout=10).status_code == 200
         assert {one.result().json()["status"] for one in waiting} == {"indexed"}
+
+
+def test_a_model_that_hangs_keeps_no_other_tenant_from_searching(tmp_path: Path) -> None:
+    with ScriptedProvider(hangs()) as provider, ThreadPoolExecutor(90) as pool:
+        settings = {"model": "openai:any", "openai_base_url": provider.base_url, "openai_api_key": "none"}
+        with serving(tmp_path / "library", needs_keys=True, answer_seconds=6.0, **settings) as running:
+            keys = running.app.state.keys
+            ours, theirs = (keys.create(name, scopes=("read", "write"))[0] for name in ("ours", "theirs"))
+            client = running.with_key(theirs)
+            running.add("a.txt", "Storks winter in Africa.", client)
+            running.add("a.txt", "Storks winter in Africa. Cranes too.", running.with_key(ours))
+            header = {"Authorization": f"Bearer {ours}"}
+            asked = []
+            for number in range(90):
+                path, body = ("/v1/ask", {"question": f"Where do storks winter? {number}"})
+                if number % 3 == 0:
+                    path, body = ("/v1/search", {"query": "storks", "reranker": "llm"})
+                options = {"json": body, "headers": header, "timeout": 60, "trust_env": False}
+                asked.append(pool.submit(httpx.post, running.address + path, **options))
+            while len(provider.requests) < 20:
+                time.sleep(0.02)
+            for _ in range(30):
+                assert client.post("/v1/search", json={"query": "storks"}, timeout=5).json()["hits"]
+            assert sum(not one.done() for one in asked) > 20  # they hang still
+            provider.released.set()
+            assert {one.result().status_code for one in asked} <= {200, 429, 502, 503, 504}

@@ -41,7 +41,9 @@ async def search(body: SearchBody, library: Books, state: State) -> Response:
         state.metrics.searched(found)
         return as_bytes(search_shape(found))
 
-    return Response(await state.searching.run(run), media_type="application/json")
+    # A reranker may be waited for: it must not keep a thread that other searches need.
+    threads = state.slowly if body.reranker or state.settings.reranker else state.searching
+    return Response(await threads.run(run), media_type="application/json")
 
 
 @router.post("/ask", response_model=None, responses=_ANSWER, summary="Ask")
