@@ -143,6 +143,20 @@ def test_copied_with_footnotes_as_markdown(server: Running, watch: Any) -> None:
     assert copied == f"{SENTENCE}[^1]\n\n[^1]: repairs.pdf, p. 2: “{SENTENCE}”"
 
 
+def test_pages_are_turned_and_the_original_is_downloaded(server: Running, watch: Any, tmp_path: Path) -> None:
+    page = watch(server).open()
+    ask(page, QUESTION).locator(".reference button").click()
+    page.get_by_label("Page", exact=True).fill("1")
+    page.keyboard.press("Enter")
+    page.locator(".page-picture[alt='Page 1 of repairs.pdf']").wait_for()
+    assert "on another page" in page.locator(".page-viewer").inner_text()
+    with page.expect_download() as download:
+        page.locator(".source-foot").get_by_role("button", name="Download").click()
+    download.value.save_as(tmp_path / "original")
+    assert download.value.suggested_filename == "repairs.pdf"
+    assert (tmp_path / "original").read_bytes() == (SAMPLES / "repairs.pdf").read_bytes()
+
+
 def test_the_inspector_joins_the_legs_to_the_order(server: Running, watch: Any) -> None:
     page = watch(server).open("#/search")
     page.locator("#view-search input").fill("notice period")

@@ -157,6 +157,31 @@ def test_a_key_is_asked_for_kept_in_the_tab_and_sent(keyed: Running, watch: Any)
     assert not any(key in url for url in watched.requests)
 
 
+def test_the_first_key_locks_the_door_and_this_tab_stays_inside(fresh: Running, watch: Any) -> None:
+    fresh.add("handbook.md", HANDBOOK)
+    page = watch(fresh).open("#/settings")
+    page.get_by_role("button", name="New key").click()
+    page.get_by_role("dialog").get_by_label("Name").fill("Amara")
+    page.get_by_role("button", name="Make the key").click()
+    key = page.get_by_label("The key").input_value()
+    page.get_by_role("button", name="Done").click()
+    page.locator(".keys li", has_text="Amara").wait_for()
+    assert fresh.client.get("/v1/documents").status_code == 401
+    assert key not in page.content(), "shown once"
+    page.get_by_role("button", name="New key").click()
+    page.get_by_role("dialog").get_by_label("Name").fill("Phone")
+    page.get_by_role("button", name="Make the key").click()
+    second = page.get_by_label("The key").input_value()
+    page.get_by_role("button", name="Done").click()
+    assert fresh.with_key(second).get("/v1/documents").status_code == 200
+    page.locator(".keys li", has_text="Phone").get_by_role("button", name="Revoke").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    page.locator(".keys li", has_text="Phone").wait_for(state="detached")
+    assert fresh.with_key(second).get("/v1/documents").status_code == 401
+    page.get_by_role("link", name="Ask", exact=True).click()
+    assert "three months" in ask(page, "How long is the notice period?").locator(".answer").inner_text()
+
+
 def test_ten_thousand_documents_cost_the_rows_in_view(server: Running, watch: Any) -> None:
     """The server's own rows, said many times over: what is tested is what the page makes of them."""
     watched = watch(server)

@@ -82,6 +82,21 @@ def test_markdown_of_a_model_is_set_and_its_footnotes_stand_where_they_belong(sc
     assert turn.locator(".answer li .reference").count() >= 1
 
 
+def test_the_steps_unfold_and_the_notes_stay_beside_their_lines(server: Running, watch: Any) -> None:
+    page = watch(server).open()
+    page.get_by_label("Look deeper, in steps").check()
+    turn = ask(page, "How many coats are usual for a violin?")
+    assert turn.locator(".steps > summary").inner_text().startswith("Searched “How many coats are usual for a violin?”")
+    for _ in ("open", "closed"):
+        turn.locator(".steps > summary").click()
+        page.wait_for_timeout(200)
+        note, reference = (turn.locator(one).first.bounding_box() for one in (".note", ".reference button"))
+        assert abs(note["y"] - reference["y"]) < 30
+    turn.locator(".steps > summary").click()
+    turn.locator(".steps li summary", has_text="Found").click()
+    assert "varnish.txt" in turn.locator(".steps pre").inner_text()
+
+
 MODULES = "const at = (name) => import(new URL(name, document.querySelector('script[type=module]').src));"
 
 

@@ -27,7 +27,8 @@ export async function chunkViewer(found, holder, signal) {
         total,
         next_offset: next,
       } = await getJson(`${path}/chunks?limit=${AT_ONCE}&offset=${offset}`, signal);
-      said.textContent = `${count(total, "chunk")}. A chunk is what is found as a whole; tinted words belong to two.`;
+      const shared = chunks.some((chunk, index) => index > 0 && chunk.start < chunks[index - 1].end);
+      said.textContent = `${count(total, "chunk")}, each found as a whole.${shared ? " Tinted words belong to two." : ""}`;
       if (chunks.length > 0) {
         const start = Math.min(...chunks.map((chunk) => chunk.start));
         const end = Math.max(...chunks.map((chunk) => chunk.end));
