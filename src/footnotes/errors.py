@@ -28,6 +28,7 @@ FootnotesError
 │   └── MissingExtra          missing_extra
 ├── StoreError            the library on disk
 │   ├── StoreLocked           store_locked
+│   │   └── GenerationReplaced    generation_replaced
 │   ├── StoreCorrupt          store_corrupt
 │   ├── StoreFull             storage_full
 │   ├── StoreUnavailable      store_unavailable
@@ -263,6 +264,13 @@ class CopyTargetInUse(StoreError):
 class CopyMismatch(StoreError):
     code = "copy_mismatch"
     default_remedy = "Run `footnotes verify` on both sides; then delete the document in the copy and copy again."
+
+
+class GenerationReplaced(StoreLocked):
+    """What was being written was made for a generation that serves no more."""
+
+    code = "generation_replaced"
+    default_remedy = "Try again: it is made for the generation that serves now."
 
 
 class StoreCorrupt(StoreError):

@@ -47,8 +47,8 @@ def test_without_a_where_clause_only_own_rows_are_seen(two: Any, postgres: Postg
         assert connection.fetch(f"SELECT user_id FROM {table}") == []
 
 
-def test_nothing_of_another_is_written_or_removed(two: Any, postgres: PostgresServer) -> None:
-    address, ada, ben = two
+def test_nothing_of_another_is_written_or_removed(two: Any) -> None:
+    _, ada, ben = two
     with store_of(ben).database.transaction("ben") as connection:
         assert connection.execute("UPDATE documents SET title = 'stolen' WHERE user_id = 'ada'") == 0
         assert connection.execute("DELETE FROM documents WHERE user_id <> 'ben'") == 0
@@ -78,7 +78,7 @@ def test_the_search_of_another_tenants_generation_finds_nothing(two: Any) -> Non
 
 
 def test_a_connection_never_keeps_the_tenant_of_whoever_had_it_before(two: Any) -> None:
-    _, ada, ben = two
+    _, _, ben = two
     database = store_of(ben).database
     for user in ("ada", "ben", "ada", "nobody", "ben"):
         with database.reading(user) as connection:

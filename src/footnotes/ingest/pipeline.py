@@ -21,8 +21,10 @@ from footnotes.errors import (
     DocumentError,
     EmptyDocument,
     FootnotesError,
+    GenerationReplaced,
     Interrupted,
     MissingExtra,
+    NotFound,
     StoreError,
 )
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, notes_of
@@ -90,34 +92,41 @@ class Pipeline:
         self._pending: list[_Work] = []
         self._waiting: list[tuple[int, Added]] = []
         self._behind: list[Added] = []
-        self._elsewhere: list[tuple[NewSource, int]] = []
+        self._elsewhere: list[tuple[NewSource, int | None]] = []
+        self._serving: Generation | None = None
         self._published = False
         self._batch_chunks = FIRST_BATCH
 
     def add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
         """Take files in. What became of each comes out once it is final; one that fails does not stop the rest."""
-        generation = self._generation()
-        yield from self._add(sources, chunker_of, generation)
+        self._serving = self._generation()
+        yield from self._add(sources, chunker_of)
         while self._elsewhere:
             # Another writer is at the same bytes: when it is done they are here already, or still to be taken in.
             left, self._elsewhere = self._elsewhere, []
             for _, pk in left:
-                self._store.await_settled(self._user_id, pk)
-            yield from self._add([origin for origin, _ in left], chunker_of, generation)
+                if pk is not None:
+                    self._store.await_settled(self._user_id, pk)
+            yield from self._add([origin for origin, _ in left], chunker_of)
 
-    def _add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf, generation: Generation) -> Iterator[Added]:
+    def _add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
         for number, origin in enumerate(sources):
             self._on_progress(Progress("reading", number, len(sources), origin.source))
             try:
-                yield from self._take(origin, chunker_of, generation)
+                yield from self._take(origin, chunker_of)
             except _ONE_FILE as error:
                 yield Added(origin.source, None, "failed", 0, error.info())
-        yield from self._flush(generation)
+        yield from self._flush()
         if self._store.is_indexing_behind:
-            self._store.publish_all(self._user_id, generation)
+            self._store.publish_all(self._user_id, self._now())
         behind, self._behind = self._behind, []
         yield from behind
-        yield from self._complete(generation)
+        yield from self._complete(self._now())
+
+    def _now(self) -> Generation:
+        """The generation that serves, as far as is known."""
+        assert self._serving is not None
+        return self._serving
 
     def _generation(self) -> Generation:
         generation = self._store.ensure_generation(
@@ -136,10 +145,10 @@ class Pipeline:
 
     # ── one file
 
-    def _take(self, origin: NewSource, chunker_of: ChunkerOf, generation: Generation) -> Iterator[Added]:
+    def _take(self, origin: NewSource, chunker_of: ChunkerOf) -> Iterator[Added]:
         file_hash, size = hash_file(origin.path, self._max_file_bytes, origin.filename)
         if any(self._collides(work.draft, origin, file_hash) for work in self._pending):
-            yield from self._flush(generation)
+            yield from self._flush()
         kind = sniff(origin.path, origin.filename)
         chunker = chunker_of(origin.collection, kind.mime)
         version = self.ingestion_version(kind.mime, chunker)
@@ -149,16 +158,13 @@ class Pipeline:
             self._elsewhere.append((origin, same.pk))
             return
         if same is not None and same.document.status in _SERVED and self._is_up_to_date(same, chunker_of):
-            added = self._deduplicated(origin, same)
-            if same.document.status == "ready":
-                yield added
-            else:
-                # Left by earlier work, it becomes ready now; come with this work already, it is only here twice.
-                here = any(pk == same.pk for pk, _ in self._waiting)
-                self._waiting.append((same.pk, added if here else replace(added, status="ready")))
+            try:
+                yield from self._found_again(origin, same)
+            except NotFound:  # deleted this moment
+                self._elsewhere.append((origin, None))
             return
         if self._shares_with_pending(origin):
-            yield from self._flush(generation)
+            yield from self._flush()
         replaces, status = self._place(origin, same)
         draft = Draft(
             collection=origin.collection,
@@ -173,7 +179,10 @@ class Pipeline:
         work = _Work(origin, draft, status, list(kind.warnings))
         source = Source(origin.path, origin.filename, kind.mime)
         try:
-            yield from self._read(work, source, chunker, generation)
+            yield from self._read(work, source, chunker)
+        except GenerationReplaced:
+            self._begin_again([work])
+            return
         except _ONE_FILE as error:
             self._store.discard(self._user_id, draft, error.info())
             yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
@@ -183,9 +192,9 @@ class Pipeline:
             return
         self._pending.append(work)
         if self._is_full():
-            yield from self._flush(generation)
+            yield from self._flush()
 
-    def _read(self, work: _Work, source: Source, chunker: Chunker, generation: Generation) -> Iterator[Added]:
+    def _read(self, work: _Work, source: Source, chunker: Chunker) -> Iterator[Added]:
         """Parse and chunk; write what does not fit in memory as it comes."""
         draft = work.draft
         derive: Deriver | None = None
@@ -201,9 +210,9 @@ class Pipeline:
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
-                yield from self._flush(generation)
+                yield from self._flush()
                 began, count = time.monotonic(), len(draft.chunks)
-                self._store.save(self._user_id, generation, [draft])
+                self._store.save(self._user_id, self._now(), [draft])
                 self._adapt(count, time.monotonic() - began)
                 if self._is_left_to_another(draft):
                     return
@@ -246,8 +255,7 @@ class Pipeline:
         before = self._store.find_by_source(self._user_id, origin.collection, origin.source)
         if before is None:
             return None, "ready"
-        others = [name for name in self._store.sources(self._user_id, before.document.id) if name != origin.source]
-        if others:
+        if self._others(before, origin):
             return None, "replaced"
         return before, "ready" if before.current is None else "replaced"
 
@@ -256,8 +264,24 @@ class Pipeline:
         before = self._store.find_by_source(self._user_id, origin.collection, origin.source) if self._pending else None
         if before is None:
             return False
-        others = set(self._store.sources(self._user_id, before.document.id)) - {origin.source}
+        others = self._others(before, origin)
         return any(work.draft.source in others for work in self._pending)
+
+    def _others(self, row: DocumentRow, origin: NewSource) -> set[str]:
+        """The other sources of a document; none of one that has just been deleted."""
+        with suppress(NotFound):
+            return set(self._store.sources(self._user_id, row.document.id)) - {origin.source}
+        return set()
+
+    def _found_again(self, origin: NewSource, same: DocumentRow) -> Iterator[Added]:
+        """The same bytes are here, made as they would be made now."""
+        added = self._deduplicated(origin, same)
+        if same.document.status == "ready":
+            yield added
+        else:
+            # Left by earlier work, it becomes ready now; come with this work already, it is only here twice.
+            here = any(pk == same.pk for pk, _ in self._waiting)
+            self._waiting.append((same.pk, added if here else replace(added, status="ready")))
 
     def _deduplicated(self, origin: NewSource, same: DocumentRow) -> Added:
         before = self._store.find_by_source(self._user_id, origin.collection, origin.source)
@@ -297,18 +321,22 @@ class Pipeline:
             return True
         return sum(work.draft.characters() for work in self._pending) >= BATCH_CHARACTERS
 
-    def _flush(self, generation: Generation) -> Iterator[Added]:
+    def _flush(self) -> Iterator[Added]:
         """Write all that is pending and index its words. What needs no vectors is reported; the rest waits for them."""
         works, self._pending = self._pending, []
         if not works:
             return
         began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
-        with tracing.span("store", documents=len(works), chunks=count):
-            self._store.save(self._user_id, generation, [work.draft for work in works])
+        try:
+            with tracing.span("store", documents=len(works), chunks=count):
+                self._store.save(self._user_id, self._now(), [work.draft for work in works])
+        except GenerationReplaced:
+            self._begin_again(works)
+            return
         self._on_progress(Progress("indexing", 0, len(works)))
         behind = self._published and count >= WORTH_A_PROCESS
         with tracing.span("index", documents=len(works), chunks=count):
-            (self._store.publish_behind if behind else self._store.publish_changes)(self._user_id, generation)
+            (self._store.publish_behind if behind else self._store.publish_changes)(self._user_id, self._now())
         self._adapt(count, time.monotonic() - began)
         for work in works:
             if self._is_left_to_another(work.draft):
@@ -320,6 +348,11 @@ class Pipeline:
             else:
                 yield _added(work)
         self._published = True
+
+    def _begin_again(self, works: Sequence[_Work]) -> None:
+        """The library was indexed anew while these were read: they are made for the generation that serves now."""
+        self._serving = self._generation()
+        self._elsewhere.extend((work.origin, None) for work in works)
 
     def _adapt(self, count: int, seconds: float) -> None:
         """Size the next batch by how long this one took. One much smaller than it might have been tells nothing but

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from footnotes.embed import Embedder
@@ -113,7 +114,8 @@ class Reindex:
         embedded = 0
         for number, row in enumerate(rows):
             self._on_progress(Progress("parsing", number, len(rows), row.document.filename))
-            embedded += self._fill_one(generation, row)
+            with suppress(NotFound, StoreLocked):  # deleted or replaced meanwhile: the switch sees what is left to do
+                embedded += self._fill_one(generation, row)
         return len(rows), embedded
 
     def _fill_one(self, generation: Generation, row: DocumentRow) -> int:

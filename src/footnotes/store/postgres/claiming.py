@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from footnotes.errors import StoreLocked
 from footnotes.store.naming import document_id
 from footnotes.store.postgres import documents
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.database import Connection, Database
+from footnotes.store.postgres.persistence import persistently
 from footnotes.store.postgres.sql import queries
 from footnotes.store.postgres.texts import TextWriter
 from footnotes.store.records import Draft
-
-ATTEMPTS = 5
-Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -59,17 +57,6 @@ def claim(database: Database, user_id: str, holder: int, drafts: Sequence[Draft]
             draft.elsewhere = claims.elsewhere[id(draft)]
         else:
             draft.refused = StoreLocked(f"another writer is at the document of {draft.source}").info()
-
-
-def persistently(attempt: Callable[[], Result]) -> Result:
-    """Do it again where the database says that writers met: that they wait for each other, or made one row at once."""
-    for _ in range(ATTEMPTS - 1):
-        try:
-            return attempt()
-        except StoreLocked as error:
-            if error.__cause__ is None:
-                raise
-    return attempt()
 
 
 def _claimed(connection: Connection, user_id: str, holder: int, drafts: Sequence[Draft]) -> _Claims:

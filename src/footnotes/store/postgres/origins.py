@@ -9,6 +9,7 @@ from footnotes.store.naming import name_of, renamed_title
 from footnotes.store.postgres import chunks, documents, statistics
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.database import Connection
+from footnotes.store.postgres.persistence import persistent
 from footnotes.store.postgres.sql import queries
 from footnotes.store.records import DocumentRow, Known, Origin
 from footnotes.store.rows import known_from, packed_error
@@ -51,6 +52,7 @@ class PostgresOrigins:
         key = (self._user, self._collection, clean(seen.source))
         return (*key, *stat, seen.read_ns, seen.etag, seen.modified, clean_json(packed_error(seen.error)), made_by)
 
+    @persistent
     def move(self, moves: Mapping[str, tuple[str, str]]) -> None:
         """Let documents follow their files, all at once, so that two may also change places.
 
@@ -66,6 +68,7 @@ class PostgresOrigins:
                     if row.document.source == clean(old):
                         self._rename(connection, row, new, filename)
 
+    @persistent
     def forget(self, sources: Sequence[str]) -> None:
         """Sources that lead nowhere any more. A document goes with its last one, else it is known by another."""
         with self._store.changing(self._user) as connection:
@@ -82,6 +85,7 @@ class PostgresOrigins:
                     self._rename(connection, row, others[0], name_of(others[0]))
         self._store.originals.sweep(self._user)
 
+    @persistent
     def mend_names(self, changed: Collection[str]) -> None:
         """Name documents by a source they still have; one whose last source has other content now goes.
 

@@ -134,6 +134,12 @@ SELECT $1, n.collection, n.source, n.document
 FROM unnest($2::text[], $3::text[], $4::bigint[]) AS n (collection, source, document) ORDER BY n.collection, n.source
 ON CONFLICT (user_id, collection, source) DO UPDATE SET document = excluded.document
 
+-- name: put_source_of_living
+-- Nothing where the document has just been deleted.
+INSERT INTO sources (user_id, collection, source, document)
+SELECT $1, d.collection, $3, d.pk FROM documents d WHERE d.user_id = $1 AND d.pk = $2 FOR KEY SHARE OF d
+ON CONFLICT (user_id, collection, source) DO UPDATE SET document = excluded.document
+
 -- name: sources_of
 SELECT source FROM sources WHERE user_id = $1 AND document = $2 ORDER BY source
 
@@ -167,6 +173,9 @@ SELECT substr(content, ($3 + 1)::integer, $4) FROM documents WHERE user_id = $1 
 
 -- name: texts
 SELECT number, content FROM texts WHERE user_id = $1 AND version = $2 AND number BETWEEN $3 AND $4 ORDER BY number
+
+-- name: is_current
+SELECT 1 FROM documents WHERE user_id = $1 AND current = $2
 
 -- name: parts
 SELECT number, start, length, blocks FROM parts WHERE user_id = $1 AND version = $2 AND number > $3

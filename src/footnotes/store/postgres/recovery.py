@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from footnotes.errors import Interrupted
 from footnotes.store.postgres.database import Connection, Database
+from footnotes.store.postgres.persistence import persistent
 from footnotes.store.postgres.sql import queries
 from footnotes.store.rows import packed_error
 
@@ -24,6 +25,7 @@ def let_go(database: Database, user_id: str, holder: int) -> None:
     _settle(database, user_id, holder)
 
 
+@persistent
 def _settle(database: Database, user_id: str, holder: int) -> None:
     with database.transaction(user_id) as connection:
         settle(connection, user_id, holder)

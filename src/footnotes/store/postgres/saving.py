@@ -8,17 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from footnotes.errors import StoreLocked
+from footnotes.errors import GenerationReplaced, StoreLocked
 from footnotes.store import near
 from footnotes.store.postgres import chunks, documents, statistics
 from footnotes.store.postgres.chunks import NewRow, Where
-from footnotes.store.postgres.claiming import Handle, persistently
+from footnotes.store.postgres.claiming import Handle
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.near import PostgresSketches
+from footnotes.store.postgres.persistence import persistently
 from footnotes.store.postgres.rows import document_row
 from footnotes.store.postgres.sql import queries
 from footnotes.store.postgres.texts import WHOLE, SpanReader, TextRows, TextWriter
+from footnotes.store.postgres.words import Averages
 from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Publication
 from footnotes.types import Part
 
@@ -52,21 +54,57 @@ def save(
     """Write what claimed drafts have buffered, in one transaction; publish those that are complete."""
     works = [_work(draft) for draft in drafts]
     averages = chunks.averages_for(database, user_id, generation.pk, [row for work in works for row in work.rows])
+    while works:
 
-    def attempt() -> None:
-        for work in works:
-            work.writer = copy.deepcopy(work.handle.writer)
-        with database.transaction(user_id) as connection:
-            before = _entered(connection, user_id, holder, generation, works)
-            _write_texts(connection, user_id, works)
-            rows = [(_where(generation, work), row) for work in works for row in work.rows]
-            chunks.put(connection, user_id, generation.model, rows, averages, vectors)
-            if complete := [work for work in works if work.draft.publication is not None]:
-                _publish(connection, user_id, holder, generation, complete, before)
+        def attempt(works: Sequence[_Work] = works) -> None:
+            with database.transaction(user_id) as connection:
+                _write(connection, user_id, holder, generation, works, averages, vectors)
 
-    persistently(attempt)
+        try:
+            persistently(attempt)
+            break
+        except StoreLocked:
+            # A document may have been deleted meanwhile, or another one made of the same bytes: the rest goes on.
+            kept = [work for work in works if not _is_lost(database, user_id, holder, work)]
+            if len(kept) == len(works):
+                raise
+            works = kept
     for work in works:
         work.handle.writer, work.handle.opened = work.writer, True
+
+
+def _write(
+    connection: Connection,
+    user_id: str,
+    holder: int,
+    generation: Generation,
+    works: Sequence[_Work],
+    averages: Averages,
+    vectors: VectorOf,
+) -> None:
+    for work in works:
+        work.writer = copy.deepcopy(work.handle.writer)
+    before = _entered(connection, user_id, holder, generation, works)
+    _write_texts(connection, user_id, works)
+    rows = [(_where(generation, work), row) for work in works for row in work.rows]
+    chunks.put(connection, user_id, generation.model, rows, averages, vectors)
+    if complete := [work for work in works if work.draft.publication is not None]:
+        _publish(connection, user_id, holder, generation, complete, before)
+
+
+def _is_lost(database: Database, user_id: str, holder: int, work: _Work) -> bool:
+    """Whether a draft cannot be written any more: its document is gone, or its bytes are another's by now."""
+    draft = work.draft
+    with database.transaction(user_id) as connection:
+        if not connection.fetch(queries()["held"], user_id, holder, [work.handle.pk]):
+            draft.refused = StoreLocked(f"the document of {draft.source} was deleted while it was written").info()
+            return True
+        other = documents.find_by_hash(connection, user_id, draft.collection, draft.file_hash)
+        if other is None or other.pk == work.handle.pk:
+            return False
+        discard(connection, user_id, holder, work.handle)
+        draft.elsewhere = other.pk
+        return True
 
 
 def _work(draft: Draft) -> _Work:
@@ -105,10 +143,6 @@ def _entered(
     if len(before) < len(works):
         raise StoreLocked("a document was deleted, or taken over by another writer, while it was written")
     return before
-
-
-class GenerationReplaced(StoreLocked):
-    """What was being written was made for a generation that serves no more."""
 
 
 def _where(generation: Generation, work: _Work) -> Where:
@@ -220,7 +254,7 @@ def save_reindexed(
 ) -> None:
     """The chunks of a document in a generation that does not serve yet, in one transaction."""
     assert row.current is not None
-    with database.reading(user_id) as connection:
+    with database.snapshot(user_id) as connection:
         reader = SpanReader(connection, user_id, row.current, row.document.characters)
         rows = chunks.analyzed(made, reader.read, row.document.title)
     averages = chunks.averages_for(database, user_id, generation.pk, rows)

@@ -37,13 +37,14 @@ from footnotes.store.postgres import (
     verify,
     waiting,
 )
-from footnotes.store.postgres.claiming import claim, persistently
+from footnotes.store.postgres.claiming import claim
 from footnotes.store.postgres.clean import clean
 from footnotes.store.postgres.copying import PostgresSide
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.indexes import Indexes
 from footnotes.store.postgres.originals import PostgresOriginals
 from footnotes.store.postgres.origins import PostgresOrigins
+from footnotes.store.postgres.persistence import persistent, persistently
 from footnotes.store.postgres.sql import queries
 from footnotes.store.postgres.view import PostgresSearchView, Served
 from footnotes.store.postgres.writers import Writers
@@ -287,6 +288,7 @@ class PostgresStore:
 
     # ── writing
 
+    @persistent
     def ensure_generation(
         self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, Any]
     ) -> Generation:
@@ -341,6 +343,7 @@ class PostgresStore:
         for draft in drafts:
             draft.parts, draft.chunks = [], []
 
+    @persistent
     def discard(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
         """Give up a draft. A document that never was complete stays listed as failed, with the reason."""
         holder = self._writers.number(user_id)
@@ -352,11 +355,13 @@ class PostgresStore:
             documents.set_failed(connection, user_id, draft.handle.pk, error)
             saving.discard(connection, user_id, holder, draft.handle)
 
+    @persistent
     def touch(self, user_id: str, row: DocumentRow, *, source: str, metadata: Metadata) -> None:
         """The same bytes came again: remember the source, and take its metadata over."""
         merged = {**row.document.metadata, **metadata}
         with self.database.transaction(user_id) as connection:
-            documents.add_source(connection, user_id, row.document.collection, source, row.pk)
+            if not connection.execute(queries()["put_source_of_living"], user_id, row.pk, clean(source)):
+                raise NotFound(f"there is no document {row.document.id!r}")
             if merged == dict(row.document.metadata):
                 return
             connection.execute(queries()["share_tenant"], user_id)
@@ -364,6 +369,7 @@ class PostgresStore:
             documents.put_facets(connection, user_id, documents.by_pk(connection, user_id, [row.pk]))
             connection.execute(queries()["bump"], user_id)
 
+    @persistent
     def forget_source(self, user_id: str, collection: str, source: str) -> None:
         """A source no longer leads anywhere; its document goes when it was the last one."""
         row = self.find_by_source(user_id, collection, source)
@@ -378,6 +384,7 @@ class PostgresStore:
         if last:
             self.originals.sweep(user_id)
 
+    @persistent
     def set_collection(
         self,
         user_id: str,
@@ -415,6 +422,7 @@ class PostgresStore:
         with self.database.reading(user_id) as connection:
             return waiting.listed(connection, user_id)
 
+    @persistent
     def claim_waiting(self, user_id: str) -> list[int]:
         """Some of those that wait and that nobody living is at: they are the caller's to embed now."""
         with self.database.transaction(user_id) as connection:
@@ -431,11 +439,13 @@ class PostgresStore:
         with self.database.reading(user_id) as connection:
             return waiting.inputs(connection, user_id, generation, pk, after, limit)
 
+    @persistent
     def set_waiting(self, user_id: str, status: DocumentStatus, error: ErrorInfo | None = None) -> None:
         """Say of the documents the caller is at, or nobody, whether somebody is, and if not, why."""
         with self.database.transaction(user_id) as connection:
             waiting.set_all(connection, user_id, self._writers.number(user_id), status, error)
 
+    @persistent
     def finish_waiting(self, user_id: str, generation: Generation, pks: Sequence[int]) -> None:
         """Those of these documents that have all their vectors are ready."""
         with self.database.transaction(user_id) as connection:
@@ -447,20 +457,24 @@ class PostgresStore:
         with self.database.reading(user_id) as connection:
             return jobs.listed(connection, user_id)
 
+    @persistent
     def make_jobs(self, user_id: str, run: int | None, new: Sequence[NewJob], holder: str) -> list[int]:
         label = jobs.held_by(self._writers.number(user_id), holder)
         with self.database.transaction(user_id) as connection:
             return jobs.make(connection, user_id, run, new, label)
 
+    @persistent
     def take_jobs(self, user_id: str, numbers: Sequence[int], holder: str) -> None:
         label = jobs.held_by(self._writers.number(user_id), holder)
         with self.database.transaction(user_id) as connection:
             jobs.take(connection, user_id, numbers, label)
 
+    @persistent
     def update_jobs(self, user_id: str, updates: Sequence[JobUpdate]) -> None:
         with self.database.transaction(user_id) as connection:
             jobs.update(connection, user_id, updates)
 
+    @persistent
     def let_go_jobs(self, user_id: str) -> None:
         with self.database.transaction(user_id) as connection:
             jobs.let_go(connection, user_id, self._writers.number_if_any(user_id))
@@ -555,6 +569,7 @@ class PostgresStore:
 
     # ── indexes
 
+    @persistent
     def publish_changes(self, user_id: str, generation: Generation) -> None:
         """What is committed is found already: the documents that lack nothing are ready."""
         with self.database.transaction(user_id) as connection:

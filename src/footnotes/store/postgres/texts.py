@@ -72,6 +72,8 @@ def read_span(connection: Connection, user_id: str, version: int, start: int, en
     first, last = start // PIECE, (end - 1) // PIECE
     rows = connection.fetch(queries()["texts"], user_id, version, first, last)
     if len(rows) != last - first + 1:
+        if connection.value(queries()["is_current"], user_id, version) is None:
+            raise _replaced(version)
         raise StoreCorrupt(f"text is missing in version {version} between {start} and {end}")
     text = "".join(row[1] for row in rows)
     return text[start - first * PIECE : end - first * PIECE]
@@ -104,10 +106,15 @@ def read_parts(database: Database, user_id: str, version: int) -> Iterator[Part]
             found = [_part(connection, user_id, version, row) for row in rows]
         if not rows:
             if after < 0:
-                raise StoreLocked(f"version {version} of a text was replaced while it was read")
+                raise _replaced(version)
             return
         yield from found
         after = rows[-1]["number"]
+
+
+def _replaced(version: int) -> StoreLocked:
+    said = f"version {version} of a text was replaced or deleted while it was read"
+    return StoreLocked(said, remedy="Read it again.")
 
 
 def _part(connection: Connection, user_id: str, version: int, row: Any) -> Part:
