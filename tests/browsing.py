@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from serving import Running, settled
+from serving import Running
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
@@ -55,8 +56,12 @@ class Watched:
 
 
 def wait_until_idle(running: Running) -> None:
-    for job in running.client.get("/v1/jobs", params={"limit": 1000}).json()["jobs"]:
-        settled(running.client, job["id"])
+    """Until nothing waits to be taken in."""
+    for _ in range(6000):
+        if running.client.get("/v1/status").json()["queue"] == 0:
+            return
+        time.sleep(0.05)
+    raise AssertionError("documents still wait")
 
 
 def ask(page: Page, question: str) -> Any:
