@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from footnotes.config import Settings
 from footnotes.engine import Library
-from footnotes.errors import BodyTooLarge, FootnotesError, NotALibrary, OptionError, StorageQuota, WorkerDied
+from footnotes.errors import BodyTooLarge, NotALibrary, OptionError, StorageQuota, WorkerDied
 from footnotes.fetch.url import is_url
 from footnotes.ingest.journal import unfinished_runs
 from footnotes.serve.doing import BrokenOff, News, Task, do
@@ -313,8 +313,8 @@ class Intake:
         while not self._stop.wait(LOOK_AGAIN_SECONDS):
             try:
                 self._tenants.look_again()
-            except FootnotesError as error:
-                _LOG.warning("an index cannot be read", extra={"code": error.code, "reason": error.message})
+            except Exception as error:  # it must go on: without it no search would ever see anything new
+                _LOG.warning("an index cannot be read", extra={"reason": type(error).__name__})
 
 
 def unfinished_tenants(folder: Path, settings: Settings) -> list[str]:

@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,12 +40,12 @@ class CountedEmbedder:
         return getattr(self._inner, name)
 
 
+@dataclass(slots=True)
 class _Open:
     """An open library and how many use it now."""
 
-    def __init__(self, library: Library) -> None:
-        self.library = library
-        self.users = 0
+    library: Library
+    users: int
 
 
 class Tenants:
@@ -61,7 +61,8 @@ class Tenants:
         self._most = most or settings.serve_libraries
         self._libraries: OrderedDict[str, _Open] = OrderedDict()
         self._embedder: Embedder | None = None
-        self._guard = threading.Lock()
+        self._counting = threading.Lock()  # held for moments only
+        self._opening = threading.Lock()
 
     @contextmanager
     def using(self, tenant: str) -> Iterator[Library]:
@@ -73,50 +74,48 @@ class Tenants:
             self.give_back(tenant)
 
     def borrow(self, tenant: str) -> Library:
-        """The library of a tenant, to be given back."""
-        with self._guard:
-            found = self._libraries.get(tenant) or self._opened(tenant)
-            found.users += 1
-            self._libraries.move_to_end(tenant)
-            return found.library
+        """The library of a tenant, to be given back; opened where it is not."""
+        if (found := self.borrow_open(tenant)) is not None:
+            return found
+        with self._opening:
+            if (found := self.borrow_open(tenant)) is not None:
+                return found
+            self._make_room()
+            library = self._open(tenant)
+            with self._counting:
+                self._libraries[tenant] = _Open(library, users=1)
+            return library
 
     def borrow_open(self, tenant: str) -> Library | None:
-        """As `borrow`, if it is open and nobody is opening or closing another: never waits."""
-        if not self._guard.acquire(blocking=False):
-            return None
-        try:
+        """As `borrow`, if it is open. Never waits for another that is being opened or closed."""
+        with self._counting:
             found = self._libraries.get(tenant)
             if found is None:
                 return None
             found.users += 1
             self._libraries.move_to_end(tenant)
             return found.library
-        finally:
-            self._guard.release()
 
     def give_back(self, tenant: str) -> None:
-        found = self._libraries.get(tenant)
-        if found is not None:
-            with self._guard:
+        with self._counting:
+            if (found := self._libraries.get(tenant)) is not None:
                 found.users -= 1
 
-    def _opened(self, tenant: str) -> _Open:
-        if len(self._libraries) >= self._most:
-            self._close_one()
+    def _open(self, tenant: str) -> Library:
         if self._embedder is None:
             self._embedder = cast(Embedder, CountedEmbedder(make_embedder(self.settings), self._on_embed))
-        settings = replace(self.settings, user=tenant)
-        opened = _Open(Library(self.folder, settings=settings, embedder=self._embedder))
-        self._libraries[tenant] = opened
-        return opened
+        return Library(self.folder, settings=replace(self.settings, user=tenant), embedder=self._embedder)
 
-    def _close_one(self) -> None:
-        for tenant, found in self._libraries.items():
-            if not found.users:
-                del self._libraries[tenant]
-                found.library.close()
+    def _make_room(self) -> None:
+        """Close the library that was not used for longest, if as many as may be are open."""
+        with self._counting:
+            if len(self._libraries) < self._most:
                 return
-        raise ServerBusy(f"{self._most} libraries are in use at once")
+            idle = next((tenant for tenant, found in self._libraries.items() if not found.users), None)
+            if idle is None:
+                raise ServerBusy(f"{self._most} libraries are in use at once")
+            closed = self._libraries.pop(idle)
+        closed.library.close()
 
     def opened(self) -> int:
         return len(self._libraries)
@@ -136,7 +135,7 @@ class Tenants:
             found.library.settle()
 
     def close(self) -> None:
-        with self._guard:
+        with self._opening, self._counting:
             for found in self._libraries.values():
                 found.library.close()
             self._libraries.clear()
