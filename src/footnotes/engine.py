@@ -57,7 +57,7 @@ from footnotes.remote import Deadline
 from footnotes.retrieve.rerankers.make import Parts
 from footnotes.retrieve.retriever import Retriever, SearchOptions
 from footnotes.retrieve.where import Where, as_filter
-from footnotes.store import SearchView
+from footnotes.store import SearchView, Store
 from footnotes.store.make import open_store
 from footnotes.store.originals import add_originals
 from footnotes.store.records import Verification
@@ -85,7 +85,10 @@ _LOG = logging.getLogger("footnotes.retrieve")
 
 
 class Library:
-    """One tenant's documents in a folder. Safe to use from several threads; close it, or use it as a context."""
+    """One tenant's documents in a folder. Safe to use from several threads; close it, or use it as a context.
+
+    Libraries of several tenants may share one `store`; whoever opened it closes it after them.
+    """
 
     def __init__(
         self,
@@ -94,11 +97,13 @@ class Library:
         settings: Settings | None = None,
         embedder: Embedder | None = None,
         create: bool = True,
+        store: Store | None = None,
     ) -> None:
         self.settings = settings or load(_expanded(folder))
         tracing.set_up(self.settings.otel_endpoint)
         self.folder = _expanded(folder) or Path(self.settings.library).expanduser()
-        self._store = open_store(self.settings, self.folder, create=create)
+        self._store = store or open_store(self.settings, self.folder, create=create)
+        self._shares_store = store is not None
         self._user = self.settings.user
         self._retriever = Retriever()
         self._embedders: dict[str, Embedder] = {}
@@ -128,7 +133,8 @@ class Library:
         self._retriever.close()
         self._reranking.close()
         self._answerer.close()
-        self._store.close()
+        if not self._shares_store:
+            self._store.close()
 
     # ── add
 

@@ -18,6 +18,8 @@ from footnotes.embed import Embedder, Matrix
 from footnotes.embed.make import make_embedder
 from footnotes.engine import Library
 from footnotes.errors import ServerBusy
+from footnotes.store import Store
+from footnotes.store.make import open_store
 from footnotes.text.tokens import count_tokens
 from footnotes.types import Role
 
@@ -61,6 +63,7 @@ class Tenants:
         self._most = most or settings.serve_libraries
         self._libraries: OrderedDict[str, _Open] = OrderedDict()
         self._embedder: Embedder | None = None
+        self._store: Store | None = None
         self._counting = threading.Lock()  # held for moments only
         self._opening = threading.Lock()
 
@@ -104,7 +107,14 @@ class Tenants:
     def _open(self, tenant: str) -> Library:
         if self._embedder is None:
             self._embedder = cast(Embedder, CountedEmbedder(make_embedder(self.settings), self._on_embed))
-        return Library(self.folder, settings=replace(self.settings, user=tenant), embedder=self._embedder)
+        own = replace(self.settings, user=tenant)
+        return Library(self.folder, settings=own, embedder=self._embedder, store=self._shared_store())
+
+    def _shared_store(self) -> Store | None:
+        """The store of all tenants where it is a database: each library would have connections of its own."""
+        if self.settings.store and self._store is None:
+            self._store = open_store(self.settings, self.folder)
+        return self._store
 
     def _make_room(self) -> None:
         """Close the library that was not used for longest, if as many as may be are open."""
@@ -139,3 +149,6 @@ class Tenants:
             for found in self._libraries.values():
                 found.library.close()
             self._libraries.clear()
+            if self._store is not None:
+                self._store.close()
+                self._store = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -111,3 +113,12 @@ class Tenancy:
             assert sorted(ada._store.users()) == ["ada", "ben"]
             assert ada.status()["ready"] == 0 and ben.status()["ready"] == 1
             assert ada.jobs() == [] and ada.near_duplicates() == {}
+
+    def test_libraries_may_share_an_open_store(self, shelf: Shelf) -> None:
+        with shelf.open("ada") as ada:
+            other = replace(ada.settings, user="ben")
+            with Library(shelf.folder, settings=other, embedder=ada.embedder(), store=ada._store) as ben:
+                ben.add_text(TRAVEL, filename="a.txt")
+                assert ben.search("train").hits and not ada.search("train").hits
+            ada.add_text(TRAVEL, filename="a.txt")  # the store is still open
+            assert ada.search("train").hits
