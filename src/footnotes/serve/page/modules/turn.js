@@ -23,6 +23,8 @@ export class Turn {
   answer = null;
   /** @type {TurnState} */
   state = "asking";
+  /** @type {number | null} the footnote whose source is open */
+  selected = null;
   #abort = new AbortController();
   #frame = 0;
   #noted = "[]";
@@ -173,12 +175,14 @@ export class Turn {
 
   /** Show which sentence a footnote proves. */
   light(marker, on) {
+    const lit = on || marker === this.selected;
     for (const part of this.body.querySelectorAll(`.supported[data-marker="${marker}"]`))
-      part.classList.toggle("lit", on);
+      part.classList.toggle("lit", lit);
   }
 
   /** Mark the footnote whose source is open, or none. */
   select(marker) {
+    this.selected = marker;
     for (const part of this.body.querySelectorAll(".supported"))
       part.classList.toggle("lit", part.getAttribute("data-marker") === String(marker));
     for (const link of this.body.querySelectorAll(".reference button"))
