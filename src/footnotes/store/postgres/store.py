@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from footnotes.config import Settings
 from footnotes.errors import FootnotesError, NotFound, StoreLocked, StoreUnavailable
 from footnotes.store.address import redacted
+from footnotes.store.base import BaseStore
 from footnotes.store.files import Files, FolderFiles, files_of
 from footnotes.store.missing import without_text
 from footnotes.store.originals import FOLDER, Originals
@@ -64,7 +65,7 @@ INCOMING = "incoming"
 _FIRST_LOOK, _LONGEST_LOOK = 0.02, 1.0
 
 
-class PostgresStore:
+class PostgresStore(BaseStore):
     """The store of many machines. Every method takes the tenant first; a foreign id is an id that does not exist."""
 
     kind = "postgresql"
@@ -486,12 +487,8 @@ class PostgresStore:
     ) -> Generation:
         """A generation to build. One that was begun with the same plan is gone on with; others are dropped."""
         self._hold_generations(user_id)
-        for generation in self.generations(user_id):
-            if generation.state != "building":
-                continue
-            if generation.fingerprint == fingerprint and generation.plan == plan:
-                return generation
-            self._drop_generation(user_id, generation)
+        if (begun := self._begun_generation(user_id, fingerprint, plan)) is not None:
+            return begun
         with self.database.transaction(user_id) as connection:
             return generations.make(
                 connection,
@@ -539,10 +536,7 @@ class PostgresStore:
                 return False
             generations.switch(connection, user_id, to)
             generations.choose(connection, user_id, choices)
-        for generation in self.generations(user_id):
-            is_kept = keep and before is not None and generation.pk == before.pk
-            if generation.state == "kept" and not is_kept:
-                self._drop_generation(user_id, generation)
+        self._drop_kept(user_id, but=before if keep else None)
         return True
 
     def _drop_generation(self, user_id: str, generation: Generation) -> None:
@@ -557,15 +551,6 @@ class PostgresStore:
             found = generations.serving(connection, user_id)
             if found is not None:
                 connection.execute(queries()["set_plan"], user_id, found.pk, {**found.plan, "choices": choices})
-
-    def kept_choices(self, user_id: str) -> dict[str, list[str | None]]:
-        """The choices of chunkers by which the kept generation was made; those of now where it does not say."""
-        kept = [generation for generation in self.generations(user_id) if generation.state == "kept"]
-        return self.choices(user_id) | ((kept[-1].plan.get("choices") if kept else None) or {})
-
-    def choices(self, user_id: str) -> dict[str, list[str | None]]:
-        """The chunker and its options chosen for every collection."""
-        return {row["name"]: [row["chunker"], row["chunker_options"]] for row in self.collections(user_id)}
 
     # ── indexes
 

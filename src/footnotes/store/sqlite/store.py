@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from footnotes.config import Settings
 from footnotes.errors import NotALibrary, NotFound, StoreError, StoreUnavailable
+from footnotes.store.base import BaseStore
 from footnotes.store.files import FolderFiles
 from footnotes.store.lock import FileLock
 from footnotes.store.missing import without_text
@@ -58,7 +59,7 @@ def is_library(folder: Path) -> bool:
     return (folder / DATABASE).is_file()
 
 
-class SqliteStore:
+class SqliteStore(BaseStore):
     """The embedded store. Every method takes the tenant first; a foreign id is an id that does not exist."""
 
     kind = "sqlite"
@@ -456,12 +457,8 @@ class SqliteStore:
         self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, Any]
     ) -> Generation:
         """A generation to build. One that was begun with the same plan is gone on with; others are dropped."""
-        for generation in self.generations(user_id):
-            if generation.state != "building":
-                continue
-            if generation.fingerprint == fingerprint and generation.plan == plan:
-                return generation
-            self._drop_generation(user_id, generation)
+        if (begun := self._begun_generation(user_id, fingerprint, plan)) is not None:
+            return begun
         with self.database.transaction() as connection:
             return generations.make(
                 connection,
@@ -505,10 +502,7 @@ class SqliteStore:
             generations.switch(connection, user_id, to, seq)
             generations.apply_planned(connection, user_id, to)
             self._choose(connection, user_id, choices)
-        for generation in self.generations(user_id):
-            is_kept = keep and before is not None and generation.pk == before.pk
-            if generation.state == "kept" and not is_kept:
-                self._drop_generation(user_id, generation)
+        self._drop_kept(user_id, but=before if keep else None)
         return True
 
     def _drop_generation(self, user_id: str, generation: Generation) -> None:
@@ -523,15 +517,6 @@ class SqliteStore:
             if found is not None:
                 plan = {**found.plan, "choices": self.choices(user_id)}
                 connection.execute(queries()["set_plan"], (json.dumps(plan, sort_keys=True), user_id, found.pk))
-
-    def kept_choices(self, user_id: str) -> dict[str, list[str | None]]:
-        """The choices of chunkers by which the kept generation was made; those of now where it does not say."""
-        kept = [generation for generation in self.generations(user_id) if generation.state == "kept"]
-        return self.choices(user_id) | ((kept[-1].plan.get("choices") if kept else None) or {})
-
-    def choices(self, user_id: str) -> dict[str, list[str | None]]:
-        """The chunker and its options chosen for every collection."""
-        return {row["name"]: [row["chunker"], row["chunker_options"]] for row in self.collections(user_id)}
 
     @staticmethod
     def _choose(connection: apsw.Connection, user_id: str, choices: Mapping[str, Sequence[str | None]]) -> None:

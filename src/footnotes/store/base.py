@@ -1,0 +1,46 @@
+"""What stores do alike, whatever holds their rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from footnotes.store.records import Generation
+
+
+class BaseStore(ABC):
+    """Choices of chunkers, and which generations stay."""
+
+    @abstractmethod
+    def collections(self, user_id: str) -> list[dict[str, Any]]: ...
+
+    @abstractmethod
+    def generations(self, user_id: str) -> list[Generation]: ...
+
+    @abstractmethod
+    def _drop_generation(self, user_id: str, generation: Generation) -> None: ...
+
+    def choices(self, user_id: str) -> dict[str, list[str | None]]:
+        """The chunker and its options chosen for every collection."""
+        return {row["name"]: [row["chunker"], row["chunker_options"]] for row in self.collections(user_id)}
+
+    def kept_choices(self, user_id: str) -> dict[str, list[str | None]]:
+        """The choices of chunkers by which the kept generation was made; those of now where it does not say."""
+        kept = [generation for generation in self.generations(user_id) if generation.state == "kept"]
+        return self.choices(user_id) | ((kept[-1].plan.get("choices") if kept else None) or {})
+
+    def _begun_generation(self, user_id: str, fingerprint: str, plan: dict[str, Any]) -> Generation | None:
+        """The generation that was begun with the same plan and can be gone on with; others that were begun go."""
+        for generation in self.generations(user_id):
+            if generation.state != "building":
+                continue
+            if generation.fingerprint == fingerprint and generation.plan == plan:
+                return generation
+            self._drop_generation(user_id, generation)
+        return None
+
+    def _drop_kept(self, user_id: str, but: Generation | None) -> None:
+        """Drop the generations that were kept, but one."""
+        for generation in self.generations(user_id):
+            if generation.state == "kept" and (but is None or generation.pk != but.pk):
+                self._drop_generation(user_id, generation)
