@@ -76,6 +76,25 @@ def test_metrics(shared: Running) -> None:
         and 'footnotes_embedded_texts_total{role="passage"}' in text
     )
     assert 'footnotes_documents_total{status="ready"}' in text
+    assert 'footnotes_embedding_tokens_total{role="query"}' in text and "footnotes_chunks_total" in text
+
+
+def test_answers_from_memory_are_counted(shared: Running) -> None:
+    def hits() -> float:
+        lines = shared.client.get("/metrics").text.splitlines()
+        return float(next(line.split()[1] for line in lines if line.startswith("footnotes_cache_hits_total ")))
+
+    before, body = hits(), {"question": "How many days of paid leave does everybody have?"}
+    for _ in range(3):
+        shared.client.post("/v1/ask", json=body)
+    assert hits() == before + 2
+
+
+def test_how_a_search_went_is_said_at_debug(shared: Running, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", logger="footnotes")
+    shared.client.post("/v1/search", json={"query": "canaryword hotel", "limit": 3})
+    (said,) = [vars(record) for record in caplog.records if record.name == "footnotes.retrieve"]
+    assert said["k"] == 3 and said["scores"] and said["legs"]["dense"]["ms"] >= 0 and "canaryword" not in str(said)
 
 
 def test_logs_are_json_with_the_request_and_without_texts(shared: Running) -> None:
