@@ -27,6 +27,12 @@ _POINTING = re.compile(
     r"|er|sie|es|ihm|ihr|deren|dessen|dort|diese[rsmn]?|eso|esa|ese|ello|ellos|ellas|allí)\b",
     re.IGNORECASE,
 )
+_ABOUT = re.compile(r"^\s*(?:and\s+|but\s+)?(?:what|how)\s+about\s+(.*?\w)\s*[?.!]*\s*$", re.IGNORECASE | re.DOTALL)
+_ARTICLE = r"(?:the|a|an|my|our|your)\b"
+_AFTER_PREPOSITION = re.compile(r"^(.*\b(?:for|of|in|on|at|to|with|from|by|about))\s+\S", re.IGNORECASE | re.DOTALL)
+_AFTER_ARTICLE = re.compile(rf"^(.*\w)\s+{_ARTICLE}\s+\S", re.IGNORECASE | re.DOTALL)
+MOST_NAMED = 6
+"""Words that may be named by it; more are a question of their own."""
 _CONTINUING = re.compile(r"^\s*(?:and|but|also|what about|how about|und|aber|y|pero|et|mais)\b", re.IGNORECASE)
 
 
@@ -38,11 +44,26 @@ def needs_context(question: str) -> bool:
 
 
 def condense_by_rule(question: str, history: Sequence[Turn]) -> str:
-    """The question with the last question of the same person in front, where it points back at it."""
+    """The question with the last question of the same person in front, where it points back at it.
+
+    "What about the cello?" asks the same of something else, which takes the place of what was asked about before.
+    """
     before = [turn.text for turn in history[-TURNS:] if turn.role == "user" and turn.text.strip()]
     if not before or not needs_context(question):
         return question
-    return f"{before[-1].strip()[:LONGEST]} {question}"
+    last = before[-1].strip()[:LONGEST]
+    return _of_another(question, last) or f"{last} {question}"
+
+
+def _of_another(question: str, last: str) -> str | None:
+    """The last question, asked of what this one names; None where it names nothing or there is no place for it."""
+    named = _ABOUT.match(question)
+    if named is None or _POINTING.search(named[1]) or len(named[1].split()) > MOST_NAMED:
+        return None
+    # "for a violin" gives way to "a cello"; without a preposition only like gives way to like: "the …" to "the …".
+    alike = re.match(_ARTICLE, named[1], re.IGNORECASE)
+    place = _AFTER_PREPOSITION.match(last) or (_AFTER_ARTICLE.match(last) if alike else None)
+    return f"{place[1]} {named[1]}?" if place else None
 
 
 def condense_by_model(

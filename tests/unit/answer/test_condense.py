@@ -18,6 +18,18 @@ def test_a_question_that_points_back_takes_the_last_one_along(question: str) -> 
     assert condense_by_rule(question, HISTORY) == f"How long is the notice period? {question}"
 
 
+@pytest.mark.parametrize(
+    ("last", "question", "asked"),
+    [
+        ("How many coats are usual for a violin?", "What about a cello?", "How many coats are usual for a cello?"),
+        ("How many coats are usual for a violin?", "And what about cellos", "How many coats are usual for cellos?"),
+        ("How long is the probation period?", "How about the notice period?", "How long is the notice period?"),
+    ],
+)
+def test_the_same_is_asked_of_something_else(last: str, question: str, asked: str) -> None:
+    assert condense_by_rule(question, (Turn("user", last), Turn("assistant", "Twelve."))) == asked
+
+
 def test_a_question_that_stands_alone_stays() -> None:
     assert condense_by_rule("Who cooks lunch in the canteen?", HISTORY) == "Who cooks lunch in the canteen?"
     assert condense_by_rule("And in probation?", ()) == "And in probation?"
