@@ -13,18 +13,19 @@ from footnotes.types import JsonValue, Metadata, Part, Piece
 
 SMALL_SHARE = 8
 """A chunk under an eighth of the size is small: the next definition may join it."""
-_MOST_SYMBOLS = 50
+_MOST_NAMES = 100
 
 
 class CodeChunker:
-    """One chunk for a function or class; a longer one is cut between lines, and each piece says what it is in.
+    """One chunk of whole lines for a function or class; a longer one is cut between its statements.
 
-    The signatures that enclose a chunk are its prefix. Metadata: `language`, `symbols` and `imports`. What is
-    not code is cut by the rules for paragraphs.
+    The prefix says what encloses a chunk, with signatures and the first words of their documentation. Metadata:
+    `language`, and of what begins in the chunk `symbols` and `entry_points`. What is not code is cut by the rules
+    for paragraphs.
     """
 
     name: ClassVar[str] = "code"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     bounds: ClassVar[Bounds] = {"tokens": (LEAST_TOKENS, MOST_TOKENS)}
 
     def __init__(self, *, tokens: int = 512) -> None:
@@ -38,24 +39,67 @@ class CodeChunker:
     def split(self, part: Part) -> list[Piece]:
         measured = Measured(part.text)
         found = segments(part)
-        spans = pack(
-            measured, self._atoms(measured, found), limit=self._tokens, overlap=0, small=self._tokens // SMALL_SHARE
-        )
+        atoms = _whole_lines(measured, self._atoms(measured, found), self._tokens)
+        spans = pack(measured, atoms, limit=self._tokens, overlap=0, small=self._tokens // SMALL_SHARE)
         pieces: list[Piece] = []
         first = 0
         for start, end, tokens in spans:
             while found[first].end <= start:
                 first += 1
             covered = _covered(found, first, end)
-            prefix, metadata = _prefix(covered[0], start), _metadata(covered)
+            prefix, metadata = _prefix(covered[0], start), _metadata(covered, start, end)
             pieces.append(Piece(part.start + start, part.start + end, prefix, metadata, tokens))
         return pieces
 
     def _atoms(self, measured: Measured, found: list[Segment]) -> Iterator[Atom]:
         for segment in found:
-            defines = "symbols" in segment.block.attributes
-            for index, atom in enumerate(paragraph_atoms(measured, [segment], self._tokens)):
+            defines = "signature" in segment.block.attributes
+            for index, atom in enumerate(statement_atoms(measured, segment, self._tokens)):
                 yield Atom(atom.start, atom.end, atom.opens_section or (defines and index == 0))
+
+
+def statement_atoms(measured: Measured, segment: Segment, limit: int) -> Iterator[Atom]:
+    """A segment whole where it fits; else its statements, else theirs, and lines where there are none."""
+    yield from _split(measured, segment, list(_cuts(segment)), 0, limit)
+
+
+def _cuts(segment: Segment) -> Iterator[tuple[int, int]]:
+    """Where the parser says that statements begin, and how deep."""
+    raw = segment.block.attributes.get("cuts")
+    for each in raw if isinstance(raw, list) else ():
+        match each:
+            case [int(at), int(depth)]:
+                yield segment.start + at, depth
+
+
+def _split(measured: Measured, segment: Segment, cuts: list[tuple[int, int]], depth: int, limit: int) -> Iterator[Atom]:
+    """Cut a segment at the statements of a depth; those that are still too long at the ones inside them."""
+    start, end = segment.start, segment.end
+    if not cuts or not measured.exceeds(start, end, limit):
+        yield from paragraph_atoms(measured, [segment], limit)
+        return
+    here = [at for at, level in cuts if level == depth and start < at < end]
+    for low, high in zip([start, *here], [*here, end], strict=True):
+        bare = measured.text[low:high].rstrip()
+        inner = [(at, level) for at, level in cuts if level > depth and low < at < high]
+        if bare:
+            yield from _split(measured, Segment(low, low + len(bare), segment.block), inner, depth + 1, limit)
+
+
+def _whole_lines(measured: Measured, atoms: Iterator[Atom], limit: int) -> Iterator[Atom]:
+    """Atoms, of which one that begins inside a line joins the one before it where both fit."""
+    held: Atom | None = None
+    for atom in atoms:
+        begin = measured.text.rfind("\n", 0, atom.start) + 1
+        inside = bool(measured.text[begin : atom.start].strip())
+        if held is not None and inside and not measured.exceeds(held.start, atom.end, limit):
+            held = Atom(held.start, atom.end, held.opens_section)
+            continue
+        if held is not None:
+            yield held
+        held = atom
+    if held is not None:
+        yield held
 
 
 def _covered(found: list[Segment], first: int, end: int) -> list[Segment]:
@@ -66,23 +110,35 @@ def _covered(found: list[Segment], first: int, end: int) -> list[Segment]:
 
 
 def _prefix(segment: Segment, start: int) -> str:
-    """The signatures around a chunk: of what encloses its definition, and of the definition it begins inside."""
+    """What is around a chunk: what encloses its definition, and the head of the definition it begins inside."""
     attributes = segment.block.attributes
-    lines = [attributes.get("enclosing"), attributes.get("signature") if start > segment.start else None]
+    inside = start > segment.start
+    lines = [attributes.get("enclosing"), *(attributes.get(key) for key in ("signature", "saying") if inside)]
     return "\n".join(str(line) for line in lines if line)
 
 
-def _metadata(covered: list[Segment]) -> dict[str, JsonValue]:
+def _metadata(covered: list[Segment], start: int, end: int) -> dict[str, JsonValue]:
     found: dict[str, JsonValue] = {}
-    for key in ("symbols", "imports"):
-        values = [each for segment in covered for each in _listed(segment.block.attributes.get(key))]
-        if values:
-            found[key] = [*list(dict.fromkeys(values))[:_MOST_SYMBOLS]]
+    for key in ("symbols", "entry_points"):
+        names = dict.fromkeys(name for segment in covered for name in _begun(segment, key, start, end))
+        if names:
+            found[key] = [*list(names)[:_MOST_NAMES]]
     language = covered[0].block.attributes.get("language")
     if language:
         found["language"] = language
     return found
 
 
-def _listed(value: JsonValue) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+def _begun(segment: Segment, key: str, start: int, end: int) -> Iterator[str]:
+    """The names of a block that begin in a span; all of them where their places are not known."""
+    names, places = segment.block.attributes.get(key), segment.block.attributes.get(f"{key}_at")
+    if not isinstance(names, list):
+        return
+    known = (
+        places
+        if isinstance(places, list) and len(places) == len(names)
+        else [max(start - segment.start, 0)] * len(names)
+    )
+    for name, at in zip(names, known, strict=True):
+        if isinstance(name, str) and isinstance(at, int) and start <= segment.start + at < end:
+            yield name

@@ -13,6 +13,7 @@ from footnotes.parse.decode import characters, detect_encoding
 from footnotes.parse.front_matter import front_matter, title_of
 from footnotes.parse.outline import Outline, clean_title
 from footnotes.parse.parts import runs
+from footnotes.parse.types_by_name import MARKDOWN, WIKI
 from footnotes.types import Block, BlockKind, JsonValue, Part, Report
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class MarkdownParser:
 
     name: ClassVar[str] = "markdown"
     version: ClassVar[int] = 2
-    mimes: ClassVar[tuple[str, ...]] = ("text/markdown",)
+    mimes: ClassVar[tuple[str, ...]] = (MARKDOWN, WIKI)
     isolated: ClassVar[bool] = False
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 PLAIN = "text/plain"
 MARKDOWN = "text/markdown"
+WIKI = "text/x-wiki"
+"""Markdown that describes a repository; never told from bytes or a name, only said by whoever adds it."""
 PDF = "application/pdf"
 HTML = "text/html"
 XML = "application/xml"
@@ -39,8 +41,20 @@ LANGUAGES = {
     "csharp": ("cs",),
     "php": ("php",),
     "bash": ("sh", "bash"),
+    "kotlin": ("kt", "kts"),
+    "swift": ("swift",),
+    "scala": ("scala", "sc"),
+    "dart": ("dart",),
+    "lua": ("lua",),
+    "elixir": ("ex", "exs"),
+    "sql": ("sql",),
+    "protobuf": ("proto",),
+    "graphql": ("graphql", "gql"),
+    "vue": ("vue",),
+    "svelte": ("svelte",),
 }
-"""Programming languages and the ends of their files' names."""
+"""Programming languages and the ends of their files' names. Of those after Bash there is no grammar here: what they
+define is found by regular expressions."""
 
 
 def code_mime(language: str) -> str:

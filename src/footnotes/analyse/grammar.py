@@ -52,6 +52,11 @@ _NAME_FIELDS = ("name", "declarator", "type")
 _FUNCTION_VALUES = frozenset(["arrow_function", "function_expression", "function", "class"])
 
 
+def has_grammar(language: str) -> bool:
+    """Whether there is a grammar of a language; it may still have to be installed."""
+    return language in _MODULES
+
+
 @cache
 def parser_of(language: str) -> Any:
     """The tree-sitter parser of a language."""

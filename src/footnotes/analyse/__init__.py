@@ -1,0 +1,1 @@
+"""What source code defines, imports and offers: pure functions from a text to names and places."""

@@ -1,0 +1,73 @@
+"""Definitions by regular expressions, for languages and installations without a grammar."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from footnotes.analyse.outline import Outline, Span, Symbol
+
+_WORDS = (
+    r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|override|open|sealed|data|"
+    r"suspend|inline|pub(?:\([^)]*\))?|unsafe|const|extern|virtual|partial|local|case|implicit|lazy|mutating|"
+    r"defp?|defmodule|create(?:\s+or\s+replace)?)\s+)*"
+)
+_DEFINITION = re.compile(
+    rf"^(?P<indent>[ \t]*){_WORDS}"
+    r"(?P<kind>def(?:p|module|macro|protocol)?|class|interface|trait|struct|enum|record|object|protocol|extension|"
+    r"actor|mixin|module|namespace|impl|type|fn|func|fun|function|sub|message|service|rpc|table|view|procedure|"
+    r"trigger|input|union|scalar)\b[ \t]+"
+    r"(?:if\s+not\s+exists\s+)?(?:\([^)\n]*\)\s*)?(?P<name>[A-Za-z_$][\w$.:]*)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_HOLDERS = ("class", "interface", "trait", "struct", "enum", "object", "module", "namespace", "impl", "protocol",
+            "extension", "actor", "mixin", "defmodule", "service", "record")  # fmt: skip
+_LONGEST_SIGNATURE = 300
+_MOST = 5_000
+
+
+def outline_by_words(text: str) -> Outline:
+    """The definitions whose keywords begin a line; each goes on to the next line that is indented no deeper."""
+    found = Outline()
+    above: list[tuple[int, str, str]] = []
+    for number, match in enumerate(_DEFINITION.finditer(text)):
+        if number == _MOST:
+            break
+        width = len(match["indent"].expandtabs(4))
+        while above and above[-1][0] >= width:
+            above.pop()
+        path = tuple(name for _, name, _ in above)
+        name, kind = match["name"].rstrip(".:"), match["kind"].lower()
+        end = _end(text, match.start(), width)
+        inner = (*path, name)
+        found.symbols.append(Symbol(".".join(inner), _kind(kind, path), match.start("kind"), end))
+        signature = " ".join(text[match.start() : end].partition("\n")[0].split()).rstrip("{ ")[:_LONGEST_SIGNATURE]
+        found.spans.append(Span(match.start(), end, inner, "\n".join(each for *_, each in above), signature))
+        if kind in _HOLDERS:
+            above.append((width, name, signature))
+    _end_where_the_next_begins(found.spans)
+    return found
+
+
+def _end_where_the_next_begins(spans: list[Span]) -> None:
+    for span, following in pairwise(spans):
+        span.end = min(span.end, following.start)
+
+
+def _end(text: str, start: int, width: int) -> int:
+    """Where the lines end that are indented deeper than a definition's first, and a line that closes it."""
+    at = text.find("\n", start) + 1
+    while at:
+        stop = text.find("\n", at)
+        line = text[at : stop if stop >= 0 else len(text)]
+        bare = line.strip()
+        if bare and len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip()) <= width:
+            return at + len(line) if bare[0] in "})" or bare in ("end", "end;") else at
+        at = stop + 1 if stop >= 0 else 0
+    return len(text)
+
+
+def _kind(word: str, path: tuple[str, ...]) -> str:
+    if word in ("def", "fn", "func", "fun", "function", "sub", "rpc", "procedure", "defp", "defmacro"):
+        return "method" if path else "function"
+    return word

@@ -1,0 +1,63 @@
+"""Routes declared by annotations on classes and methods: Spring, JAX-RS, NestJS, ASP.NET, Symfony."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_ANNOTATION = re.compile(
+    r"(?:@|#\[|\[)(?P<name>(?:Get|Post|Put|Patch|Delete|Request)Mapping|Http(?:Get|Post|Put|Patch|Delete)|Controller|"
+    r"RestController|Get|Post|Put|Patch|Delete|Head|Options|All|Route|Path|GET|POST|PUT|PATCH|DELETE)\b"
+    r"(?P<call>\((?P<inside>[^()]*)\))?"
+)
+_PATH = re.compile(r"""(?:^|[,(]|\b(?:path|value|name)\s*[=:])\s*[{\[]?\s*["'`]([^"'`\n]*)["'`]""")
+_METHOD = re.compile(r"""RequestMethod\.(\w+)|methods\s*:\s*\[([^\]]*)\]""")
+_WORD = re.compile(r"[A-Z]{3,7}")
+_CLASS = re.compile(r"[^{;(]*?\b(?:class|interface|object)\b")
+_SKIPPED = re.compile(r"\s*(?:(?:@|#?\[)[\w.\\]+(?:\([^()]*\))?\]?\s*)*\]?\s*")
+_ALONE = re.compile(r"Mapping\Z|\AHttp|\A[A-Z]+\Z")
+"""What says a route also without brackets."""
+_PREFIX_ONLY = frozenset(["Controller", "RestController"])
+_STANDS_FOR = {"Request": "ANY", "All": "ANY", "Route": "ANY", "Path": "ANY"}
+
+
+def annotated_routes(text: str) -> Iterator[tuple[int, str]]:
+    """Each route with the path of its class before its own. Of JAX-RS the path may stand apart from the method."""
+    prefix, apart = "", _standing_apart(text)
+    for match in _ANNOTATION.finditer(text):
+        found = _PATH.search(match["inside"] or "")
+        path = found[1] if found else ""
+        after = _SKIPPED.match(text, match.end())
+        if _CLASS.match(text, after.end() if after else match.end()):
+            prefix = path if path or match["name"] in _PREFIX_ONLY else prefix
+        elif match["name"] == "Path" and match.start() in apart:
+            continue
+        elif match["call"] or _ALONE.search(match["name"]):
+            for method in _methods(match) if match["name"] not in _PREFIX_ONLY else ():
+                yield match.start(), _joined(method, prefix, apart.get(match.start(), path))
+
+
+def _standing_apart(text: str) -> dict[int, str]:
+    """Where JAX-RS says `@GET @Path("/x")`: the path by the place of the method, and the places of such paths."""
+    found: dict[int, str] = {}
+    pair = r"@({0})\b(?:\([^()]*\))?\s*(?:@\w+(?:\([^()]*\))?\s*)*?"
+    verbs, path = "GET|POST|PUT|PATCH|DELETE", r"""@(Path)\(\s*["']([^"'\n]*)["']\s*\)"""
+    for match in re.finditer(pair.format(verbs) + path, text):
+        found[match.start()], found[match.start(2) - 1] = match[3], ""
+    for match in re.finditer(path + r"\s*(?:@\w+(?:\([^()]*\))?\s*)*?@(" + verbs + r")\b", text):
+        if match.start() not in found:
+            found[match.start(3) - 1], found[match.start()] = match[2], ""
+    return found
+
+
+def _methods(match: re.Match[str]) -> list[str]:
+    said = _METHOD.search(match["inside"] or "")
+    if said:
+        return _WORD.findall(said[1] or said[2])
+    name = match["name"].removesuffix("Mapping").removeprefix("Http")
+    return [_STANDS_FOR.get(name, name.upper())]
+
+
+def _joined(method: str, prefix: str, path: str) -> str:
+    parts = [part.strip("/") for part in (prefix, path) if part.strip("/")]
+    return f"{method} /{'/'.join(parts)}"
