@@ -93,7 +93,13 @@ def _opened(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-_where = click.option("--where", "-w", multiple=True, metavar="KEY=VALUE", help="Filter; also != > >= < <= ~ (glob).")
+_where = click.option(
+    "--where",
+    "-w",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Filter; also != > >= < <= ~ (glob), or layer:domain path:src/**.",
+)
 _mode = click.option("--mode", type=click.Choice(["hybrid", "lexical", "dense"]), help="Which legs to use.")
 
 

@@ -55,8 +55,9 @@ from footnotes.ingest.work import NewSource, OnProgress, Progress, both, embeddi
 from footnotes.parse.open import Limits
 from footnotes.remote import Deadline
 from footnotes.retrieve.rerankers.make import Parts
-from footnotes.retrieve.retriever import Retriever, SearchOptions
-from footnotes.retrieve.where import Where, as_filter
+from footnotes.retrieve.retriever import Retriever, SearchOptions, checked_query
+from footnotes.retrieve.where import Where, as_filter, both
+from footnotes.retrieve.words import split_words
 from footnotes.store import SearchView, Store
 from footnotes.store.make import open_store
 from footnotes.store.originals import add_originals
@@ -404,13 +405,17 @@ class Library:
         candidates: int | None = None,
         reranker: str | None = None,
     ) -> SearchResult:
-        """The best chunks for a question, with the rank and score each leg gave them."""
+        """The best chunks for a question, with the rank and score each leg gave them.
+
+        Words of the question such as `layer:domain` are filters: see docs/reference/filters.md.
+        """
         chosen = self.settings
+        query, within = split_words(checked_query(query, chosen.max_query_chars))
         options = SearchOptions(
             mode=mode or chosen.mode,  # type: ignore[arg-type]
             limit=chosen.limit if limit is None else limit,
             per_document=chosen.per_document if per_document is None else per_document,
-            where=_scoped(as_filter(where), collection),
+            where=_scoped(both(as_filter(where), within), collection),
             fusion=fusion or chosen.fusion,  # type: ignore[arg-type]
             alpha=chosen.alpha if alpha is None else alpha,
             rrf_k=chosen.rrf_k,

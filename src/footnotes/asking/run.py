@@ -24,6 +24,8 @@ from footnotes.errors import FootnotesError, OptionError, ProviderError, SearchU
 from footnotes.remote import Deadline
 from footnotes.retrieve.expand import Variant, merged_hits, variants_of
 from footnotes.retrieve.retriever import checked_query
+from footnotes.retrieve.where import as_filter, both
+from footnotes.retrieve.words import split_words
 from footnotes.types import Event, Leg, SearchResult, Step, Usage
 
 Gathering: TypeAlias = tuple[SearchResult, tuple[str, ...]]
@@ -52,7 +54,9 @@ class Run:
     def events(self, question: str) -> Iterator[Event]:
         question = checked_query(question, self.settings.max_query_chars)
         self._note(f"asked: {question}")
-        standalone = yield from self._condensed(question)
+        plain, within = split_words(question)
+        self.options = replace(self.options, where=both(as_filter(self.options.where), within))
+        standalone = yield from self._condensed(plain)
         try:
             yield from self._answered(question, standalone)
         except (SearchUnavailable, StoreError) as error:

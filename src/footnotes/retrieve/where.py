@@ -1,4 +1,4 @@
-"""`key=value` and JSON → filters. What the command line, the server and Python callers write."""
+"""`key=value`, `layer:domain` and JSON → filters. What the command line, the server and Python callers write."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from footnotes.errors import FilterError
+from footnotes.retrieve.words import leading_words
 from footnotes.types import AllOf, AnyOf, Condition, Filter, JsonValue, Not, Operator
 
 _WRITTEN = re.compile(r"^([^=<>!~]+?)\s*(>=|<=|!=|=|>|<|~)\s*(.*)$", re.DOTALL)
@@ -32,13 +33,26 @@ def as_filter(where: Where | None) -> Filter | None:
     if where is None or isinstance(where, (Condition, AllOf, AnyOf, Not)):
         return where
     if isinstance(where, str):
-        return parse_condition(where)
+        return parse_written(where)
     if isinstance(where, Mapping):
         return from_json(where)
-    conditions = tuple(parse_condition(item) for item in where)
-    if not conditions:
+    return both(*(parse_written(item) for item in where))
+
+
+def both(*filters: Filter | None) -> Filter | None:
+    """What passes all of several filters; None where there is none."""
+    given = tuple(one for one in filters if one is not None)
+    if not given:
         return None
-    return conditions[0] if len(conditions) == 1 else AllOf(conditions)
+    return given[0] if len(given) == 1 else AllOf(given)
+
+
+def parse_written(written: str) -> Filter:
+    """A condition, or words such as `layer:domain path:src/**`, after which one condition may stand."""
+    words, rest = leading_words(written)
+    if rest or not words:
+        words = [*words, parse_condition(rest)]
+    return words[0] if len(words) == 1 else AllOf(tuple(words))
 
 
 def parse_condition(written: str) -> Condition:

@@ -6,13 +6,15 @@ The same rows are tested in SQL and by the lexical index, so that both mean the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from footnotes.types import Document, JsonValue, Metadata
 
 BUILT_IN = ("collection", "filename", "source", "mime", "document_id", "title", "added", "updated")
-CHUNK_FIELDS = ("page", "line", "heading")
+LISTED: Mapping[str, str] = {"symbol": "symbols", "entry_point": "entry_points", "section": "section_header"}
+"""Fields that test what a chunk's metadata lists under another name, beside the document's own metadata."""
+CHUNK_FIELDS = ("page", "line", "heading", *LISTED)
 DATES = ("added", "updated", "created", "modified")
 """Compared as text, which ISO 8601 is made for: `created>=2024` is a date, not a number."""
 MAX_TEXT = 400

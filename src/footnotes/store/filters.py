@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from footnotes.errors import FilterError
-from footnotes.store.facets import DATES, as_number, facet_text
+from footnotes.store.facets import DATES, LISTED, as_number, facet_text
 from footnotes.types import AllOf, AnyOf, Condition, Filter, JsonValue, Not
 
 MAX_CONDITIONS = 200
@@ -51,11 +52,17 @@ class FilterCompiler(ABC):
     def headings(self) -> str:
         """The beginning of a test of a chunk's headings; conditions on `h.value` and a `)` follow."""
 
+    @abstractmethod
+    def listed(self, name: str) -> str:
+        """The beginning of a test of the texts a chunk's metadata has under a name, one or a list; as `headings`."""
+
     def compiled(self, where: Filter) -> str:
         match where:
             case Condition():
                 if where.key in ("page", "line"):
                     return self._within(where.key, where)
+                if where.key in LISTED:
+                    return self._listed(where)
                 return self._heading(where) if where.key == "heading" else self._facet(where)
             case AllOf():
                 return self._joined(where.filters, " AND ", self.true)
@@ -135,6 +142,24 @@ class FilterCompiler(ABC):
                 return f"{start} {self.matches('h.value', facet_text(condition.value))})"
             case _:
                 raise FilterError(f"a heading cannot be tested with {condition.operator!r}")
+
+    def _listed(self, condition: Condition) -> str:
+        """What the chunk's metadata lists; or the document's own metadata, of which a field may have the same name."""
+        if condition.operator == "ne":
+            return f"NOT ({self._listed(replace(condition, operator='eq'))})"
+        of_document = self._facet(condition)
+        start = self.listed(LISTED[condition.key])
+        match condition.operator:
+            case "exists":
+                return f"({of_document} OR {start} {self.true}))"
+            case "eq":
+                return f"({of_document} OR {start} h.value = {self.text(facet_text(condition.value))}))"
+            case "in":
+                return f"({of_document} OR {start} {self.among('h.value', _texts(condition))}))"
+            case "glob":
+                return f"({of_document} OR {start} {self.matches('h.value', facet_text(condition.value))}))"
+            case _:
+                return of_document
 
 
 def listed(condition: Condition) -> list[JsonValue]:

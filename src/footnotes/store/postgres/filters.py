@@ -47,6 +47,16 @@ class _PostgresFilters(FilterCompiler):
     def headings(self) -> str:
         return "EXISTS (SELECT 1 FROM jsonb_array_elements_text(c.headings) h(value) WHERE"
 
+    def listed(self, name: str) -> str:
+        values = (
+            f"CASE jsonb_typeof(c.metadata -> '{name}') WHEN 'array' THEN c.metadata -> '{name}' "
+            f"WHEN 'string' THEN jsonb_build_array(c.metadata -> '{name}') ELSE '[]' END"
+        )
+        return (
+            f"EXISTS (SELECT 1 FROM jsonb_array_elements({values}) e(item), "  # noqa: S608
+            "LATERAL (SELECT e.item #>> '{}') h(value) WHERE jsonb_typeof(e.item) = 'string' AND"
+        )
+
 
 def glob_expression(pattern: str) -> str | None:
     """A regular expression for a pattern as SQLite's GLOB reads it; None when nothing can match.

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
-from typing import Any
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from footnotes import registry
 from footnotes.engine import Library
 from footnotes.errors import FilterError
 from footnotes.store.facets import facet_text
 from footnotes.testing.suite.shelf import Shelf
-from footnotes.types import AllOf, AnyOf, Condition, Filter, Not
+from footnotes.types import AllOf, AnyOf, Condition, Filter, Not, Part, Piece
 
 METADATA: list[dict[str, Any]] = [
     {},
@@ -28,8 +30,37 @@ METADATA: list[dict[str, Any]] = [
     {"tag": "[a]*?\\", "year": -1e300},
     {"tag": "A.b$|(c)", "year": 0},
 ]
-KEYS = ["year", "tag", "draft", "author.name", "author' = 'a' OR '1'='1' --", "date", "user_id", "filename", "none"]
+LISTS: list[dict[str, Any]] = [
+    {},
+    {"symbols": ["validate_token", "TokenError"], "section_header": "Tokens"},
+    {"symbols": "a", "entry_points": ["GET /tokens"]},
+    {"symbols": ["a", 2020, ["b"], None, True], "section_header": ["a", "b"]},
+    {"symbols": {"a": "b"}, "entry_points": None},
+    {"symbols": [], "section_header": "c' OR 1=1"},
+    {"symbols": ["ü–日本", "TokenError.a"]},
+    {"other": {"symbols": ["a"]}, "entry_points": ["x"]},
+    {"symbols": ["[a]*?\\"], "section": "a"},
+    {"symbol": ["a"], "entry_point": "a"},
+]
+"""What a chunk's metadata lists: `symbols` are tested by `symbol`, `entry_points` by `entry_point` and so on."""
+TESTED_AS = {"symbols": "symbol", "entry_points": "entry_point", "section_header": "section"}
+METADATA[2]["symbol"] = ["AAPL", "TokenError"]
+"""A document's own metadata may have a field of that name too."""
+KEYS = [
+    *TESTED_AS.values(),
+    "year",
+    "tag",
+    "draft",
+    "author.name",
+    "author' = 'a' OR '1'='1' --",
+    "date",
+    "user_id",
+    "filename",
+    "none",
+]
 VALUES = [
+    "validate_token",
+    "TokenError",
     "a",
     "b",
     2019,
@@ -50,6 +81,7 @@ VALUES = [
     1e200,
 ]
 PATTERNS = [
+    "Token*",
     "*",
     "?",
     "20*",
@@ -71,7 +103,32 @@ def flattened(number: int) -> dict[str, list[Any]]:
             fields |= {f"{key}.{name}": [inner] for name, inner in value.items()}
         else:
             fields[key] = value if isinstance(value, list) else [value]
+    for name, key in TESTED_AS.items():
+        listed = LISTS[number].get(name)
+        texts = [one for one in (listed if isinstance(listed, list) else [listed]) if isinstance(one, str)]
+        fields[key] = [*fields.get(key, []), *(_Listed(text) for text in texts)]
     return fields
+
+
+class _Listed(str):
+    """A text of a chunk's list: it is compared as text alone, and has no order."""
+
+
+class _Lists:
+    """A chunker that makes one chunk of a text and lists in its metadata what the text's number says."""
+
+    name: ClassVar[str] = "lists"
+    version: ClassVar[int] = 1
+    options: ClassVar[dict[str, Any]] = {}
+
+    def split(self, part: Part) -> list[Piece]:
+        found = re.search(r"number(\d+)", part.text)
+        return [Piece(part.start, part.end, metadata=LISTS[int(found[1])] if found else {})]
+
+
+def knows_lists(find: Callable[..., Any]) -> Callable[..., Any]:
+    """`registry.find` with the chunker above."""
+    return lambda kind, name: _Lists if (kind, name) == ("chunkers", "lists") else find(kind, name)
 
 
 def number_of(value: Any) -> float | None:
@@ -105,6 +162,8 @@ def holds(where: Condition, value: Any) -> bool:
         return facet_text(value) in [facet_text(one) for one in where.value]
     if where.operator == "glob":
         return fnmatch.fnmatchcase(facet_text(value), facet_text(where.value))
+    if isinstance(value, _Listed):
+        return False
     bound, own = number_of(where.value), number_of(value)
     left, right = (own, bound) if bound is not None else (facet_text(value), facet_text(where.value))
     if left is None:
@@ -142,8 +201,9 @@ class Filtering:
     """Rule 4 of the architecture: a filter is applied inside every leg, and means the same in every store."""
 
     @pytest.fixture
-    def filterable(self, shelf: Shelf) -> Iterator[Library]:
-        with shelf.open() as library:
+    def filterable(self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+        monkeypatch.setattr(registry, "find", knows_lists(registry.find))
+        with shelf.open(chunker="lists") as library:
             for number, metadata in enumerate(METADATA):
                 text = f"common words here and number{number} besides"
                 library.add_text(text, filename=f"{number}.txt", metadata=metadata)
@@ -166,6 +226,38 @@ class Filtering:
                     library.search("common", where=where)
                 with pytest.raises(FilterError):
                     library.documents(where=where)
+
+    def test_filter_words_and_globs_of_paths(self, filterable: Library) -> None:
+        paths = ["src/a.py", "src/auth/token.py", "src/auth/deep/er.py", "tests/auth/token.py", "src/auth token.py"]
+        for number, path in enumerate(paths):
+            library_text = f"common words of file {number}"
+            filterable.add_text(
+                library_text, filename=f"p{number}", metadata={"path": path, "imports": [f"m{number}.x"]}
+            )
+        expected = {
+            "path:src/**": [0, 1, 2, 4],
+            "path:src/*": [0, 4],
+            "path:src/auth/**": [1, 2],
+            "path:src/auth/": [1, 2],
+            "path:src/auth/*": [1],
+            "path:**/token.py": [1, 3],
+            "path:src/**/*.py": [0, 1, 2, 4],
+            "path:src/a.py": [0],
+            'path:"src/auth token.py"': [4],
+            "imports:m1": [1],
+            "imports:m1.x path:src/**": [1],
+            "imports:m": [],
+            "path:src/** filename!=p0": [1, 2, 4],
+        }
+        for where, numbers in expected.items():
+            found = [document.filename for document in filterable.documents(where=where)]
+            assert found == [f"p{number}" for number in numbers], where
+            hits = filterable.search("common words", where=where, limit=20).hits
+            assert {hit.filename for hit in hits} == set(found), where
+            inside = where if "!=" not in where else ""
+            assert {hit.filename for hit in filterable.search(f"common words {inside}", limit=50).hits} >= set(found)
+        assert {hit.filename for hit in filterable.search("validate symbol:validate_token").hits} == {"1.txt"}
+        assert filterable.search("common title:nothing tenant:b", limit=50).hits
 
     def test_pages_lines_and_headings_filter_chunks(self, shelf: Shelf) -> None:
         with shelf.open(chunker="section") as library:
