@@ -40,6 +40,7 @@ class Settings:
     chunker: str = "passages"  # the chunker of collections that chose none
     chunker_options: Mapping[str, Any] = field(default_factory=dict)  # its options
     code_chunker: str = "code"  # the chunker of source code in such collections
+    layers: Mapping[str, Any] = field(default_factory=dict)  # globs of a repository's paths → layers; the first wins
     contextual: str = ""  # provider:model that says in a sentence what each chunk is about; empty for none
     embedder: str = "local:minilm-l6"  # provider:model of the embedder
     embedder_threads: int = 0  # threads of the local embedder; 0 means one a core
@@ -174,6 +175,9 @@ def settings_from(values: Mapping[str, Any]) -> Settings:
     settings = Settings(**{name: _coerced(name, value, hints[name]) for name, value in values.items()})
     for name in values:
         _check_number(name, getattr(settings, name))
+    for pattern, layer in settings.layers.items():
+        if not isinstance(layer, str) or not layer.strip():
+            raise ConfigError(f"the layer of {pattern!r} must be a name, not {layer!r}")
     return settings
 
 

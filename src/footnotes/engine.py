@@ -327,6 +327,52 @@ class Library:
             self._finish_graph(on_progress)
         return done
 
+    def add_code(self, repository: str | Path, **options: Any) -> list[Followed]:
+        """Take in the source of a repository; called again, follow what the commits since have changed.
+
+        Options are those of `adding_code`.
+        """
+        return list(self.adding_code(repository, **options))
+
+    def adding_code(
+        self,
+        repository: str | Path,
+        *,
+        collection: str | None = None,
+        metadata: Metadata | Callable[[Path], Metadata] | None = None,
+        chunker: str | None = None,
+        chunker_options: Mapping[str, Any] | None = None,
+        untracked: bool = False,
+        delete_all: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> Iterator[Followed]:
+        """As `add_code`, giving each file as soon as it is final.
+
+        Files that git tracks; with `untracked` also those it neither tracks nor ignores. A folder without git is
+        walked. A repository whose files are all gone is only emptied with `delete_all`.
+        """
+        from footnotes.ingest.code.sync import RepositorySync
+
+        name = checked_collection(collection or self.settings.collection)
+        place = Place(name, metadata, self._chunker_of(chunker, chunker_options), self._pipeline(on_progress))
+        done = False
+        with self._store.writing(self._user, "following a repository"):
+            one = RepositorySync(
+                self._store,
+                self._user,
+                self._taking,
+                place,
+                Path(repository),
+                layers=self.settings.layers,
+                untracked=untracked,
+                max_file_bytes=self.settings.max_file_bytes,
+            )
+            for file in one.run(one.plan(delete_all=delete_all)):
+                done = done or file.status in ("added", "changed")
+                yield file
+        if done:
+            self._finish_graph(on_progress)
+
     def watch(
         self, folder: str | Path, *, stop: threading.Event | None = None, **options: Any
     ) -> Iterator[Synced | FootnotesError]:

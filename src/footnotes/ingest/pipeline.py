@@ -33,7 +33,7 @@ from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
 from footnotes.parse import Source
 from footnotes.parse.open import Limits, parse_document, parser_fingerprint
 from footnotes.parse.outline import document_title
-from footnotes.parse.sniff import sniff
+from footnotes.parse.sniff import Sniffed, sniff
 from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
 from footnotes.text.script import stated_language
@@ -149,7 +149,7 @@ class Pipeline:
         file_hash, size = hash_file(origin.path, self._max_file_bytes, origin.filename)
         if any(self._collides(work.draft, origin, file_hash) for work in self._pending):
             yield from self._flush()
-        kind = sniff(origin.path, origin.filename)
+        kind = sniff(origin.path, origin.filename) if not origin.mime else Sniffed(origin.mime)
         chunker = chunker_of(origin.collection, kind.mime)
         version = self.ingestion_version(kind.mime, chunker)
         same = self._store.find_by_hash(self._user_id, origin.collection, file_hash)
@@ -157,7 +157,8 @@ class Pipeline:
             assert same is not None
             self._elsewhere.append((origin, same.pk))
             return
-        if same is not None and same.document.status in _SERVED and self._is_up_to_date(same, chunker_of):
+        wanted = same is not None and origin.mime in ("", same.document.mime)
+        if same is not None and wanted and same.document.status in _SERVED and self._is_up_to_date(same, chunker_of):
             try:
                 yield from self._found_again(origin, same)
             except NotFound:  # deleted this moment

@@ -16,13 +16,17 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class NewSource:
-    """A file to take in. `source` names it for good; `path` is where its bytes are now."""
+    """A file to take in. `source` names it for good; `path` is where its bytes are now.
+
+    `mime` says what it is where whoever adds it knows better than its bytes and name.
+    """
 
     path: Path
     source: str
     filename: str
     collection: str
     metadata: Metadata = field(default_factory=dict)
+    mime: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,54 @@
+"""Which layer of a program a file belongs to: by a map of the user's, else by what its folders are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+_GUESSES = (
+    ("tests", "test tests spec specs testing __tests__ e2e fixtures testdata"),
+    ("docs", "doc docs documentation wiki"),
+    ("api", "api apis route routes router routers controller controllers endpoint endpoints handler handlers rest "
+            "graphql views web server serve"),
+    ("domain", "domain domains model models entity entities core service services usecase usecases business logic"),
+    ("infrastructure", "infra infrastructure db database databases repository repositories client clients store "
+                       "storage persistence adapters dao migration migrations queue cache gateway gateways"),
+    ("cli", "cli command commands cmd bin"),
+    ("ui", "ui component components page pages widget widgets frontend templates layouts screens"),
+    ("build", "scripts tools build ci deploy"),
+)  # fmt: skip
+_LAYER_OF = {word: layer for layer, words in _GUESSES for word in words.split()}
+_TEST_FILE = re.compile(r"(?:^test_|_test\.|\.test\.|\.spec\.|_spec\.|^conftest\.)")
+
+
+OTHER = "other"
+"""The layer of files nothing is known of."""
+
+
+def layer_of(path: str, layers: Mapping[str, str]) -> str:
+    """The layer of a file by its path in the repository: of the first glob that matches, else a guess."""
+    for pattern, layer in layers.items():
+        if glob(pattern).fullmatch(path):
+            return layer
+    return guessed_layer(path) or OTHER
+
+
+def guessed_layer(path: str) -> str | None:
+    """The layer the file or the nearest of its folders is named after; tests are tests wherever they are."""
+    *folders, name = path.lower().split("/")
+    if _TEST_FILE.search(name) or any(_LAYER_OF.get(folder) == "tests" for folder in folders):
+        return "tests"
+    for word in (name.partition(".")[0], *reversed(folders)):
+        if layer := _LAYER_OF.get(word):
+            return layer
+    return None
+
+
+@cache
+def glob(pattern: str) -> re.Pattern[str]:
+    """`*` and `?` stay in a folder, `**` does not; a pattern that ends in `/` means all that is below."""
+    pattern = pattern.removeprefix("./") + ("**" if pattern.endswith("/") else "")
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    spelled = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(spelled.get(part) or re.escape(part) for part in parts), re.DOTALL)

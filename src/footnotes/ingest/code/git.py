@@ -1,0 +1,178 @@
+"""Asks git about a repository without letting the repository run anything.
+
+Only plumbing that reads the index and trees; nothing compares files of the working tree, since that may call filters
+a repository names in its own settings. Whether a file differs from its commit is found out by hashing it here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from shutil import which
+
+from footnotes.errors import SourceUnreadable
+
+SECONDS = 60
+_HARMLESS = (
+    "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.sshCommand=false",
+    "core.untrackedCache=false", "core.attributesFile=/dev/null", "core.quotePath=false", "diff.external=",
+    "diff.renameLimit=2000", "protocol.allow=never", "credential.helper=", "safe.directory=*",
+    "safe.bareRepository=explicit", "submodule.recurse=false", "maintenance.auto=false", "gc.auto=0",
+)  # fmt: skip
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_PAGER": "cat",
+    "GIT_ASKPASS": "false",
+    "LC_ALL": "C",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file git knows: its mode, the hash of its content in the index (none if untracked), its path from the top."""
+
+    mode: str
+    blob: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A path that differs between two commits; `before` is the one it had, where it was renamed."""
+
+    status: str
+    path: str
+    before: str | None = None
+
+
+class Git:
+    """One repository, asked about the folder it was opened for."""
+
+    def __init__(self, folder: Path, top: Path) -> None:
+        self.folder = folder
+        self.top = top
+        self.commit = _text(_run(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"").strip()
+
+    @classmethod
+    def opened(cls, folder: Path) -> Git | None:
+        """The repository a folder is in; nothing where it is in none, or git is not installed."""
+        if _program() is None:
+            return None
+        top = _run(folder, "rev-parse", "--show-toplevel")
+        return cls(folder, Path(os.fsdecode(top.removesuffix(b"\n")))) if top and top.strip() else None
+
+    def name(self) -> str:
+        """The last part of the remote's address, else the name of the folder."""
+        said = _text(_run(self.folder, "config", "--local", "--get", "remote.origin.url") or b"").strip()
+        last = said.rstrip("/").replace(":", "/").rpartition("/")[2].removesuffix(".git")
+        return last or self.top.name
+
+    def tracked(self) -> list[Entry]:
+        """The files in the index, below the folder that was opened. A conflict is listed once."""
+        listed = _run(self.folder, "ls-files", "-z", "--stage", "--full-name")
+        if listed is None:
+            raise SourceUnreadable(f"git cannot list the files of {self.folder}", remedy="Check it with `git status`.")
+        found: dict[str, Entry] = {}
+        for line in _items(listed):
+            said, _, path = line.partition("\t")
+            mode, blob, _ = said.split(" ", 2)
+            found.setdefault(path, Entry(mode, blob, path))
+        return list(found.values())
+
+    def untracked(self) -> list[Entry]:
+        """Files git does not know and is not told to ignore."""
+        listed = _run(self.folder, "ls-files", "-z", "--others", "--exclude-standard", "--full-name") or b""
+        return [Entry("100644", "", path) for path in _items(listed) if not path.endswith("/")]
+
+    def committed(self) -> dict[str, str]:
+        """The hash of every file of the commit, by its path."""
+        listed = _run(self.top, "ls-tree", "-r", "-z", "--full-tree", self.commit) if self.commit else b""
+        found = {}
+        for line in _items(listed or b""):
+            said, _, path = line.partition("\t")
+            found[path] = said.rsplit(" ", 1)[-1]
+        return found
+
+    def changes(self, since: str) -> list[Change] | None:
+        """What the commits since another one changed; nothing where that one is not known here (any more)."""
+        if not self.commit or not _is_hash(since):
+            return None
+        diff = ("diff-tree", "-r", "-z", "--name-status", "--find-renames", "--no-ext-diff", "--no-textconv")
+        listed = _run(self.top, *diff, "--end-of-options", since, self.commit)
+        return None if listed is None else list(_changes(iter(_items(listed))))
+
+
+def _changes(items: Iterator[str]) -> Iterator[Change]:
+    for status in items:
+        if status[:1] in ("R", "C"):
+            before, path = next(items), next(items)
+            yield Change(status[0], path, before if status[0] == "R" else None)
+        else:
+            yield Change(status[:1], next(items))
+
+
+def blob_hash(content: bytes, like: str) -> str:
+    """What git calls a content, by the kind of hash the repository uses."""
+    digest = hashlib.sha256() if len(like) == 64 else hashlib.sha1(usedforsecurity=False)
+    digest.update(b"blob %d\x00" % len(content))
+    digest.update(content)
+    return digest.hexdigest()
+
+
+def is_committed(path: Path, blob: str | None) -> bool:
+    """Whether a file is as its commit has it, line ends of another system aside."""
+    if not blob:
+        return False
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return False
+    return blob_hash(content, blob) == blob or (
+        b"\r\n" in content and blob_hash(content.replace(b"\r\n", b"\n"), blob) == blob
+    )
+
+
+def _run(folder: Path, *arguments: str) -> bytes | None:
+    """What a command of git prints; nothing where it fails or takes too long."""
+    settings = [each for setting in _HARMLESS for each in ("-c", setting)]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _ENVIRONMENT
+    try:
+        done = subprocess.run(  # noqa: S603 - the program is git itself, the arguments are ours
+            [_program() or "git", "--no-pager", *settings, "-C", str(folder), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            env=environment,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+@cache
+def _program() -> str | None:
+    return which("git")
+
+
+def _items(raw: bytes) -> list[str]:
+    return [os.fsdecode(item) for item in raw.split(b"\x00") if item]
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _is_hash(name: str) -> bool:
+    return len(name) in (40, 64) and all(char in "0123456789abcdef" for char in name)

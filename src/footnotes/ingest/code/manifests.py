@@ -1,0 +1,55 @@
+"""The entry points a project's own manifest declares: commands it installs, scripts it runs."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_MOST = 200
+_MOST_BYTES = 1_000_000
+
+
+def manifest_entry_points(path: Path) -> list[str]:
+    """`cli:name` for commands that are installed, `script:name` for scripts; nothing of a file that is broken."""
+    readers = {"package.json": (json.loads, _of_package), "pyproject.toml": (tomllib.loads, _of_pyproject),
+               "cargo.toml": (tomllib.loads, _of_cargo)}  # fmt: skip
+    known = readers.get(path.name.lower())
+    if known is None:
+        return []
+    load, entries = known
+    try:
+        with path.open("rb") as file:
+            read = load(file.read(_MOST_BYTES).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    return list(dict.fromkeys(entries(read)))[:_MOST] if isinstance(read, dict) else []
+
+
+def _of_package(read: dict[str, Any]) -> Iterator[str]:
+    commands = read.get("bin")
+    if isinstance(commands, str) and isinstance(read.get("name"), str):
+        yield f"cli:{read['name'].rpartition('/')[2]}"
+    yield from (f"cli:{name}" for name in _table(read, "bin"))
+    yield from (f"script:{name}" for name in _table(read, "scripts"))
+
+
+def _of_pyproject(read: dict[str, Any]) -> Iterator[str]:
+    poetry = _table(_table(read, "tool"), "poetry")
+    for table in (_table(read, "project"), poetry):
+        for key in ("scripts", "gui-scripts"):
+            yield from (f"cli:{name}" for name in _table(table, key))
+
+
+def _of_cargo(read: dict[str, Any]) -> Iterator[str]:
+    found = read.get("bin")
+    for each in found if isinstance(found, list) else ():
+        if isinstance(each, dict) and isinstance(each.get("name"), str):
+            yield f"cli:{each['name']}"
+
+
+def _table(read: dict[str, Any], key: str) -> dict[str, Any]:
+    found = read.get(key)
+    return found if isinstance(found, dict) else {}

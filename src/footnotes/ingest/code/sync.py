@@ -1,0 +1,210 @@
+"""Makes a collection follow a repository's source: what the commits since the last time changed, and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from footnotes.analyse.layers import layer_of
+from footnotes.errors import NotFound
+from footnotes.ingest.code.files import SourceFile, source_files
+from footnotes.ingest.code.git import Change, Git, is_committed
+from footnotes.ingest.code.leave_out import reason_by_content
+from footnotes.ingest.code.manifests import manifest_entry_points
+from footnotes.ingest.names import as_text
+from footnotes.ingest.plan import Plan, Seen
+from footnotes.ingest.sync import FolderSync
+from footnotes.ingest.take import Place, Taking, made_by
+from footnotes.ingest.walk import Skipped
+from footnotes.ingest.work import NewSource
+from footnotes.parse.types_by_name import PLAIN
+from footnotes.store import Store
+from footnotes.store.records import Origin, Signature
+from footnotes.types import Added, Followed, JsonValue, Metadata
+
+DIRTY = "-dirty"
+_AS_TEXT = frozenset(["json", "toml", "xml", "ini", "go.mod", "makefile", "dockerfile", "cmake", "groovy"])
+"""Languages whose files are kept character by character, so that lines are the file's own."""
+_VERSION = 1
+
+
+class RepositorySync(FolderSync):
+    """One pass over the source of one repository, or of a folder in it."""
+
+    def __init__(
+        self,
+        store: Store,
+        user_id: str,
+        taking: Taking,
+        place: Place,
+        folder: Path,
+        *,
+        layers: Mapping[str, str],
+        untracked: bool,
+        max_file_bytes: int,
+    ) -> None:
+        super().__init__(store, user_id, taking, place, folder, max_file_bytes=max_file_bytes)
+        self._store, self._user = store, user_id
+        self._layers, self._untracked = layers, untracked
+        self._git = Git.opened(self.root)
+        self._name = self._git.name() if self._git else self.root.name
+        self._files: dict[str, SourceFile] = {}
+        self._changes: list[Change] = []
+        self._renamed: dict[str, str] = {}
+        self._refresh_all = False
+
+    # ── looking
+
+    def _look(self) -> None:
+        for item in source_files(self.root, self._git, untracked=self._untracked, avoid=self._avoid):
+            if isinstance(item, Skipped):
+                self._skipped.append(item)
+                continue
+            with suppress(OSError):  # it went while we looked: the next pass will see that
+                now, status = time.time_ns(), item.path.stat()
+                signature = Signature(status.st_size, status.st_mtime_ns, status.st_ctime_ns, now)
+                source = as_text(item.path)
+                self._seen[source], self._files[source] = Seen(item.path, signature), item
+        commit, described = self._origins.version(as_text(self.root))
+        self._refresh_all = described is not None and described != self._fingerprint()
+        self._changes = (self._git.changes(commit) if self._git and commit else None) or []
+
+    def plan(self, *, delete_all: bool = False) -> Plan:
+        """What to do. Files are looked into only where they are new or have changed."""
+        plan = super().plan(delete_all=True)
+        plan.left_alone = []
+        self._follow_renames(plan)
+        for source in (*plan.added, *plan.changed):
+            if (reason := reason_by_content(self._seen[source].path)) is not None:
+                self._skipped.append(Skipped(self._seen[source].path, reason))
+                self._leave_out(source, plan)
+        if not delete_all:
+            self._refuse_to_empty(plan)
+        return plan
+
+    def _leave_out(self, source: str, plan: Plan) -> None:
+        (plan.added if source in plan.added else plan.changed).remove(source)
+        if (known := self._known.get(source)) is not None and known.document_id is not None:
+            plan.gone.append(known)
+
+    def _follow_renames(self, plan: Plan) -> None:
+        """What git takes for one file under a new name keeps its document, also where some of it changed."""
+        gone, added = {known.source: known for known in plan.gone}, set(plan.added)
+        for change in self._changes:
+            old, new = self._source(change.before or ""), self._source(change.path)
+            if change.before and old in gone and new in added:
+                self._renamed[old] = new
+                plan.gone.remove(gone[old])
+                plan.added.remove(new)
+                plan.changed.append(new)
+                self._known[new] = replace(gone[old], source=new)
+
+    def _source(self, path: str) -> str:
+        return as_text(self._git.top / path) if self._git else path
+
+    @cached_property
+    def _deleted(self) -> set[str]:
+        """Files that git was told to forget, which may still be there."""
+        return {self._source(change.path) for change in self._changes if change.status == "D"} - set(self._seen)
+
+    def _is_gone(self, source: str) -> bool:
+        if source in self._deleted or source in self._seen:
+            return True
+        return super()._is_gone(source)
+
+    # ── doing
+
+    def run(self, plan: Plan) -> Iterator[Followed]:
+        """Carry a plan out. The commit is recorded at the end: after a pass that was cut off, hashes decide."""
+        self._record(None)
+        before = self._documents_of((*plan.changed, *plan.moved, *(known.source for known in plan.gone)))
+        if self._renamed:  # how they look is noted when they are taken in, for some of each has changed
+            names = {new: as_text(self._files[new].path.name) for new in self._renamed.values()}
+            self._origins.move({old: (new, names[new]) for old, new in self._renamed.items()})
+        yield from super().run(plan)
+        self._mend(before)
+        self._refresh(plan)
+        self._record(self._git.commit if self._git else None)
+
+    def said(self, plan: Plan) -> Iterator[Followed]:
+        yield from (replace(file, **self._came(file.path)) for file in super().said(plan))
+
+    def _followed(self, added: Added) -> Followed:
+        followed = super()._followed(added)
+        return replace(followed, **self._came(added.path)) if followed.status == "changed" else followed
+
+    def _came(self, source: str) -> dict[str, Any]:
+        """Where a file comes from that was renamed and changed at once."""
+        before = next((old for old, new in self._renamed.items() if new == source), None)
+        return {"status": "renamed", "before": before} if before else {}
+
+    def _new_source(self, source: str) -> NewSource:
+        file = self._files[source]
+        mime = PLAIN if file.language in _AS_TEXT else ""
+        name = as_text(file.path.name)
+        return NewSource(file.path, source, name, self._place.collection, self._metadata(file), mime)
+
+    def _metadata(self, file: SourceFile) -> Metadata:
+        """What is said of a file beside what its parser finds in it."""
+        said: dict[str, JsonValue] = {
+            **self._place.metadata_of(file.path),
+            "repository": self._name,
+            "path": file.relative,
+            "type": "file",
+            "language": file.language,
+            "layer": layer_of(file.relative, self._layers),
+        }
+        if self._git and self._git.commit:
+            clean = is_committed(file.path, self._blobs.get(file.name))
+            said["commit"] = self._git.commit + ("" if clean else DIRTY)
+        if entries := manifest_entry_points(file.path):
+            said["entry_points"] = [*entries]
+        return said
+
+    @cached_property
+    def _blobs(self) -> dict[str, str]:
+        return self._git.committed() if self._git else {}
+
+    def _documents_of(self, sources: Iterable[str]) -> set[str]:
+        known = (self._known.get(source) for source in sources)
+        return {each.document_id for each in known if each is not None and each.document_id}
+
+    def _mend(self, documents: Iterable[str]) -> None:
+        """A document that lost one of its files, or whose file moved, says where it is found now."""
+        for document in documents:
+            with suppress(NotFound):
+                row = self._store.find(self._user, document)
+                sources = [each for each in self._store.sources(self._user, document) if each in self._files]
+                paths = {self._files[source].relative for source in sources}
+                if sources and row.document.metadata.get("path") not in paths:
+                    self._touch(sources[0])
+
+    def _refresh(self, plan: Plan) -> None:
+        """What was committed as it was, or is described in another way now, is not read again but said anew."""
+        changed = {self._source(change.path) for change in self._changes}
+        for known in plan.unchanged:
+            if known.source in self._files and (self._refresh_all or known.source in changed):
+                self._touch(known.source)
+
+    def _touch(self, source: str) -> None:
+        row = self._store.find_by_source(self._user, self._place.collection, source)
+        if row is not None:
+            self._store.touch(self._user, row, source=source, metadata=self._metadata(self._files[source]))
+
+    def _record(self, commit: str | None) -> None:
+        described = self._fingerprint() if commit else None
+        origin = Origin(as_text(self.root), time.time_ns(), etag=commit, modified=described)
+        self._origins.note([origin], made_by())
+
+    def _fingerprint(self) -> str:
+        """Names how files are described: other layers or metadata are said of all of them anew."""
+        given: Any = None if callable(self._place.metadata) else self._place.metadata
+        described = json.dumps([_VERSION, self._name, list(self._layers.items()), given], default=str)
+        return hashlib.blake2b(described.encode("utf-8", "replace"), digest_size=16).hexdigest()
