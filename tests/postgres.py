@@ -10,6 +10,7 @@ import shutil
 import signal
 import tempfile
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ import pytest
 _NUMBERS = itertools.count(1)
 _QUICK = ("fsync = off", "synchronous_commit = off", "full_page_writes = off", "autovacuum = off")
 """Nothing of a test outlives it."""
+_KEPT = 16
+"""Databases of so many tests before are still there; older ones are dropped, or the disk would fill."""
 
 
 class PostgresServer:
@@ -36,6 +39,7 @@ class PostgresServer:
             self.execute(f"ALTER SYSTEM SET {setting}")
         self.execute("SELECT pg_reload_conf()")
         self._template = ""
+        self._made: deque[str] = deque()
 
     def stop(self) -> None:
         """At once: nobody needs what it would still write down."""
@@ -61,6 +65,9 @@ class PostgresServer:
             self._template = self._made_template()
         name = f"fresh{next(_NUMBERS)}_{os.getpid()}"
         self.execute(f"CREATE DATABASE {name} TEMPLATE {self._template}")
+        self._made.append(name)
+        if len(self._made) > _KEPT:
+            self.execute(f"DROP DATABASE {self._made.popleft()} WITH (FORCE)")
         return self.address(name)
 
     def _made_template(self) -> str:
