@@ -1,0 +1,113 @@
+"""What goes into both stores comes out of both alike: ids, texts, chunks, sets under filters, order of hits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from footnotes.engine import Library
+from libraries import HANDBOOK, TRAVEL, quick_library, words
+from postgres import PostgresServer
+
+TEXTS: dict[str, str | bytes] = {
+    "handbook.md": HANDBOOK,
+    "travel.txt": TRAVEL,
+    "utf16.txt": "Ünicode in sixteen bits, 日本語も。".encode("utf-16"),
+    "latin.txt": "Déjà vu à la carte, in an old encoding.".encode("latin-1"),
+    "broken.txt": b"broken \xff\xfe\xfa bytes, and a NUL \x00 in between, about trains",
+    "surrogate.txt": "a lone \ud800 surrogate, about hotels".encode("utf-8", "surrogatepass"),
+    "long.txt": "\n\n".join(words(number) for number in range(40)),
+    "code.py": "def train(hotel):\n    return hotel.leave\n",
+}
+QUESTIONS = [
+    "paid leave",
+    "train",
+    "hotels and flights",
+    "日本語",
+    "marker7 word31",
+    "déjà vu",
+    "NUL bytes",
+    "nothing here",
+]
+
+
+@pytest.fixture(scope="module")
+def both(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, Library]]:
+    folder = tmp_path_factory.mktemp("both")
+    with (
+        quick_library(folder / "embedded") as embedded,
+        quick_library(folder / "shared", store=postgres.fresh()) as shared,
+    ):
+        for number, (name, text) in enumerate(TEXTS.items()):
+            said: Any = {"number": number, "name\x00": "va\x00lue", "tags": [name, "all"]}
+            added = [library.add_text(text, filename=name, metadata=said) for library in (embedded, shared)]
+            assert added[0] == added[1]
+        yield embedded, shared
+
+
+def test_documents_and_chunks_are_the_same(both: tuple[Library, Library]) -> None:
+    embedded, shared = both
+    ours = embedded.documents()
+    assert [document.id for document in ours] == [document.id for document in shared.documents()]
+    for document in ours:
+        assert embedded.text(document.id) == shared.text(document.id)
+        assert embedded.chunks(document.id) == shared.chunks(document.id)
+        other = shared.document(document.id)
+        for name in ("filename", "file_hash", "mime", "title", "status", "bytes", "characters", "chunks", "version"):
+            assert getattr(document, name) == getattr(other, name)
+        assert len(document.created_at) == len(other.created_at)
+    assert embedded.verify().ok and shared.verify().ok
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_words_find_the_same_in_the_same_order(both: tuple[Library, Library], question: str) -> None:
+    found = []
+    for library in both:
+        hits = library.search(question, mode="lexical", limit=20, per_document=20).hits
+        found.append([(hit.chunk_id, hit.scores.lexical) for hit in hits])
+    assert {chunk for chunk, _ in found[0]} == {chunk for chunk, _ in found[1]}
+    assert [chunk for chunk, _ in found[0][:1]] == [chunk for chunk, _ in found[1][:1]]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_vectors_find_the_same_in_the_same_order(both: tuple[Library, Library], question: str) -> None:
+    found = []
+    for library in both:
+        hits = library.search(question, mode="dense", limit=10).hits
+        found.append([(hit.chunk_id, round(hit.scores.dense.score, 2)) for hit in hits if hit.scores.dense])
+    assert [score for _, score in found[0]] == pytest.approx([score for _, score in found[1]], abs=0.011)
+    assert found[0][0][0] == found[1][0][0]
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["number>3", "tags=all", "filename~*.t?t", "mime=text/markdown", {"name\x00": "va\x00lue"}, "heading=Holidays"],
+)
+def test_filters_let_the_same_through(both: tuple[Library, Library], where: Any) -> None:
+    embedded, shared = both
+    expected = [document.id for document in embedded.documents(where=where)]
+    assert expected == [document.id for document in shared.documents(where=where)]
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    pattern=st.text("ab]c[^-*?é日😀\\.$(\n", max_size=7),
+    texts=st.lists(st.text("abc]^-[é日😀\\.$(\n", max_size=4), min_size=1, max_size=8),
+)
+def test_patterns_mean_what_they_mean_to_sqlite(both: tuple[Library, Library], pattern: str, texts: list[str]) -> None:
+    from footnotes.store.postgres.filters import glob_expression
+
+    plain = apsw.Connection(":memory:")
+    expected = [bool(plain.execute("SELECT ? GLOB ?", (text, pattern)).fetchone()[0]) for text in texts]  # type: ignore[index]
+    expression = glob_expression(pattern)
+    database: Any = both[1]._store.database  # type: ignore[attr-defined]
+    query = "SELECT text ~ $2 FROM unnest($1::text[]) WITH ORDINALITY AS t (text, place) ORDER BY place"
+    found = [False] * len(texts)
+    if expression is not None:
+        found = [row[0] for row in database.fetch("local", query, texts, expression)]
+    assert found == expected
