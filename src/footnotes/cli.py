@@ -19,6 +19,7 @@ from footnotes.commands.jobs import jobs_command
 from footnotes.commands.migrate import migrate_command
 from footnotes.commands.options import pairs as _pairs
 from footnotes.commands.original import write_original
+from footnotes.commands.repository import add_repositories
 from footnotes.commands.serve import keys_command, mcp_command, serve_command, worker_command
 from footnotes.errors import FootnotesError
 from footnotes.evaluate.commands import eval_command, tune_command
@@ -112,6 +113,11 @@ _mode = click.option("--mode", type=click.Choice(["hybrid", "lexical", "dense"])
 @click.option("--chunker", metavar="NAME", help="How to cut; see docs/reference/chunkers.md.")
 @click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="An option of the chunker.")
 @click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document added.")
+@click.option("--code", is_flag=True, help="The paths are repositories: take in their source, and follow it.")
+@click.option("--untracked", is_flag=True, help="With --code: also files that git neither tracks nor ignores.")
+@click.option("--wiki", is_flag=True, help="The paths are folders of pages that describe a repository.")
+@click.option("--repo", metavar="DIR", help="With --wiki: the repository they describe.")
+@click.option("--analysis", metavar="FILE", help="With --wiki: a prepared analysis of it; see docs/code.md.")
 @click.option("--verbose", "-v", is_flag=True, help="Name every file that was left out, and why.")
 @_opened
 def add(
@@ -123,9 +129,18 @@ def add(
     chunker_option: Sequence[str],
     metadata: Sequence[str],
     verbose: bool,
+    code: bool,
+    wiki: bool,
+    **repository: Any,
 ) -> None:
-    """Take in files, folders, archives of documents, pages and sitemaps."""
+    """Take in files, folders, archives of documents, pages and sitemaps; repositories with --code or --wiki."""
+    kept = _repository_options(code, wiki, **repository)
     with _progress() as progress:
+        if kept is not None:
+            given = {"chunker": chunker, "chunker_options": _pairs(chunker_option) or None} if code else {}
+            options = {"collection": collection, "metadata": _pairs(metadata), "on_progress": progress, **given, **kept}
+            add_repositories(library, paths, wiki=wiki, as_json=as_json, verbose=verbose, options=options)
+            return
         stream = library.adding(
             *paths,
             collection=collection,
@@ -147,6 +162,23 @@ def resume(library: Library, collection: str | None, as_json: bool) -> None:
     """
     with _progress() as progress:
         _show_all_added(library.resuming(on_progress=progress), as_json, False)
+
+
+def _repository_options(
+    code: bool, wiki: bool, untracked: bool, repo: str | None, analysis: str | None
+) -> dict[str, Any] | None:
+    """What is meant for a repository or its pages; nothing where neither is added."""
+    if code and wiki:
+        raise click.UsageError("--code and --wiki are different things to add; run the command twice")
+    if untracked and not code:
+        raise click.UsageError("--untracked needs --code")
+    if (repo or analysis) and not wiki:
+        raise click.UsageError("--repo and --analysis need --wiki")
+    if repo and analysis:
+        raise click.UsageError("--repo and --analysis say the same; name one")
+    if code:
+        return {"untracked": untracked}
+    return {"repository": repo, "analysis": analysis} if wiki else None
 
 
 def _show_all_added(stream: Iterator[Added], as_json: bool, verbose: bool) -> None:

@@ -73,7 +73,9 @@ _COMMAND_END = re.compile(r"_(?:command|cmd|group|grp)\Z")
 
 
 def _python_routes(text: str) -> Found:
-    prefixes = {match[1]: said[1] for match in _ROUTER.finditer(text) if (said := _PREFIX.search(match[2]))}
+    has_routers = "APIRouter" in text or "Blueprint" in text
+    routers = _ROUTER.finditer(text) if has_routers else iter(())
+    prefixes = {match[1]: said[1] for match in routers if (said := _PREFIX.search(match[2]))}
     for match in _DECORATED.finditer(text):
         prefix, path, verb = prefixes.get(match["on"], ""), match["path"], match["verb"]
         if not path.startswith("/") and (path or not prefix):

@@ -56,7 +56,7 @@ def sync_command(
     Documents from elsewhere are never touched. A folder that is missing is an error, not a deletion.
     """
     with _opened(library) as opened, _progress() as progress:
-        shown = _quiet if as_json else _shower(verbose)
+        shown = _quiet if as_json else follower(verbose)
         done = opened.sync(folder, dry_run=dry_run, on_file=shown, on_progress=progress, **_arguments(**options))
     _show(done, as_json)
     if any(file.status == "failed" for file in done.files):
@@ -73,7 +73,7 @@ def watch_command(folder: Path, library: str | None, as_json: bool, verbose: boo
     """
     stop = threading.Event()
     _stop_on_signal(stop)
-    shown = _quiet if as_json else _shower(verbose)
+    shown = _quiet if as_json else follower(verbose)
     with _opened(library) as opened:
         for result in opened.watch(folder, stop=stop, on_file=shown, **_arguments(**options)):
             if isinstance(result, FootnotesError):
@@ -128,7 +128,7 @@ def _quiet(_: object) -> None:
     return None
 
 
-def _shower(verbose: bool) -> Callable[[Followed], None]:
+def follower(verbose: bool) -> Callable[[Followed], None]:
     """Prints a line for every file; what was left out or failed before only when asked."""
 
     def show(file: Followed) -> None:
@@ -155,9 +155,14 @@ def _show(done: Synced, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(shapes.synced_shape(done), ensure_ascii=False))
         return
+    click.echo(summary(done))
+
+
+def summary(done: Synced) -> str:
+    """How many files there were of each kind."""
     counts = [f"{done.counts[name]:,} {name}" for name in _SHOWN if done.counts[name]]  # type: ignore[index]
     would = " (dry run: nothing was changed)" if done.dry_run else ""
-    click.echo(f"{', '.join(counts) or 'nothing there'} in {done.took_ms / 1000:.1f} s{would}")
+    return f"{', '.join(counts) or 'nothing there'} in {done.took_ms / 1000:.1f} s{would}"
 
 
 def _show_error(error: FootnotesError, as_json: bool) -> None:

@@ -1,0 +1,59 @@
+"""`footnotes add REPO --code` and `footnotes add DIR --wiki`: what a repository holds, and the pages about it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from footnotes import shapes
+from footnotes.commands.follow import EXIT_SOME_FAILED, follower, summary
+from footnotes.types import Followed, Synced, SyncStatus
+
+if TYPE_CHECKING:
+    from footnotes.engine import Library
+
+
+def add_repositories(
+    library: Library, paths: Sequence[str], *, wiki: bool, as_json: bool, verbose: bool, options: dict[str, Any]
+) -> None:
+    """Take in repositories, or with `wiki` folders of pages, and say what became of every file."""
+    failed = False
+    for path in paths:
+        stream = library.adding_wiki(path, **options) if wiki else library.adding_code(path, **options)
+        failed = _shown(path, stream, as_json=as_json, verbose=verbose) or failed
+    if failed:
+        sys.exit(EXIT_SOME_FAILED)
+
+
+def _shown(path: str, stream: Iterable[Followed], *, as_json: bool, verbose: bool) -> bool:
+    """Print files as they come, then how many there were; whether one of them failed."""
+    began = time.monotonic()
+    show = follower(verbose)
+    files: list[Followed] = []
+    counts: dict[SyncStatus, int] = dict.fromkeys(get_args(SyncStatus), 0)
+    for file in stream:
+        counts[file.status] += 1
+        if file.status != "unchanged":
+            files.append(file)
+            if not as_json:
+                show(file)
+    done = Synced(path, tuple(files), counts, False, (time.monotonic() - began) * 1000)
+    if as_json:
+        click.echo(json.dumps(shapes.synced_shape(done), ensure_ascii=False))
+    else:
+        click.echo(summary(done))
+        _show_left_out(files)
+    return counts["failed"] > 0
+
+
+def _show_left_out(files: list[Followed]) -> None:
+    reasons = Counter(file.warnings[0] for file in files if file.status == "skipped" and file.warnings)
+    if reasons:
+        said = "; ".join(f"{count:,} {reason}" for reason, count in reasons.most_common(6))
+        click.echo(f"left out: {said} (-v lists them)")
