@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,7 +56,8 @@ from footnotes.parse.open import Limits
 from footnotes.remote import Deadline
 from footnotes.retrieve.rerankers.make import Parts
 from footnotes.retrieve.retriever import Retriever, SearchOptions, checked_query
-from footnotes.retrieve.where import Where, as_filter, both
+from footnotes.retrieve.where import Where, as_filter
+from footnotes.retrieve.where import both as all_of
 from footnotes.retrieve.words import split_words
 from footnotes.store import SearchView, Store
 from footnotes.store.make import open_store
@@ -81,6 +82,9 @@ from footnotes.types import (
     Synced,
     Turn,
 )
+
+if TYPE_CHECKING:
+    from footnotes.ingest.wiki.pages import Vocabulary
 
 _LOG = logging.getLogger("footnotes.retrieve")
 
@@ -373,6 +377,62 @@ class Library:
         if done:
             self._finish_graph(on_progress)
 
+    def add_wiki(self, folder: str | Path, **options: Any) -> list[Followed]:
+        """Take in pages that describe a repository; called again, follow what changed. Options as of `adding_wiki`."""
+        return list(self.adding_wiki(folder, **options))
+
+    def adding_wiki(
+        self,
+        folder: str | Path,
+        *,
+        repository: str | Path | None = None,
+        analysis: str | Path | None = None,
+        collection: str | None = None,
+        metadata: Metadata | Callable[[Path], Metadata] | None = None,
+        delete_all: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> Iterator[Followed]:
+        """As `add_wiki`, giving each page as soon as it is final.
+
+        What is known of the repository comes from its source in the folder `repository`, or from a prepared
+        `analysis` in a file; without either, pages are cut by their sections all the same.
+        """
+        from footnotes.ingest.wiki.sync import WikiSync
+
+        name = checked_collection(collection or self.settings.collection)
+        vocabulary = self._vocabulary(repository, analysis)
+        place = Place(name, metadata, self._chunker_of(), self._pipeline(on_progress))
+        done = False
+        with self._store.writing(self._user, "following a wiki"):
+            one = WikiSync(
+                self._store,
+                self._user,
+                self._taking,
+                place,
+                Path(folder),
+                vocabulary=vocabulary,
+                layers=self.settings.layers,
+                max_file_bytes=self.settings.max_file_bytes,
+            )
+            for file in one.run(one.plan(delete_all=delete_all)):
+                done = done or file.status in ("added", "changed")
+                yield file
+        if done:
+            self._finish_graph(on_progress)
+
+    def _vocabulary(self, repository: str | Path | None, analysis: str | Path | None) -> Vocabulary:
+        """The names pages are compared with."""
+        from footnotes.ingest.wiki.analysis import RepositoryAnalysis, analysed_repository, prepared_analysis
+        from footnotes.ingest.wiki.pages import Vocabulary
+
+        if repository is not None and analysis is not None:
+            raise OptionError("a repository and an analysis of it say the same; name one")
+        if analysis is not None:
+            return Vocabulary.of(prepared_analysis(Path(analysis).expanduser()))
+        if repository is not None:
+            return Vocabulary.of(analysed_repository(Path(repository), self.settings.layers, self._limits()))
+        return Vocabulary.of(RepositoryAnalysis())
+
     def watch(
         self, folder: str | Path, *, stop: threading.Event | None = None, **options: Any
     ) -> Iterator[Synced | FootnotesError]:
@@ -461,7 +521,7 @@ class Library:
             mode=mode or chosen.mode,  # type: ignore[arg-type]
             limit=chosen.limit if limit is None else limit,
             per_document=chosen.per_document if per_document is None else per_document,
-            where=_scoped(both(as_filter(where), within), collection),
+            where=_scoped(all_of(as_filter(where), within), collection),
             fusion=fusion or chosen.fusion,  # type: ignore[arg-type]
             alpha=chosen.alpha if alpha is None else alpha,
             rrf_k=chosen.rrf_k,

@@ -11,7 +11,7 @@ from footnotes.chunk import Chunker
 from footnotes.chunk.make import make_chunker
 from footnotes.config import Settings
 from footnotes.ingest.derive import ChunkerOf
-from footnotes.parse.types_by_name import is_source_code
+from footnotes.parse.types_by_name import WIKI, is_source_code
 
 Choices = Mapping[str, Sequence[str | None]]
 """Of every collection: its chunker, if it chose one, and that one's options as JSON."""
@@ -42,6 +42,8 @@ class Chunkers:
                 chosen, given = name, options
             elif collection in chosen_by:
                 chosen, given = str(chosen_by[collection][0]), json.loads(chosen_by[collection][1] or "{}")
+            elif mime == WIKI:
+                chosen, given = "section", {}
             elif is_source_code(mime):
                 chosen, given = self._settings.code_chunker, {}
             else:

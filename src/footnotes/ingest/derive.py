@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from footnotes.chunk import Chunker
 from footnotes.chunk.assemble import assemble
+from footnotes.ingest.wiki.chunks import Describe
 from footnotes.ingest.work import chunk_id, embedding_input, input_hash
 from footnotes.store.records import NewChunk
 from footnotes.text.lines import LineCounter
@@ -31,11 +32,12 @@ def notes_of(chunker: Chunker) -> list[str]:
 class Deriver:
     """Cuts one document's parts, in order, into chunks that know who they are."""
 
-    def __init__(self, chunker: Chunker, file_hash: str, title: str) -> None:
+    def __init__(self, chunker: Chunker, file_hash: str, title: str, describe: Describe | None = None) -> None:
         self._chunker = chunker
         self._fingerprint = chunker_fingerprint(chunker)
         self._file_hash = file_hash
         self.title = title
+        self._describe = describe
         self.count = 0
         self._line = 1
 
@@ -48,6 +50,7 @@ class Deriver:
         self._line += part.text.count("\n")
         for made in assemble(self._chunker.split(part), part, title=self.title):
             text = part.text[made.start - part.start : made.end - part.start]
+            said = self._describe(self.count, made.headings, made.tokens, text) if self._describe else {}
             identity = chunk_id(self._file_hash, self._fingerprint, self.count, made.start, made.end)
             yield (
                 NewChunk(
@@ -59,7 +62,7 @@ class Deriver:
                     headings=made.headings,
                     tokens=made.tokens,
                     prefix=made.prefix,
-                    metadata=made.metadata,
+                    metadata={**made.metadata, **said},
                     input_hash=input_hash(embedding_input(made.prefix, text)),
                     parts=made.parts,
                     lines=lines.span(made.start - part.start, made.end - part.start),

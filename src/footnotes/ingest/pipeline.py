@@ -29,6 +29,7 @@ from footnotes.errors import (
 )
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, notes_of
 from footnotes.ingest.waiting import WaitingDocuments
+from footnotes.ingest.wiki.chunks import describer
 from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
 from footnotes.parse import Source
 from footnotes.parse.open import Limits, parse_document, parser_fingerprint
@@ -157,7 +158,7 @@ class Pipeline:
             assert same is not None
             self._elsewhere.append((origin, same.pk))
             return
-        wanted = same is not None and origin.mime in ("", same.document.mime)
+        wanted = same is not None and origin.mime in ("", same.document.mime) and not origin.renew
         if same is not None and wanted and same.document.status in _SERVED and self._is_up_to_date(same, chunker_of):
             try:
                 yield from self._found_again(origin, same)
@@ -205,8 +206,9 @@ class Pipeline:
                 report = item
                 break
             if derive is None:
-                derive = Deriver(chunker, draft.file_hash, document_title(source.filename, item))
-                draft.title = derive.title
+                draft.title = document_title(source.filename, item)
+                described = describer(source.mime, draft.metadata, draft.title)
+                derive = Deriver(chunker, draft.file_hash, draft.title, described)
                 work.language = stated_language(item.text)
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))

@@ -12,6 +12,7 @@ from footnotes.errors import DimensionMismatch, NotFound, StoreLocked
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.pieces import embedding_pieces
+from footnotes.ingest.wiki.chunks import describer
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Generation, NewChunk
@@ -120,7 +121,8 @@ class Reindex:
 
     def _fill_one(self, generation: Generation, row: DocumentRow) -> int:
         chunker = self._chunker_of(row.document.collection, row.document.mime)
-        derive = Deriver(chunker, row.document.file_hash, row.document.title)
+        described = describer(row.document.mime, row.document.metadata, row.document.title)
+        derive = Deriver(chunker, row.document.file_hash, row.document.title, described)
         made: list[NewChunk] = []
         embedded = 0
         for part in self._store.parts(self._user_id, row.document.id):

@@ -18,7 +18,8 @@ _BLOCK = 1 << 20
 class NewSource:
     """A file to take in. `source` names it for good; `path` is where its bytes are now.
 
-    `mime` says what it is where whoever adds it knows better than its bytes and name.
+    `mime` says what it is where whoever adds it knows better than its bytes and name; with `renew` it is cut anew
+    although the same bytes are here.
     """
 
     path: Path
@@ -27,6 +28,7 @@ class NewSource:
     collection: str
     metadata: Metadata = field(default_factory=dict)
     mime: str = ""
+    renew: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Pages that describe a repository: what kind they are, and which of its names they speak of."""

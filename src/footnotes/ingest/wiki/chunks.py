@@ -1,0 +1,64 @@
+"""What the chunks of a page say of themselves, from what is known of the page."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+
+from footnotes.ingest.wiki.occurring import occurring, occurring_entry_points
+from footnotes.parse.types_by_name import WIKI
+from footnotes.types import JsonValue, Metadata
+
+Describe = Callable[[int, tuple[str, ...], int, str], Metadata]
+"""Index, headings, tokens and text of a chunk → what it says of itself."""
+
+_LONGEST_SLUG = 200
+_NO_WORD = re.compile(r"[\W_]+")
+
+
+def describer(mime: str, metadata: Metadata, title: str) -> Describe | None:
+    """How the chunks of a document are described; nothing for documents that are no pages of a wiki."""
+    if mime != WIKI:
+        return None
+    path, analysis = metadata.get("path"), metadata.get("analysis")
+    known = analysis if isinstance(analysis, dict) else {}
+    symbols, imports = frozenset(_texts(known, "symbols")), frozenset(_texts(known, "imports"))
+    entries, taken = _texts(known, "entry_points"), set[str]()
+
+    def describe(index: int, headings: tuple[str, ...], tokens: int, text: str) -> Metadata:
+        header = headings[-1] if headings else title
+        return {
+            "section_header": header,
+            "chunk_index": index,
+            "token_count": tokens,
+            "slug": unique(slug(str(path or title), header), taken),
+            "symbols": [*occurring(text, symbols)],
+            "imports": [*occurring(text, imports)],
+            "entry_points": [*occurring_entry_points(text, entries)],
+        }
+
+    return describe
+
+
+def slug(path: str, section: str) -> str:
+    """`wiki_<path>_<section>`: lower case, letters and digits of any script, joined by `_`."""
+    bare = path.removesuffix(PurePosixPath(path).suffix)
+    words = (_NO_WORD.sub("_", unicodedata.normalize("NFKC", part).lower()).strip("_") for part in (bare, section))
+    return "_".join(filter(None, ("wiki", *words)))[:_LONGEST_SLUG]
+
+
+def unique(name: str, taken: set[str]) -> str:
+    """A name that was not given yet: the first of it stays as it is, the second ends in `_2`."""
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    taken.add(found)
+    return found
+
+
+def _texts(values: Mapping[str, JsonValue], key: str) -> list[str]:
+    found = values.get(key)
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []

@@ -1,0 +1,112 @@
+"""What a page is: its title, its kind, its layer, and the names of the repository it speaks of."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from footnotes.analyse.layers import OTHER, glob, guessed_layer
+from footnotes.ingest.wiki.analysis import RepositoryAnalysis
+from footnotes.ingest.wiki.occurring import occurring, occurring_entry_points
+from footnotes.parse.front_matter import front_matter, title_of
+from footnotes.parse.markdown import plain_title
+from footnotes.types import JsonValue
+
+MOST_SYMBOLS, MOST_IMPORTS, MOST_ENTRY_POINTS = 400, 200, 200
+DOCS = "docs"
+_HEADING = re.compile(r"^#[ \t]+(\S[^\n]{0,300})$", re.MULTILINE)
+_PATH = re.compile(r"(?<![\w/.-])(?:[\w.@-]+/)*[\w.@-]+\.\w{1,8}(?![\w/])")
+_KINDS = (
+    ("overview", "index readme home overview introduction intro summary about"),
+    ("architecture", "architecture design decisions adr"),
+    ("api", "api apis endpoints endpoint reference openapi rest routes"),
+    ("workflow", "workflow workflows flow flows process pipeline sequence lifecycle"),
+    ("guide", "guide guides tutorial tutorials howto how-to quickstart getting-started install installation setup faq "
+              "advanced"),
+    ("changelog", "changelog changes release-notes releases history news"),
+)  # fmt: skip
+_KIND_OF = {word: kind for kind, words in _KINDS for word in words.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """An analysis in the form pages are compared with."""
+
+    names: frozenset[str]
+    modules: frozenset[str]
+    entries: tuple[str, ...]
+    files: frozenset[str]
+    folders: frozenset[str]
+    layers: Mapping[str, str]
+
+    @classmethod
+    def of(cls, analysis: RepositoryAnalysis) -> Vocabulary:
+        files = analysis.files()
+        folders = frozenset(str(parent) for path in files for parent in PurePosixPath(path).parents) - {"."}
+        return cls(
+            analysis.names(), analysis.modules(), tuple(analysis.entries()), files, folders, dict(analysis.layers)
+        )
+
+    def layer(self, path: str) -> str | None:
+        """The layer of a file: as it is named, else of the first glob that matches."""
+        if path in self.layers:
+            return self.layers[path]
+        return next((layer for pattern, layer in self.layers.items() if glob(pattern).fullmatch(path)), None)
+
+
+def page_metadata(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[str, str]) -> dict[str, JsonValue]:
+    """All that is said of a page. `analysis` are the names it speaks of, from which each chunk keeps its own."""
+    _, stated = front_matter(text)
+    found = _HEADING.search(text)
+    title = title_of(stated) or (plain_title(found[1]) if found else "") or PurePosixPath(path).stem
+    names = occurring(text, vocabulary.names)[:MOST_SYMBOLS]
+    return {
+        "path": path,
+        "title": title,
+        "type": _stated(stated, "type") or _kind(path, title, vocabulary),
+        "layer": _stated(stated, "layer") or _layer(path, text, vocabulary, layers),
+        "analysis": {
+            "symbols": [*names],
+            "imports": [*occurring(text, vocabulary.modules)[:MOST_IMPORTS]],
+            "entry_points": [*occurring_entry_points(text, vocabulary.entries)[:MOST_ENTRY_POINTS]],
+        },
+    }
+
+
+def _stated(values: Mapping[str, JsonValue], key: str) -> str:
+    value = values.get(key)
+    return value.strip().lower() if isinstance(value, str) else ""
+
+
+def _kind(path: str, title: str, vocabulary: Vocabulary) -> str:
+    """A page named after a file or folder is about it; else its name, its folders, then its title's words tell."""
+    bare = path.removesuffix(PurePosixPath(path).suffix)
+    for name in (bare, title):
+        if name in vocabulary.files:
+            return "file"
+        if name.strip("/") in vocabulary.folders:
+            return "directory"
+    *folders, name = bare.lower().replace("_", "-").split("/")
+    if any(known.endswith("/" + bare) or known == bare for known in vocabulary.files):
+        return "file"
+    for word in (name, *name.split("-"), *reversed(folders), *re.findall(r"[\w-]+", title.lower())):
+        if kind := _KIND_OF.get(word):
+            return kind
+    return "page"
+
+
+def _layer(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[str, str]) -> str:
+    """Of a glob in the settings; else that of most files the page names; else a guess from its own path."""
+    for pattern, layer in layers.items():
+        if glob(pattern).fullmatch(path):
+            return layer
+    named = (vocabulary.layer(each) for each in _files_named(text, vocabulary.files))
+    counted = Counter(layer for layer in named if layer and layer != OTHER)
+    return counted.most_common(1)[0][0] if counted else guessed_layer(path) or DOCS
+
+
+def _files_named(text: str, files: frozenset[str]) -> Iterable[str]:
+    return (match[0].removeprefix("./") for match in _PATH.finditer(text) if match[0].removeprefix("./") in files)
