@@ -15,6 +15,7 @@ Describe = Callable[[int, tuple[str, ...], int, str], Metadata]
 """Index, headings, tokens and text of a chunk → what it says of itself."""
 
 _LONGEST_SLUG = 200
+_ANCHOR = re.compile(r"\s*\{\s*[#.:][^{}]*\}\s*\Z")
 _NO_WORD = re.compile(r"[\W_]+")
 
 
@@ -28,7 +29,7 @@ def describer(mime: str, metadata: Metadata, title: str) -> Describe | None:
     entries, taken = _texts(known, "entry_points"), set[str]()
 
     def describe(index: int, headings: tuple[str, ...], tokens: int, text: str) -> Metadata:
-        header = headings[-1] if headings else title
+        header = without_anchor(headings[-1] if headings else title)
         return {
             "section_header": header,
             "chunk_index": index,
@@ -40,6 +41,11 @@ def describer(mime: str, metadata: Metadata, title: str) -> Describe | None:
         }
 
     return describe
+
+
+def without_anchor(heading: str) -> str:
+    """A heading without the `{ #anchor }` some pages put behind it."""
+    return _ANCHOR.sub("", heading) or heading
 
 
 def slug(path: str, section: str) -> str:

@@ -39,8 +39,7 @@ def code_in(text: str) -> str:
 
 def _spoken(text: str) -> Iterator[str]:
     """Every name, and every chain of names with its parts: `a.b.c`, `a.b`, `b.c`, `a`, `b`, `c`."""
-    for match in _CHAIN.finditer(text):
-        chain = match[0]
+    for chain in dict.fromkeys(_CHAIN.findall(text)):
         yield chain
         if "::" in chain or "#" in chain:
             yield chain.replace("::", ".").replace("#", ".")

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from footnotes.analyse.layers import OTHER, glob, guessed_layer
 from footnotes.ingest.wiki.analysis import RepositoryAnalysis
+from footnotes.ingest.wiki.chunks import without_anchor
 from footnotes.ingest.wiki.occurring import occurring, occurring_entry_points
 from footnotes.parse.front_matter import front_matter, title_of
 from footnotes.parse.markdown import plain_title
@@ -61,7 +62,7 @@ def page_metadata(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[
     """All that is said of a page. `analysis` are the names it speaks of, from which each chunk keeps its own."""
     _, stated = front_matter(text)
     found = _HEADING.search(text)
-    title = title_of(stated) or (plain_title(found[1]) if found else "") or PurePosixPath(path).stem
+    title = title_of(stated) or (without_anchor(plain_title(found[1])) if found else "") or PurePosixPath(path).stem
     names = occurring(text, vocabulary.names)[:MOST_SYMBOLS]
     return {
         "path": path,
