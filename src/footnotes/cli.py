@@ -137,6 +137,8 @@ def add(
     kept = _repository_options(code, wiki, **repository)
     with _progress() as progress:
         if kept is not None:
+            if wiki and (chunker or chunker_option):
+                raise click.UsageError("pages are cut by their sections; leave --chunker out")
             given = {"chunker": chunker, "chunker_options": _pairs(chunker_option) or None} if code else {}
             options = {"collection": collection, "metadata": _pairs(metadata), "on_progress": progress, **given, **kept}
             add_repositories(library, paths, wiki=wiki, as_json=as_json, verbose=verbose, options=options)
