@@ -9,22 +9,27 @@ PostgreSQL that is started for it: both stores have the same chunks and vectors,
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import re
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import quality
 
 from footnotes.config import load
 from footnotes.engine import Library
+from footnotes.evaluate import metrics
 from footnotes.evaluate.golden import read_golden
+from footnotes.evaluate.names import Names
 from footnotes.evaluate.run import evaluate
 from footnotes.ingest.copying import copy_between
 from footnotes.ingest.work import quiet
-from postgres import Server
+from postgres import TEXTBOOK, Server, Textbook, _execute
 
 WAYS = ("lexical", "dense", "hybrid")
 CLOSE = 0.01
@@ -46,6 +51,10 @@ def compare(name: str, data: Path, work: Path, address: str, folder: Path) -> li
     with Library(folder / name, settings=target) as library:
         library.settle()
         there = measured(library, data)
+        for row in textbook(name, library, data, address):
+            print(
+                f"  {row['set']}, {row['leg']}: nDCG@10 {row['ndcg@10']}, recall@10 {row['recall@10']}", file=sys.stderr
+            )
     rows = []
     for way in WAYS:
         difference = there[way] - embedded[way]
@@ -61,6 +70,35 @@ def compare(name: str, data: Path, work: Path, address: str, folder: Path) -> li
         )
     print(f"  {name}: median {embedded['ms']:.1f} ms and {there['ms']:.1f} ms a question", file=sys.stderr)
     return rows
+
+
+def textbook(name: str, library: Library, data: Path, address: str) -> list[dict[str, Any]]:
+    """The textbook query of benchmarks/postgres.py over the same chunks and vectors: hybrid nDCG and recall."""
+    asyncio.run(_execute(address, TEXTBOOK.replace("vector(384)", "vector")))
+    asyncio.run(_execute(address, _FILL))
+    asyncio.run(_execute(address, "CREATE INDEX ON textbook USING gin (tsv)"))
+    book, names, rows = Textbook(address), Names(library), []
+    asked = [(question, names.grades(question)) for question in read_golden(data)]
+    documents = {row[0]: row[1] for row in book.rows("SELECT key, document_id FROM document_chunks")}
+    for way, joined in (("textbook, any word", " or "), ("textbook, all words", " ")):
+        found = []
+        for question, judged in asked:
+            words = joined.join(re.findall(r"\w+", question.text))
+            vector = library.embedder().embed([question.text], role="query")[0]
+            ranking = list(dict.fromkeys(documents[row["id"]] for row in book.search(words, vector)))
+            found.append((metrics.ndcg_at(ranking, judged, 10), metrics.recall_at(ranking, judged, 10)))
+        ndcg, recall = np.mean(found, axis=0)
+        rows.append({"set": name, "leg": way, "ndcg@10": round(float(ndcg), 4), "recall@10": round(float(recall), 4)})
+    ours = evaluate(library, [question for question, _ in asked], name="ours", options=quality.WAYS["hybrid"])
+    means = {measure: round(ours.means[measure], 4) for measure in ("ndcg@10", "recall@10")}
+    book.close()
+    return [*rows, {"set": name, "leg": "ours, hybrid", **means}]
+
+
+_FILL = """
+INSERT INTO textbook (id, user_id, bucket, content, embedding)
+SELECT key, 'bench', 0, content, embedding::vector FROM document_chunks WHERE generation > 0
+"""
 
 
 def main() -> int:

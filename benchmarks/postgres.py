@@ -126,6 +126,10 @@ class Textbook:
         )
         return found
 
+    def rows(self, statement: str) -> list[Any]:
+        found: list[Any] = self._loop.run_until_complete(self._connection.fetch(statement))
+        return found
+
     def close(self) -> None:
         self._loop.run_until_complete(self._connection.close())
         self._loop.close()
