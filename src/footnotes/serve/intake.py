@@ -299,8 +299,8 @@ class Intake:
         if broken is not None and all(row.get("error") or row["status"] == "skipped" for row in rows):
             self.jobs.change(job, state="failed", result=tuple(rows), error=broken)
         else:
-            self._drop(job)
             self.jobs.change(job, state="ready", result=tuple(rows), error=broken, spool=None)
+            self._drop(job)  # only now: a job that is not done must never be without its bytes
         with self._settled:
             self._settled.notify_all()
 

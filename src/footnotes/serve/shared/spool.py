@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from footnotes.config import Settings
@@ -9,6 +12,7 @@ from footnotes.errors import SourceUnreadable
 from footnotes.store.bucket import BucketFiles
 
 _PLACE = "spool"
+FORGOTTEN_SECONDS = 3_600.0
 
 
 class Spool:
@@ -38,6 +42,14 @@ class Spool:
         """The copy of this machine goes; the bytes stay for another try."""
         if self._bucket is not None:
             (self.folder / name).unlink(missing_ok=True)
+
+    def sweep(self, known: Collection[str]) -> None:
+        """Remove files of this folder that nobody knows. One that is young may be about to become known."""
+        before = time.time() - FORGOTTEN_SECONDS
+        for path in self.folder.glob("*") if self.folder.is_dir() else ():
+            with suppress(FileNotFoundError):
+                if path.is_file() and path.name not in known and path.stat().st_mtime < before:
+                    path.unlink()
 
     def drop(self, name: str) -> None:
         (self.folder / name).unlink(missing_ok=True)

@@ -94,10 +94,10 @@ class Worker:
         errors = [row["error"] for row in rows if row.get("error")]
         failed = errors and all(row.get("error") or row["status"] == "skipped" for row in rows)
         if not failed:
-            if job.spool:
-                self._spool.drop(job.spool)
             broken = ErrorInfo(**errors[0]) if errors else None
             self._jobs.change(job, state="ready", result=tuple(rows), error=broken, spool=None)
+            if job.spool:  # only now: whoever dies in between leaves bytes behind, but never a job without its bytes
+                self._spool.drop(job.spool)
         elif is_retryable(errors[0]["code"]) and not last:
             raise StoreLocked(errors[0]["message"])  # comes back as `locked`: later, perhaps
         else:
@@ -136,6 +136,11 @@ class Worker:
 
     # ── what others left
 
+    def sweep_spool(self) -> None:
+        """Remove bytes that belong to no job any more."""
+        known = {row["spool"] for row in self._database.rows("SELECT spool FROM jobs WHERE spool IS NOT NULL")}
+        self._spool.sweep(known)
+
     def forgotten(self) -> list[str]:
         """Jobs that wait or seem to run, and are neither in the queue nor with a worker."""
         sql = (
@@ -153,6 +158,7 @@ def run(folder: Path, settings: Settings, concurrency: int, *, once: bool = Fals
     """Work until told to stop; with `once`, until the queue is empty."""
     worker = Worker(folder, settings)
     try:
+        worker.sweep_spool()
         asyncio.run(_run(worker, settings, concurrency, once))
     finally:
         worker.close()
