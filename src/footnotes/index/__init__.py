@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 Keys: TypeAlias = NDArray[np.int64]
 Vector: TypeAlias = NDArray[np.float32]
+
+FIELD_WEIGHTS: Mapping[str, float] = {"body": 1.0, "title": 0.3, "section": 0.3, "symbols": 0.3}
+"""The fields of the lexical leg and what a match in each weighs, in every store."""
 
 
 class IndexDamaged(Exception):
@@ -24,7 +27,9 @@ class Entry:
     key: int
     document: int
     body: str = ""
-    heading: str = ""
+    title: str = ""
+    section: str = ""
+    symbols: str = ""
     facets: tuple[str, ...] = ()
     vector: bytes = b""
 

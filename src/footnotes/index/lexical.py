@@ -17,23 +17,23 @@ from typing import Any
 
 import numpy as np
 
-from footnotes.index import Allowed, Change, Entry, Found, IndexDamaged, Keys, manifest
+from footnotes.index import FIELD_WEIGHTS, Allowed, Change, Entry, Found, IndexDamaged, Keys, manifest
 from footnotes.index.lexical_files import check_segments, segment_sizes
 from footnotes.index.lexical_query import QueryBuilder
 
-FORMAT = 1
+FORMAT = 2
+"""1 had a single field for title and sections."""
 POSTINGS_BUDGET = 400_000
 """A search reads about this many postings to find candidates; below it the leg is exact BM25 over all terms."""
 _BUDGET_CANDIDATES = 200
 SCATTERED_LEAST, SCATTERED_MOST, SCATTERED_SHARE = 1_000, 20_000, 0.2
 _WRITER_BYTES = 24_000_000
-DEFAULT_BOOSTS: Mapping[str, float] = {"body": 1.0, "heading": 0.3}
 
 
 class LexicalIndex:
     """A tantivy index in a folder. Readers share it; one writer at a time, guarded by the store's lock."""
 
-    def __init__(self, folder: Path, identity: str, *, boosts: Mapping[str, float] = DEFAULT_BOOSTS) -> None:
+    def __init__(self, folder: Path, identity: str, *, boosts: Mapping[str, float] = FIELD_WEIGHTS) -> None:
         self._folder = folder
         self._identity = identity
         self._boosts = boosts
@@ -42,7 +42,7 @@ class LexicalIndex:
         self._index: Any = None
         self._searcher: Any = None
         self._queries: QueryBuilder | None = None
-        self._frequencies: dict[str, int] = {}
+        self._frequencies: dict[tuple[str, str], int] = {}
         self.refresh()
 
     @property
@@ -80,6 +80,12 @@ class LexicalIndex:
         exact = self._run(queries.scored(terms, found.keys), len(found.keys))
         return Found(exact.keys[:limit], exact.scores[:limit])
 
+    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
+        """Chunks that have any of some facets, and only those `allowed`."""
+        if not facets or self._searcher is None or limit < 1:
+            return []
+        return self._run(self._built().having(facets, allowed), limit).keys
+
     def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
         """The exact score of given chunks."""
         if not terms or not keys or self._searcher is None:
@@ -89,12 +95,7 @@ class LexicalIndex:
 
     def document_frequency(self, term: str) -> int:
         """How many chunks have the term in their body."""
-        if self._searcher is None:
-            return 0
-        known = self._frequencies.get(term)
-        if known is None:
-            known = self._frequencies[term] = int(self._searcher.doc_freq("body", term))
-        return known
+        return 0 if self._searcher is None else self._frequency("body", term)
 
     def count(self) -> int:
         return 0 if self._searcher is None else int(self._searcher.num_docs)
@@ -117,6 +118,12 @@ class LexicalIndex:
         hits = self._searcher.search(tantivy.Query.all_query(), limit=self.count(), count=False).hits
         values = self._searcher.fast_field_values("key", [address for _, address in hits])
         return np.sort(np.asarray(values, dtype=np.int64))
+
+    def _frequency(self, field: str, term: str) -> int:
+        known = self._frequencies.get((field, term))
+        if known is None:
+            known = self._frequencies[field, term] = int(self._searcher.doc_freq(field, term))
+        return known
 
     def _run(self, query: Any, limit: int) -> Found:
         hits = self._searcher.search(query, limit=limit, count=False).hits
@@ -142,7 +149,7 @@ class LexicalIndex:
 
     def _built(self) -> QueryBuilder:
         if self._queries is None:
-            self._queries = QueryBuilder(self._index.schema, self._boosts)
+            self._queries = QueryBuilder(self._index.schema, self._boosts, self._frequency)
         return self._queries
 
     def _check(self, content: dict[str, Any]) -> None:
@@ -229,8 +236,8 @@ def _schema() -> Any:
     builder = tantivy.SchemaBuilder()
     builder.add_integer_field("key", indexed=True, fast=True)
     builder.add_integer_field("document", indexed=True)
-    builder.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field("heading", tokenizer_name="whitespace", index_option="freq")
+    for field in FIELD_WEIGHTS:
+        builder.add_text_field(field, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("facets", tokenizer_name="raw", index_option="basic")
     return builder.build()
 
@@ -242,8 +249,9 @@ def _as_document(entry: Entry) -> Any:
     document.add_integer("key", entry.key)
     document.add_integer("document", entry.document)
     document.add_text("body", entry.body)
-    if entry.heading:
-        document.add_text("heading", entry.heading)
+    for field, text in (("title", entry.title), ("section", entry.section), ("symbols", entry.symbols)):
+        if text:
+            document.add_text(field, text)
     for facet in entry.facets:
         document.add_text("facets", facet)
     return document

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from footnotes.index import Allowed
 
-FIELDS = ("body", "heading")
-
 
 class QueryBuilder:
-    """Queries over one schema. `boosts` weighs each text field; a field with weight 0 is left out."""
+    """Queries over one schema. `boosts` weighs each text field; a field with weight 0 is left out.
 
-    def __init__(self, schema: Any, boosts: Mapping[str, float]) -> None:
+    `frequency` says how many chunks have a term in a field: none is looked up where none has it.
+    """
+
+    def __init__(self, schema: Any, boosts: Mapping[str, float], frequency: Callable[[str, str], int]) -> None:
         import tantivy
 
         self._schema = schema
         self._query = tantivy.Query
         self._must = tantivy.Occur.Must
         self._should = tantivy.Occur.Should
+        self._frequency = frequency
         self._boosts = [(name, weight) for name, weight in boosts.items() if weight > 0]
 
     def any_of(self, terms: Mapping[str, float]) -> Any:
@@ -42,6 +44,11 @@ class QueryBuilder:
         clauses = [(self._should, self._query.term_query(self._schema, "key", key)) for key in keys]
         return self._unscored(self._query.boolean_query(clauses))
 
+    def having(self, facets: Sequence[str], allowed: Allowed | None) -> Any:
+        """Chunks that have any of some facets."""
+        clauses = [(self._must, self._facets(facets))]
+        return self._query.boolean_query(clauses + ([] if allowed is None else [(self._must, self.allowed(allowed))]))
+
     def allowed(self, allowed: Allowed) -> Any:
         """The filter as a query that adds nothing to the score."""
         if allowed.facets:
@@ -63,6 +70,8 @@ class QueryBuilder:
         clauses = []
         for term, weight in terms.items():
             for name, boost in self._boosts:
+                if not self._frequency(name, term):
+                    continue
                 query = self._query.term_query(self._schema, name, term)
                 factor = boost * weight
                 clauses.append((self._should, query if factor == 1.0 else self._query.boost_query(query, factor)))

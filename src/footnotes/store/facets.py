@@ -15,6 +15,8 @@ BUILT_IN = ("collection", "filename", "source", "mime", "document_id", "title", 
 LISTED: Mapping[str, str] = {"symbol": "symbols", "entry_point": "entry_points", "section": "section_header"}
 """Fields that test what a chunk's metadata lists under another name, beside the document's own metadata."""
 CHUNK_FIELDS = ("page", "line", "heading", *LISTED)
+DEFINES = "\x1fdefines"
+"""Chunks are found by the names they define under this key, which no filter can name."""
 DATES = ("added", "updated", "created", "modified")
 """Compared as text, which ISO 8601 is made for: `created>=2024` is a date, not a number."""
 MAX_TEXT = 400

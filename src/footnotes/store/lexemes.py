@@ -2,29 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
+from footnotes.text import analysis
 from footnotes.text.analysis import analyze
+from footnotes.types import JsonValue
 
+VERSION = 2
+"""Raise when the fields of a chunk, or what stands in them, change: all words are then made anew from the texts."""
 _BEGINNING = 400
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A chunk's terms, each field apart: its text, the title, what is above it, and the names it lists.
+
+    `defines` are the names that are defined in it, as they are written.
+    """
+
+    body: Sequence[str]
+    title: Sequence[str] = ()
+    section: Sequence[str] = ()
+    symbols: Sequence[str] = ()
+    defines: tuple[str, ...] = ()
+
+
+def made_by() -> str:
+    """Changes when the same chunk may give other terms."""
+    return f"{VERSION}.{analysis.VERSION}"
 
 
 def chunk_terms(
-    text: str, *, headings: Sequence[str], title: str, prefix: str, language: str | None
-) -> tuple[list[str], list[str]]:
-    """The terms of the text, and apart from them those of title, sections and what the chunker says of the chunk.
+    text: str, *, headings: Sequence[str], title: str, prefix: str, metadata: Mapping[str, JsonValue]
+) -> Terms:
+    """The terms of a chunk. Above it stand the headings that are not the title, and what its chunker says of it.
 
     Code is found by the name of its language too.
     """
+    language = metadata.get("language")
+    headings = [name for name in headings if name != title]
     if language:
         # A definition's first line names it already; "python" said of every file in Python tells nothing apart.
         headings, text = [name for name in headings if name not in text[:_BEGINNING]], f"{text}\n{language}"
     _, _, added = prefix.partition("\n")
-    return analyze(text), list(_heading_terms(" ".join([title, *headings, added])))
+    symbols = listed(metadata.get("symbols"))
+    return Terms(
+        analyze(text),
+        _shared_terms(title),
+        _shared_terms(" ".join([*headings, added])),
+        tuple(filter(None, map(whole_term, symbols))),
+        defined(metadata),
+    )
+
+
+def whole_term(name: str) -> str:
+    """The term that stands for a name as a whole, `validate_token` or `tokenerror`; empty for one of a single word.
+
+    By their words names are found in the text already, and what counts these twice finds worse.
+    """
+    terms = analyze(name, "en")
+    return terms[-1] if len(terms) > 1 else ""
+
+
+def defined(metadata: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """The names a chunk of source defines. A page about the source only names them."""
+    if "section_header" in metadata:
+        return ()
+    return tuple(name for name in listed(metadata.get("symbols")) if len(name) <= _LONGEST_NAME)
+
+
+def listed(value: JsonValue) -> list[str]:
+    """The texts of a list in metadata, or the only one."""
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
 
 
 @lru_cache(maxsize=1_024)
-def _heading_terms(heading: str) -> tuple[str, ...]:
-    """All chunks of a section share their heading."""
-    return tuple(analyze(heading))
+def _shared_terms(text: str) -> tuple[str, ...]:
+    """All chunks of a section share their heading, all of a document its title."""
+    return tuple(analyze(text)) if text.strip() else ()

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from footnotes.index import Allowed, Found, Vector
 from footnotes.store.records import HitRow, Place
 from footnotes.types import Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """The names of code a question has: as they are written, and the terms that stand for each of them whole."""
+
+    names: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+
+
+NO_SYMBOLS = Symbols()
 
 
 class SearchView(Protocol):
@@ -43,6 +55,14 @@ class SearchView(Protocol):
 
     def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]: ...
 
+    def defining(self, symbols: Symbols, allowed: Allowed | None) -> list[int]:
+        """Chunks that define one of the names; some of them, where there are very many."""
+        ...
+
+    def using(self, symbols: Symbols, keys: Sequence[int]) -> set[int]:
+        """Those of given chunks that hold one of the names."""
+        ...
+
     def search_dense(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found: ...
 
     def score_dense(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]: ...
@@ -68,6 +88,7 @@ class DistantView(SearchView, Protocol):
         where: Filter | None,
         reading: int,
         per_document: int,
+        symbols: Symbols = NO_SYMBOLS,
     ) -> None:
         """Run the legs there are terms and a vector for, within a filter; everything else answers from what came."""
         ...

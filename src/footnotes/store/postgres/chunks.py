@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.errors import DimensionMismatch, InvalidVector
-from footnotes.store.lexemes import chunk_terms
+from footnotes.store.lexemes import Terms, chunk_terms
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.rows import chunk_from
 from footnotes.store.postgres.sql import queries
-from footnotes.store.postgres.words import Averages, Words, weighed
+from footnotes.store.postgres.words import FIELDS, Averages, Words, weighed
 from footnotes.store.records import Generation, NewChunk
 from footnotes.types import Chunk
 
@@ -30,8 +30,7 @@ class NewRow:
 
     chunk: NewChunk
     text: str
-    body: Sequence[str]
-    heading: Sequence[str]
+    terms: Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +48,10 @@ def analyzed(chunks: Iterable[NewChunk], text_of: Callable[[int, int], str], tit
     rows = []
     for chunk in chunks:
         text = clean(text_of(chunk.start, chunk.end))
-        language = chunk.metadata.get("language")
-        body, heading = chunk_terms(
-            text,
-            headings=chunk.headings,
-            title=title,
-            prefix=chunk.prefix,
-            language=None if language is None else str(language),
+        terms = chunk_terms(
+            text, headings=chunk.headings, title=title, prefix=chunk.prefix, metadata=clean_json(chunk.metadata)
         )
-        rows.append(NewRow(chunk, text, body, heading))
+        rows.append(NewRow(chunk, text, terms))
     return rows
 
 
@@ -70,12 +64,11 @@ def averages_for(database: Database, user_id: str, generation: int, rows: Sequen
 def averages_in(connection: Connection, user_id: str, generation: int, rows: Sequence[NewRow]) -> Averages:
     known = connection.row(queries()["averages"], user_id, generation)
     if (known is None or known[0] is None) and rows:
-        body = sum(len(row.body) for row in rows) / len(rows)
-        heading = sum(len(row.heading) for row in rows) / len(rows)
-        values = (max(body, 1.0), max(heading, 1.0), len(rows))
-        connection.execute(queries()["set_averages"], user_id, generation, *values)
+        lengths = [[len(getattr(row.terms, field)) for field in FIELDS] for row in rows]
+        values = [max(sum(column) / len(rows), 1.0) for column in zip(*lengths, strict=True)]
+        connection.execute(queries()["set_averages"], user_id, generation, *values, len(rows))
         known = connection.row(queries()["averages"], user_id, generation)
-    return Averages(known[0], known[1]) if known is not None and known[0] is not None else Averages(1.0, 1.0)
+    return _as_averages(known)
 
 
 def put(
@@ -95,13 +88,13 @@ def put(
 
 def _row(where: Where, row: NewRow, averages: Averages, vectors: Callable[[bytes], Any]) -> tuple[Any, ...]:
     chunk = row.chunk
-    words = weighed(row.body, row.heading, averages)
+    words = weighed(row.terms, averages)
     return (
         *(where.generation, where.document, where.document_id, where.version),
         *(chunk.index, chunk.id, chunk.start, chunk.end),
         *(chunk.pages or (None, None)),
         *(chunk.lines or (None, None)),
-        *(chunk.tokens, words.body_length, words.heading_length),
+        *(chunk.tokens, *words.lengths),
         _json(chunk.headings) if chunk.headings else "[]",
         _json(chunk.parts) if chunk.parts else None,
         chunk.input_hash,
@@ -118,20 +111,33 @@ def rewrite_words(connection: Connection, user_id: str, version: int, title: str
     averages = {row["generation"]: _averages(connection, user_id, abs(row["generation"])) for row in rows}
     made: list[tuple[int, Words]] = []
     for row in rows:
-        body, heading = chunk_terms(
-            row["content"], headings=row["headings"], title=title, prefix=row["prefix"], language=row["language"]
-        )
-        made.append((row["key"], weighed(body, heading, averages[row["generation"]])))
-    if made:
-        keys, words = zip(*made, strict=True)
-        columns = ([w.tsvector for w in words], [w.weights for w in words])
-        lengths = ([w.body_length for w in words], [w.heading_length for w in words])
-        connection.execute(queries()["rewrite_words"], user_id, list(keys), *columns, *lengths)
+        made.append((row["key"], weighed(stored_terms(row, title), averages[row["generation"]])))
+    put_words(connection, user_id, made)
+
+
+def put_words(connection: Connection, user_id: str, made: Sequence[tuple[int, Words]]) -> None:
+    """Write what is kept of the terms of chunks, by their keys."""
+    if not made:
+        return
+    keys, words = zip(*made, strict=True)
+    columns = ([w.tsvector for w in words], [w.weights.to_text() for w in words])
+    lengths = [list(column) for column in zip(*(w.lengths for w in words), strict=True)]
+    connection.execute(queries()["rewrite_words"], user_id, list(keys), *columns, *lengths)
+
+
+def stored_terms(row: Any, title: str) -> Terms:
+    """The terms of a chunk as it is stored."""
+    headings, metadata = json.loads(row["headings"]), json.loads(row["metadata"])
+    return chunk_terms(row["content"], headings=headings, title=title, prefix=row["prefix"], metadata=metadata)
 
 
 def _averages(connection: Connection, user_id: str, generation: int) -> Averages:
-    known = connection.row(queries()["averages"], user_id, generation)
-    return Averages(known[0] or 1.0, known[1] or 1.0) if known is not None else Averages(1.0, 1.0)
+    return _as_averages(connection.row(queries()["averages"], user_id, generation))
+
+
+def _as_averages(known: Any) -> Averages:
+    """The averages of a generation; those that are not known, or 0, count as 1."""
+    return Averages() if known is None else Averages(*(value or 1.0 for value in known))
 
 
 def missing_vectors(connection: Connection, user_id: str, model: int, hashes: Iterable[bytes]) -> list[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from footnotes.store.lexemes import made_by
 from footnotes.store.postgres import statistics
 from footnotes.store.postgres.clean import clean_json
 from footnotes.store.postgres.database import Connection
@@ -47,7 +48,7 @@ def make(
     connection.execute(queries()["make_user"], user_id)
     connection.execute(queries()["put_model"], fingerprint, embedder, dimensions)
     model = connection.value(queries()["model"], fingerprint)
-    made = connection.value(queries()["make_generation"], user_id, model, clean_json(plan), state)
+    made = connection.value(queries()["make_generation"], user_id, model, clean_json(plan), state, made_by())
     if state == "serving":
         connection.execute(queries()["set_serving"], user_id, made)
     found = find(connection, user_id, made)

@@ -25,7 +25,7 @@ INSERT INTO models (fingerprint, name, dimensions) VALUES ($1, $2, $3) ON CONFLI
 SELECT pk FROM models WHERE fingerprint = $1
 
 -- name: make_generation
-INSERT INTO generations (user_id, model, plan, state) VALUES ($1, $2, $3, $4) RETURNING pk
+INSERT INTO generations (user_id, model, plan, state, lexemes) VALUES ($1, $2, $3, $4, $5) RETURNING pk
 
 -- name: set_plan
 UPDATE generations SET plan = $3 WHERE user_id = $1 AND pk = $2
@@ -46,10 +46,10 @@ DELETE FROM generations WHERE user_id = $1 AND pk = $2
 DELETE FROM document_chunks WHERE user_id = $1 AND generation IN ($2, -$2::bigint)
 
 -- name: averages
-SELECT body_average, heading_average FROM generations WHERE user_id = $1 AND pk = $2
+SELECT body_average, title_average, section_average, symbols_average FROM generations WHERE user_id = $1 AND pk = $2
 
 -- name: set_averages
-UPDATE generations SET body_average = $3, heading_average = $4, weighed = $5
+UPDATE generations SET body_average = $3, title_average = $4, section_average = $5, symbols_average = $6, weighed = $7
 WHERE user_id = $1 AND pk = $2 AND body_average IS NULL
 
 -- name: documents_to_fill

@@ -184,21 +184,21 @@ ORDER BY number LIMIT $4
 -- name: put_chunks
 -- Vectors of equal inputs are taken over: an unchanged chunk is never embedded twice.
 INSERT INTO document_chunks (user_id, generation, model, document, document_id, version, chunk_index, id, start_offset,
-    end_offset, page_first, page_last, line_first, line_last, tokens, body_length, heading_length, headings, parts,
-    input_hash, prefix, metadata, content, content_tsv, words, embedding)
+    end_offset, page_first, page_last, line_first, line_last, tokens, body_length, title_length,
+    section_length, symbols_length, headings, parts, input_hash, prefix, metadata, content, content_tsv, words, embedding)
 SELECT $1, n.generation, $2, n.document, n.document_id, n.version, n.chunk_index, n.id, n.start_offset, n.end_offset,
-    n.page_first, n.page_last, n.line_first, n.line_last, n.tokens, n.body_length, n.heading_length, n.headings::jsonb,
-    n.parts::jsonb, n.input_hash, n.prefix, n.metadata::jsonb, n.content, n.content_tsv::tsvector, n.words,
+    n.page_first, n.page_last, n.line_first, n.line_last, n.tokens, n.body_length, n.title_length,
+    n.section_length, n.symbols_length, n.headings::jsonb, n.parts::jsonb, n.input_hash, n.prefix, n.metadata::jsonb, n.content, n.content_tsv::tsvector, n.words,
     COALESCE(n.embedding, (
         SELECT e.embedding FROM document_chunks e WHERE e.user_id = $1 AND e.model = $2 AND e.input_hash = n.input_hash
         AND e.embedding IS NOT NULL LIMIT 1))
 FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::integer[], $8::text[], $9::bigint[],
             $10::bigint[], $11::integer[], $12::integer[], $13::bigint[], $14::bigint[], $15::integer[],
-            $16::integer[], $17::integer[], $18::text[], $19::text[], $20::bytea[], $21::text[], $22::text[],
-            $23::text[], $24::text[], $25::sparsevec[], $26::halfvec[])
+            $16::integer[], $17::integer[], $18::integer[], $19::integer[], $20::text[], $21::text[], $22::bytea[],
+            $23::text[], $24::text[], $25::text[], $26::text[], $27::sparsevec[], $28::halfvec[])
      AS n (generation, document, document_id, version, chunk_index, id, start_offset, end_offset, page_first, page_last,
-           line_first, line_last, tokens, body_length, heading_length, headings, parts, input_hash, prefix, metadata,
-           content, content_tsv, words, embedding)
+           line_first, line_last, tokens, body_length, title_length, section_length, symbols_length, headings, parts,
+           input_hash, prefix, metadata, content, content_tsv, words, embedding)
 
 -- name: serve_chunks
 UPDATE document_chunks SET generation = $2::bigint WHERE user_id = $1 AND generation = -$2::bigint AND version = ANY ($3)
@@ -210,15 +210,21 @@ DELETE FROM document_chunks WHERE user_id = $1 AND generation = $2 AND version =
 SELECT DISTINCT generation FROM document_chunks WHERE user_id = $1 AND version = $2 AND generation > 0
 
 -- name: rewrite_words
-UPDATE document_chunks c SET content_tsv = n.content_tsv::tsvector, words = n.words, body_length = n.body_length,
-    heading_length = n.heading_length
-FROM unnest($2::bigint[], $3::text[], $4::sparsevec[], $5::integer[], $6::integer[])
-     AS n (key, content_tsv, words, body_length, heading_length)
+UPDATE document_chunks c SET content_tsv = n.content_tsv::tsvector, words = n.words::text::sparsevec,
+    body_length = n.body_length, title_length = n.title_length, section_length = n.section_length,
+    symbols_length = n.symbols_length
+FROM unnest($2::bigint[], $3::text[], $4::text[], $5::integer[], $6::integer[], $7::integer[], $8::integer[])
+     AS n (key, content_tsv, words, body_length, title_length, section_length, symbols_length)
 WHERE c.user_id = $1 AND c.key = n.key
 
 -- name: words_of_version
-SELECT key, generation, content, headings, prefix, metadata ->> 'language' AS language FROM document_chunks
-WHERE user_id = $1 AND version = $2 ORDER BY key
+SELECT c.key, c.generation, c.content, c.headings::text AS headings, c.prefix, c.metadata::text AS metadata
+FROM document_chunks c WHERE c.user_id = $1 AND c.version = $2 ORDER BY c.key
+
+-- name: words_of_generation
+SELECT c.key, c.generation, c.content, c.headings::text AS headings, d.title, c.prefix, c.metadata::text AS metadata
+FROM document_chunks c JOIN documents d ON d.pk = c.document
+WHERE c.generation IN ($1, -$1::bigint) AND c.key > $2 ORDER BY c.key LIMIT $3
 
 -- name: known_embeddings
 SELECT DISTINCT input_hash FROM document_chunks

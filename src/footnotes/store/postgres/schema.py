@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from footnotes.errors import SchemaTooNew, StoreUnavailable
+from footnotes.store.postgres import rewords
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.sql import migrations
 
@@ -17,7 +18,10 @@ def migrate(database: Database, *, to: int | None = None) -> list[int]:
     with database.owning() as connection:
         # Several servers may start at once. The lock goes with the connection.
         connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
-        return _migrate(connection, to)
+        applied = _migrate(connection, to)
+        if to is None:
+            rewords.bring_up_to_date(connection)
+        return applied
 
 
 def version(database: Database) -> int:
@@ -39,6 +43,15 @@ def check(database: Database) -> None:
         raise StoreUnavailable(
             f"the database has schema {found}; this version needs {newest()}", remedy="Run `footnotes migrate`."
         )
+    _check_words(database)
+
+
+def _check_words(database: Database) -> None:
+    with database.owning() as connection:
+        if rewords.outdated(connection):
+            raise StoreUnavailable(
+                "the words of this database were made by an older version", remedy="Run `footnotes migrate`."
+            )
 
 
 def _migrate(connection: Connection, to: int | None) -> list[int]:

@@ -6,14 +6,14 @@ SELECT u.serving, u.changed,
        s.total, s.frequencies,
        f.key, f.lexical_rank, f.lexical_score, f.dense_rank, f.dense_score, f.embedding, f.id, f.document, f.document_id,
        f.chunk_index, f.start_offset, f.end_offset, f.page_first, f.page_last, f.line_first, f.line_last,
-       f.headings::text AS headings, f.metadata::text AS metadata, f.content,
+       f.headings::text AS headings, f.metadata::text AS metadata, f.content, f.defines, f.uses,
        d.filename, d.title, d.collection, d.metadata::text AS document_metadata, d.mime, d.chunks AS total_chunks
 FROM (SELECT max(k.body) FILTER (WHERE t.place IS NULL) AS total,
              array_agg(COALESCE(k.body, 0) ORDER BY t.place) FILTER (WHERE t.place IS NOT NULL) AS frequencies
       FROM unnest($3::text[]) WITH ORDINALITY AS t (term, place)
       FULL JOIN term_statistics($2, $3) k ON k.term = t.term) s
 LEFT JOIN users u ON u.user_id = $1
-LEFT JOIN search_chunks($2, $3, $4, $5, $6, $7, $8, $9, {allowed}, $10, $11, $12) f ON true
+LEFT JOIN search_chunks($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, {allowed}, $14, $15, $16) f ON true
 LEFT JOIN documents d ON d.pk = f.document
 
 -- name: allowed_keys

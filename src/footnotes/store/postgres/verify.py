@@ -78,7 +78,4 @@ def check_statistics(connection: Connection, generation: Generation) -> Iterator
 
 def recount(connection: Connection, generation: Generation) -> None:
     """Count the statistics of a generation anew."""
-    statistics.drop(connection, generation.user_id, generation.pk)
-    for row in connection.fetch(queries()["served_versions"], generation.user_id, generation.pk):
-        statistics.count(connection, generation.user_id, generation.pk, [row[0]], 1)
-    statistics.fold(connection, generation.user_id, generation.pk)
+    statistics.recount(connection, generation.user_id, generation.pk)

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from footnotes.errors import FootnotesError, InputError
-from footnotes.index import Allowed, Found, Vector
+from footnotes.index import FIELD_WEIGHTS, Allowed, Found, Vector
 from footnotes.store.postgres.database import Database
 from footnotes.store.postgres.filters import compile_filter
 from footnotes.store.postgres.sql import queries
-from footnotes.store.postgres.words import body_place, cut, heading_place
+from footnotes.store.postgres.words import FIELDS, cut, definition, place
 from footnotes.store.records import Generation, HitRow, Place
+from footnotes.store.views import NO_SYMBOLS, Symbols
 from footnotes.types import Filter
 
-HEADING_BOOST = 0.3
 BUDGET = 1_000
 """The lexical leg scores about so many chunks; below it the leg is exact BM25 over all terms."""
 _CHUNKS = " chunks"
@@ -103,11 +103,12 @@ class PostgresSearchView:
         where: Filter | None,
         reading: int,
         per_document: int,
+        symbols: Symbols = NO_SYMBOLS,
     ) -> None:
         """Run both legs, or one of them, and keep all that is known of what they found."""
         self._fetched = _Fetched()
         try:
-            rows = self._ask(terms, vector, depth, where, reading, per_document)
+            rows = self._ask(terms, vector, depth, where, reading, per_document, symbols)
         except InputError:
             raise  # the question itself is at fault, not a leg
         except FootnotesError as error:
@@ -123,6 +124,7 @@ class PostgresSearchView:
         where: Filter | None,
         reading: int,
         per_document: int,
+        symbols: Symbols,
     ) -> list[Any]:
         from pgvector import HalfVector
 
@@ -133,9 +135,10 @@ class PostgresSearchView:
             self._generation.pk if self._generation else 0,
             [cut(term) for term in names],
             [float(terms[term]) for term in names],
-            [body_place(term) for term in names],
-            [heading_place(term) for term in names],
-            HEADING_BOOST,
+            *([place(field, term) for term in names] for field in FIELDS),
+            [FIELD_WEIGHTS[field] for field in FIELDS],
+            [definition(name) for name in symbols.names],
+            [cut(term) for term in symbols.terms],
             half,
             depth,
             BUDGET,
@@ -194,6 +197,13 @@ class PostgresSearchView:
     def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
         rows = self._known().rows
         return {key: rows[key]["lexical_score"] or 0.0 for key in keys if key in rows}
+
+    def defining(self, symbols: Symbols, allowed: Allowed | None) -> list[int]:
+        return [row["key"] for row in self._known().rows.values() if row["defines"]]
+
+    def using(self, symbols: Symbols, keys: Sequence[int]) -> set[int]:
+        rows = self._known().rows
+        return {key for key in keys if key in rows and rows[key]["uses"]}
 
     def search_dense(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
         found = self._known()

@@ -1,8 +1,8 @@
 """Terms of a chunk → what PostgreSQL keeps of them: a tsvector to find it by, and their BM25 weights to score it.
 
 A weight is tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average)), the part of BM25 that belongs to the chunk; the
-inverse document frequency belongs to the question. So a score is one inner product. Text and headings are two fields
-with statistics of their own, as in the embedded index: the same term has a place in `words` for each.
+inverse document frequency belongs to the question. So a score is one inner product. Text, title, sections and names are
+fields with statistics of their own, as in the embedded index: the same term has a place in `words` for each.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
+
+from footnotes.store.lexemes import Terms
 
 K1, B = 1.2, 0.75
 PLACES = 1_000_000_000
@@ -29,39 +31,43 @@ MAX_WEIGHTS = 15_000
 """pgvector allows 16,000 in a sparsevec."""
 
 
+_MARKS = {"body": "1", "title": "2A", "section": "3B", "symbols": "4C"}
+"""How a tsvector says that a term stands in a field: one position and one weight for each."""
+FIELDS = tuple(_MARKS)
+
+
 @dataclass(frozen=True, slots=True)
 class Averages:
-    """Terms in the text and in the headings of a chunk, on average over a generation."""
+    """Terms in each field of a chunk, on average over a generation."""
 
-    body: float
-    heading: float
+    body: float = 1.0
+    title: float = 1.0
+    section: float = 1.0
+    symbols: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What is kept of a chunk's terms."""
+    """What is kept of a chunk's terms. The lengths are in the order of the fields."""
 
     tsvector: str
     weights: Any
-    body_length: int
-    heading_length: int
+    lengths: tuple[int, ...]
 
 
-def weighed(body: Sequence[str], heading: Sequence[str], averages: Averages) -> Words:
+def weighed(terms: Terms, averages: Averages) -> Words:
     """A chunk's terms, weighed by the averages of its generation."""
     from pgvector import SparseVector
 
-    bodies, headings = _counted(body), _counted(heading)
-    if (kept := _fitting(bodies, headings)) is not None:
-        bodies = {term: count for term, count in bodies.items() if term in kept}
-        headings = {term: count for term, count in headings.items() if term in kept}
-    weights = dict(
-        chain(
-            _weights(_BODY_PLACES, bodies, len(body), averages.body),
-            _weights(_HEADING_PLACES, headings, len(heading), averages.heading),
-        )
-    )
-    return Words(_tsvector(bodies, headings), SparseVector(weights, PLACES), len(body), len(heading))
+    fields: dict[str, Sequence[str]] = {field: getattr(terms, field) for field in FIELDS}
+    counts = {field: _counted(words) for field, words in fields.items() if words}
+    if (kept := _fitting(counts)) is not None:
+        counts = {field: {term: n for term, n in found.items() if term in kept} for field, found in counts.items()}
+    weights: dict[int, float] = {}
+    for field, found in counts.items():
+        weights.update(_weights(_PLACES[field], found, len(fields[field]), getattr(averages, field)))
+    lengths = tuple(len(words) for words in fields.values())
+    return Words(_tsvector(counts, terms.defines), SparseVector(weights, PLACES), lengths)
 
 
 def _weights(places: _Places, counts: Mapping[str, int], length: int, average: float) -> Iterable[tuple[int, float]]:
@@ -85,17 +91,17 @@ class _Places(dict[str, int]):
         return place
 
 
-_BODY_PLACES, _HEADING_PLACES = _Places("b"), _Places("h")
+_PLACES = {field: _Places(letter) for field, letter in zip(FIELDS, "btsn", strict=True)}
 
 
-def body_place(term: str) -> int:
-    """Where the weight of a term of the text stands."""
-    return _BODY_PLACES[cut(term)]
+def place(field: str, term: str) -> int:
+    """Where the weight of a term in a field stands."""
+    return _PLACES[field][cut(term)]
 
 
-def heading_place(term: str) -> int:
-    """Where the weight of a term of the headings stands."""
-    return _HEADING_PLACES[cut(term)]
+def definition(name: str) -> str:
+    """The lexeme of chunks that define a name. No term of our analysis begins so."""
+    return cut(f"={name}")
 
 
 def cut(term: str) -> str:
@@ -113,23 +119,32 @@ def _counted(terms: Sequence[str]) -> Mapping[str, int]:
     return counted
 
 
-def _fitting(bodies: Mapping[str, int], headings: Mapping[str, int]) -> set[str] | None:
+def _fitting(counts: Mapping[str, Mapping[str, int]]) -> set[str] | None:
     """As many terms as a tsvector and a sparsevec can hold, the shortest first; None where all of them fit."""
-    if len(bodies) + len(headings) <= MANY_TERMS:
+    if sum(map(len, counts.values())) <= MANY_TERMS:
         return None
-    kept, room = set[str](), MAX_TSVECTOR_BYTES
-    for term in sorted({*bodies, *headings}, key=len)[: MAX_WEIGHTS // 2]:
-        room -= len(term.encode("utf-8", "replace")) + 16
-        if room < 0:
+    fields = Counter(chain.from_iterable(counts.values()))
+    kept, room, places = set[str](), MAX_TSVECTOR_BYTES, MAX_WEIGHTS
+    for term in sorted(fields, key=len):
+        room -= len(term.encode("utf-8", "replace")) + 20
+        places -= fields[term]
+        if room < 0 or places < 0:
             break
         kept.add(term)
     return kept
 
 
-def _tsvector(bodies: Mapping[str, int], headings: Mapping[str, int]) -> str:
-    """As PostgreSQL reads it: position 1 with weight D where the text has a term, 2 with weight A where headings do."""
-    both = [f"{quoted(term)}:1,2A" if term in headings else f"{quoted(term)}:1" for term in bodies]
-    return " ".join([*both, *(f"{quoted(term)}:2A" for term in headings if term not in bodies)])
+def _tsvector(counts: Mapping[str, Mapping[str, int]], defines: Sequence[str]) -> str:
+    """As PostgreSQL reads it: a position with a weight for every field that has a term."""
+    body = counts.get("body", {})
+    marks: dict[str, str] = {}
+    for field, found in counts.items():
+        if field != "body":
+            for term in found:
+                marks[term] = f"{marks[term]},{_MARKS[field]}" if term in marks else _MARKS[field]
+    both = [f"{quoted(term)}:1,{marks[term]}" if term in marks else f"{quoted(term)}:1" for term in body]
+    others = [f"{quoted(term)}:{mark}" for term, mark in marks.items() if term not in body]
+    return " ".join([*both, *others, *(quoted(definition(name)) for name in defines)])
 
 
 def quoted(term: str) -> str:

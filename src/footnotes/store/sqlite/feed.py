@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from footnotes.index import Change, Entry
-from footnotes.store.facets import MAX_TEXT, facet_term
+from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
 from footnotes.store.lexemes import chunk_terms
 from footnotes.store.packing import unpack_headings
 from footnotes.store.records import Generation
@@ -28,13 +28,21 @@ def lexical_entries(connection: apsw.Connection, generation: Generation, documen
     )
     reader: SpanReader | None = None
     for row in connection.execute(queries()["lexical_entries"], (generation.pk, document)):
-        key, _, version, start, end, headings, title, prefix, language = row
+        key, _, version, start, end, headings, title, prefix, metadata = row
         reader = reader or SpanReader(connection, version)
         text = reader.read(start, end)
-        body, heading = chunk_terms(
-            text, headings=unpack_headings(headings), title=title, prefix=prefix, language=language
+        terms = chunk_terms(
+            text, headings=unpack_headings(headings), title=title, prefix=prefix, metadata=json.loads(metadata)
         )
-        yield Entry(key, document, " ".join(body), " ".join(heading), facets)
+        yield Entry(
+            key,
+            document,
+            body=" ".join(terms.body),
+            title=" ".join(terms.title),
+            section=" ".join(terms.section),
+            symbols=" ".join(terms.symbols),
+            facets=facets + tuple(facet_term(DEFINES, name) for name in terms.defines),
+        )
 
 
 def dense_entries(connection: apsw.Connection, generation: Generation, document: int) -> Iterator[Entry]:

@@ -71,6 +71,6 @@ class _SqliteFilters(FilterCompiler):
     def listed(self, name: str) -> str:
         # Most chunks list nothing, and looking for a name is faster than reading JSON. An object lists nothing.
         return (
-            f"instr(c.metadata, '\"{name}\"') AND json_type(c.metadata, '$.{name}') IN ('array', 'text') AND "
-            f"EXISTS (SELECT 1 FROM json_each(c.metadata, '$.{name}') h WHERE h.type = 'text' AND"  # noqa: S608
+            f"instr(c.metadata, '\"{name}\"') AND json_type(c.metadata, '$.{name}') IN ('array', 'text') AND "  # noqa: S608
+            f"EXISTS (SELECT 1 FROM json_each(c.metadata, '$.{name}') h WHERE h.type = 'text' AND"
         )

@@ -16,6 +16,7 @@ from footnotes.errors import StoreFull, StoreUnavailable
 from footnotes.index import IndexDamaged
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
+from footnotes.store import lexemes
 from footnotes.store.lock import FileLock
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import feed
@@ -279,7 +280,7 @@ class Indexes:
             return self._dense[generation.pk]
 
     def _identity(self, generation: Generation, leg: str) -> str:
-        made_by = analysis.fingerprint() if leg == "lexical" else generation.fingerprint
+        made_by = f"{analysis.fingerprint()}/lexemes-{lexemes.VERSION}" if leg == "lexical" else generation.fingerprint
         return f"{self._library_id}/{generation.user_id}/{generation.pk}/{leg}/{made_by}"
 
     def _path(self, generation: Generation) -> Path:

@@ -241,7 +241,7 @@ SELECT COALESCE(MIN(seq), 0) FROM changes WHERE user_id = ? AND generation = ?;
 SELECT seq, document, removed, leg FROM changes WHERE user_id = ? AND generation = ? AND seq > ? ORDER BY seq;
 
 -- name: lexical_entries
-SELECT c.key, c.document, c.version, c.start, c.end, c.headings, d.title, c.prefix, c.metadata ->> 'language'
+SELECT c.key, c.document, c.version, c.start, c.end, c.headings, d.title, c.prefix, c.metadata
 FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
 WHERE c.generation = ? AND c.document = ? ORDER BY c.key;
 

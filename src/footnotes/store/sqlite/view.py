@@ -10,13 +10,18 @@ import numpy as np
 from footnotes.index import Allowed, Found, Vector
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
+from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.records import Generation, HitRow, Place
 from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database, translated
 from footnotes.store.sqlite.filters import compile_filter, facet_groups
 from footnotes.store.sqlite.indexes import Indexes
 from footnotes.store.sqlite.sql import queries
+from footnotes.store.views import Symbols
 from footnotes.types import Filter
+
+MOST_DEFINITIONS = 50
+"""A name that is defined more often than that tells little."""
 
 _ALLOWED = """
 SELECT c.key FROM documents d JOIN chunks c ON c.generation = ? AND c.document = d.pk AND c.version = d.current
@@ -97,6 +102,16 @@ class SqliteSearchView:
     def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
         index = self._lexical()
         return {} if index is None else index.score(terms, keys)
+
+    def defining(self, symbols: Symbols, allowed: Allowed | None) -> list[int]:
+        index = self._lexical()
+        if index is None or (allowed is not None and len(allowed.keys) == 0):
+            return []
+        return index.having([facet_term(DEFINES, name) for name in symbols.names], MOST_DEFINITIONS, allowed)
+
+    def using(self, symbols: Symbols, keys: Sequence[int]) -> set[int]:
+        scores = self.score_lexical(dict.fromkeys(symbols.terms, 1.0), keys)
+        return {key for key, score in scores.items() if score > 0}
 
     def search_dense(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
         index = self._dense()
