@@ -146,14 +146,14 @@ def is_committed(path: Path, blob: str | None) -> bool:
 def _run(folder: Path, *arguments: str) -> bytes | None:
     """What a command of git prints; nothing where it fails or takes too long."""
     settings = [each for setting in _HARMLESS for each in ("-c", setting)]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _ENVIRONMENT
+    program = _program() or "git"
     try:
         done = subprocess.run(  # noqa: S603 - the program is git itself, the arguments are ours
-            [_program() or "git", "--no-pager", *settings, "-C", str(folder), *arguments],
+            [program, "--no-pager", *settings, "-C", str(folder), *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,
-            env=environment,
+            env={**_ENVIRONMENT, "PATH": str(Path(program).parent), "HOME": os.devnull},
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
