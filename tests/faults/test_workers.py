@@ -99,12 +99,12 @@ def test_a_tenant_with_one_file_does_not_wait_for_one_with_many(postgres: Postgr
     with serving(tmp_path, store=address, serve_worker=False, needs_keys=True) as server:
         keys = server.app.state.keys
         many, few = (server.with_key(keys.create(name, scopes=["read", "write"])[0]) for name in ("many", "few"))
-        crowd = [upload(many, number) for number in range(40)]
+        crowd = [upload(many, number) for number in range(100)]
         alone = upload(few, 1)
         with worker(address, tmp_path, "--concurrency", "1"):
             settled(few, alone)
             waiting = _states(many, crowd).count("queued")
-        assert waiting >= 30, "its turn came before theirs"
+        assert waiting >= 60, "one batch of theirs may have been taken before it, not two"
 
 
 def test_a_job_that_waits_can_be_cancelled(pair: tuple[str, Running, Running], tmp_path: Path) -> None:

@@ -24,6 +24,11 @@ ALTER TABLE jobs ADD COLUMN IF NOT EXISTS stage text;
 ALTER TABLE jobs ADD COLUMN IF NOT EXISTS done bigint NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN IF NOT EXISTS total bigint NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN IF NOT EXISTS token bigint;
+ALTER TABLE jobs ADD COLUMN IF NOT EXISTS holder integer;
+CREATE SEQUENCE IF NOT EXISTS holders AS integer CYCLE;
+CREATE OR REPLACE VIEW living AS SELECT objid::integer AS holder FROM pg_locks
+    WHERE locktype = 'advisory' AND classid = 4610 AND objsubid = 2
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
 CREATE INDEX IF NOT EXISTS jobs_unfinished ON jobs (updated_at) WHERE state IN ('queued', 'running');
 """
 

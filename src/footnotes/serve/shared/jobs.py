@@ -21,6 +21,19 @@ TOLD_EVERY_SECONDS = 0.5
 LOOKED_AFTER_SECONDS = 5.0
 
 
+_TAKE = """
+UPDATE jobs SET state = 'running', attempts = attempts + 1, holder = ?, updated_at = ? WHERE id = ? AND (
+    state = 'queued' OR state = 'running' AND (holder IS NULL OR holder NOT IN (SELECT holder FROM living))) RETURNING *
+"""
+_TAKE_ALIKE = """
+UPDATE jobs SET state = 'running', attempts = attempts + 1, holder = ?, updated_at = ? WHERE id IN (
+    SELECT DISTINCT ON (request::json ->> 'source') id FROM (
+        SELECT id, request FROM jobs WHERE tenant = ? AND kind = 'upload' AND state = 'queued' AND attempts = 0
+        AND request::json ->> 'collection' = ? AND request::json ->> 'source' <> ?
+        ORDER BY number LIMIT ? FOR UPDATE SKIP LOCKED) waiting) RETURNING *
+"""
+
+
 class SharedJobs(Jobs):
     """The jobs of all tenants, on all servers."""
 
@@ -60,6 +73,21 @@ class SharedJobs(Jobs):
         if not rows:
             raise NotFound(f"there is no job {job_id!r}")
         return _with_progress(rows[0])
+
+    def take(self, job_id: str, holder: int, most: int) -> list[ServerJob]:
+        """A job that waits, or whose worker has died, and others like it: they are the holder's now."""
+        first = self._taken(_TAKE, (holder, now(), job_id))
+        if not first or first[0].kind != "upload" or first[0].attempts > 1:
+            return first  # one that was tried before is tried alone: it may have been the death of the others
+        job = first[0]
+        alike = (holder, now(), job.tenant, job.request["collection"], job.request["source"], most)
+        return [*first, *self._taken(_TAKE_ALIKE, alike)]
+
+    def _taken(self, statement: str, values: tuple[Any, ...]) -> list[ServerJob]:
+        taken = [_with_progress(row) for row in self._shared.rows(statement, values)]
+        for job in taken:
+            self._tell(job)
+        return taken
 
     def look_again(self, job_id: str) -> None:
         """Somebody changed a job: let the event streams of this server know."""

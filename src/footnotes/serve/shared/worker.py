@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from footnotes.config import Settings
-from footnotes.errors import FootnotesError, NotFound, StoreLocked, WorkerDied, is_retryable
+from footnotes.errors import FootnotesError, WorkerDied, is_retryable
 from footnotes.serve.doing import BrokenOff, News, Task, do
 from footnotes.serve.intake import SPOOL
 from footnotes.serve.jobs import ServerJob
@@ -29,9 +29,11 @@ from footnotes.types import ErrorInfo
 
 _LOG = logging.getLogger("footnotes.worker")
 HEARTBEAT_SECONDS, STALLED_SECONDS, SWEPT_EVERY_SECONDS = 5.0, 15.0, 5.0
-FORGOTTEN_SECONDS = 30.0
+FORGOTTEN_SECONDS = 15.0
 """A job that waits so long without anybody at it, and without being in the queue, is queued again."""
 STOP_SECONDS = 20.0
+ALIKE = 31
+"""Jobs of the same tenant that are done together with one: small documents cost little more together than alone."""
 
 
 class TryLater(Exception):
@@ -46,51 +48,57 @@ class Worker:
         make_queue_schema(self._database)
         self._jobs = SharedJobs(self._database, settings.serve_queue)
         self._tenants = Tenants(folder, settings)
+        self._lock = self._database.pool.lasting("")
+        self._holder = int(self._lock.value("SELECT nextval('holders')"))
+        self._lock.execute("SELECT pg_advisory_lock(4610, $1)", self._holder)  # as long as it is held, this one lives
         self._spool = Spool(folder / SPOOL, settings)
 
     def close(self) -> None:
+        self._lock.let_go()
         self._tenants.close()
         self._database.close()
 
     def do(self, job_id: str, attempt: int, must_stop: Callable[[], bool]) -> None:
-        """Do one job. `TryLater` where another try may help."""
-        try:
-            job = self._jobs.any_tenant(job_id)
-        except NotFound:
-            return  # dismissed meanwhile
-        if job.state in ("ready", "failed"):
-            return
-        if job.attempts >= MOST_ATTEMPTS:
+        """Do one job, and others of its tenant that wait and are done as quickly with it. `TryLater` to begin again."""
+        taken = self._jobs.take(job_id, self._holder, ALIKE)
+        worn_out = [job for job in taken if job.attempts > MOST_ATTEMPTS]
+        for job in worn_out:
             died = WorkerDied("the worker died several times at this job")
             self._jobs.change(job, state="failed", error=died.info())
-            return
-        job = self._jobs.change(job, state="running", attempts=job.attempts + 1)
-        self._run(job, must_stop, last=attempt >= MOST_ATTEMPTS)
+        if jobs := [job for job in taken if job not in worn_out]:
+            self._run(jobs, must_stop, last=attempt >= MOST_ATTEMPTS)
 
-    def _run(self, job: ServerJob, must_stop: Callable[[], bool], *, last: bool) -> None:
+    def _run(self, jobs: Sequence[ServerJob], must_stop: Callable[[], bool], *, last: bool) -> None:
+        running = {job.id: job for job in jobs}
         ended: list[News] = []
 
         def heard(news: News) -> None:
             if news["news"] == "progress":
-                if must_stop():
+                if must_stop() or self._lock.is_lost:
                     raise BrokenOff
-                self._jobs.progress(job.id, news["stage"], news["done"], news["total"])
-            elif news["news"] == "settled":
-                self._settle(job, news["documents"], last=last)
+                for job_id in news["jobs"]:
+                    self._jobs.progress(job_id, news["stage"], news["done"], news["total"])
+            elif news["news"] == "settled" and self._settled(running[news["job"]], news["documents"], last=last):
+                del running[news["job"]]
             elif news["news"] == "ended":
                 ended.append(news)
 
-        data = {"id": job.id, "request": dict(job.request), "spool": job.spool}
+        for job in jobs:
+            self._fetch(job)
+        data = [{"id": job.id, "request": dict(job.request), "spool": job.spool} for job in jobs]
+        do(Task(jobs[0].kind, jobs[0].tenant, data), self._tenants.using, self._spool.folder, heard)
+        for job in jobs:
+            if job.spool:
+                self._spool.let_go(job.spool)
+        self._see_to(jobs[0], list(running.values()), ended[0], last)
+
+    def _fetch(self, job: ServerJob) -> None:
         if job.spool:
             self._spool.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._spool.fetch(job.spool)
-        do(Task(job.kind, job.tenant, [data]), self._tenants.using, self._spool.folder, heard)
-        if job.spool:
-            self._spool.let_go(job.spool)
-        self._see_to(job, ended[0], last)
 
-    def _settle(self, job: ServerJob, rows: list[dict[str, Any]], *, last: bool) -> None:
-        """Write down what became of a job; one that may work the next time is tried again."""
+    def _settled(self, job: ServerJob, rows: list[dict[str, Any]], *, last: bool) -> bool:
+        """Write down what became of a job; False for one that may work the next time."""
         errors = [row["error"] for row in rows if row.get("error")]
         failed = errors and all(row.get("error") or row["status"] == "skipped" for row in rows)
         if not failed:
@@ -99,33 +107,27 @@ class Worker:
             if job.spool:  # only now: whoever dies in between leaves bytes behind, but never a job without its bytes
                 self._spool.drop(job.spool)
         elif is_retryable(errors[0]["code"]) and not last:
-            raise StoreLocked(errors[0]["message"])  # comes back as `locked`: later, perhaps
+            return False
         else:
             self._jobs.change(job, state="failed", result=tuple(rows), error=ErrorInfo(**errors[0]))
+        return True
 
-    def _see_to(self, job: ServerJob, ending: News, last: bool) -> None:
-        how = ending["how"]
-        if how == "done":
-            return
-        if how == "broken_off":
-            self._broken_off(job)
-            return
-        error = ending["error"]
-        if how == "failed" and (last or not is_retryable(error["code"])):
-            self._jobs.change(job, state="failed", error=ErrorInfo(**error))
-            return
-        self._jobs.change(job, state="queued", attempts=job.attempts - 1)
-        raise TryLater(error["message"] if error else "another writer was in the way")
-
-    def _broken_off(self, job: ServerJob) -> None:
-        """Cancelled, or the worker stops: in the one case it is forgotten, in the other somebody goes on with it."""
-        if self._is_cancelled(job):
-            self._jobs.remove([job])
-            if job.spool:
-                self._spool.drop(job.spool)
-            return
-        self._jobs.change(job, state="queued", attempts=job.attempts - 1)
-        raise TryLater("the worker was stopped")
+    def _see_to(self, first: ServerJob, left: list[ServerJob], ending: News, last: bool) -> None:
+        """Jobs that were not settled: they fail, or somebody tries again."""
+        how, error = ending["how"], ending["error"]
+        again: list[str] = []
+        for job in left:
+            if how == "failed" and (last or not is_retryable(error["code"])):
+                self._jobs.change(job, state="failed", error=ErrorInfo(**error))
+            elif how == "broken_off" and self._is_cancelled(job):
+                self._jobs.remove([job])
+                if job.spool:
+                    self._spool.drop(job.spool)
+            else:
+                self._jobs.change(job, state="queued", attempts=job.attempts - 1)
+                again.append(job.id)
+        if first.id in again:
+            raise TryLater(error["message"] if error else "another writer was in the way")
 
     def _is_cancelled(self, job: ServerJob) -> bool:
         sql = (
@@ -146,7 +148,8 @@ class Worker:
         sql = (
             "SELECT j.id FROM jobs j LEFT JOIN procrastinate_jobs q ON q.id = j.token "
             "WHERE j.state IN ('queued', 'running') AND j.updated_at < ? "
-            "AND (q.id IS NULL OR q.status NOT IN ('todo', 'doing')) LIMIT 500"
+            "AND (q.id IS NULL OR q.status NOT IN ('todo', 'doing')) "
+            "AND (j.state = 'queued' OR j.holder IS NULL OR j.holder NOT IN (SELECT holder FROM living)) LIMIT 500"
         )
         return [row["id"] for row in self._database.rows(sql, (_ago(FORGOTTEN_SECONDS),))]
 
