@@ -32,6 +32,7 @@ class Writer:
     number: int
     connection: Lasting
     depth: int = 0
+    builds: bool = False
     vectors: dict[int, dict[bytes, Any]] = field(default_factory=dict)
 
     def check(self) -> int:
@@ -90,8 +91,10 @@ class Writers:
         """Be the only one to build generations for a tenant, until this writer ends."""
         writer = self._current(user_id)
         assert writer is not None
-        statement = "SELECT pg_try_advisory_lock($1, hashtext($2))"
-        return bool(writer.connection.value(statement, _REINDEXING, user_id))
+        if not writer.builds:
+            statement = "SELECT pg_try_advisory_lock($1, hashtext($2))"
+            writer.builds = bool(writer.connection.value(statement, _REINDEXING, user_id))
+        return writer.builds
 
     def incoming(self, user_id: str) -> Path:
         """A folder of this writer's own."""
@@ -106,8 +109,7 @@ class Writers:
         with self._guard:
             idle, self._idle = self._idle, []
         for writer in idle:
-            with suppress(FootnotesError):
-                writer.connection.let_go()
+            self._give_up(writer)
 
     def _current(self, user_id: str) -> Writer | None:
         mine: dict[str, Writer] = self._local.__dict__.get("writers", {})
@@ -115,8 +117,12 @@ class Writers:
 
     def _begun(self, user_id: str) -> Writer:
         writer = self._reused() or self._made(user_id)
-        recovery.recover(self._database, user_id)
-        self._clear_incoming()
+        try:
+            recovery.recover(self._database, user_id)
+            self._clear_incoming()
+        except BaseException:
+            self._give_up(writer)
+            raise
         return writer
 
     def _reused(self) -> Writer | None:
@@ -140,16 +146,23 @@ class Writers:
         writer.vectors.clear()
         try:
             recovery.let_go(self._database, user_id, writer.check())
-            writer.connection.execute("SELECT pg_advisory_unlock($1, hashtext($2))", _REINDEXING, user_id)
+            if writer.builds:
+                writer.connection.execute("SELECT pg_advisory_unlock($1, hashtext($2))", _REINDEXING, user_id)
+                writer.builds = False
         except FootnotesError:
-            with suppress(FootnotesError):
-                writer.connection.let_go()
+            self._give_up(writer)
             return
         with self._guard:
             if len(self._idle) < _KEPT_OPEN:
                 self._idle.append(writer)
                 return
-        writer.connection.let_go()
+        self._give_up(writer)
+
+    @staticmethod
+    def _give_up(writer: Writer) -> None:
+        """From now on others may take over what it was at."""
+        with suppress(FootnotesError):
+            writer.connection.let_go()
 
     def _clear_incoming(self) -> None:
         """Remove what writers that died left of the bytes they were taking in."""
