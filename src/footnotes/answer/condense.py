@@ -31,6 +31,8 @@ _ABOUT = re.compile(r"^\s*(?:and\s+|but\s+)?(?:what|how)\s+about\s+(.*?\w)\s*[?.
 _ARTICLE = r"(?:the|a|an|my|our|your)\b"
 _AFTER_PREPOSITION = re.compile(r"^(.*\b(?:for|of|in|on|at|to|with|from|by|about))\s+\S", re.IGNORECASE | re.DOTALL)
 _AFTER_ARTICLE = re.compile(rf"^(.*\w)\s+{_ARTICLE}\s+\S", re.IGNORECASE | re.DOTALL)
+FRAGMENT = 3
+"""Words up to which a question with one word of its own is a fragment: "For trainees?"."""
 MOST_NAMED = 6
 """Words that may be named by it; more are a question of their own."""
 _CONTINUING = re.compile(r"^\s*(?:and|but|also|what about|how about|und|aber|y|pero|et|mais)\b", re.IGNORECASE)
@@ -40,7 +42,19 @@ def needs_context(question: str) -> bool:
     """Whether a question points back at what was said before."""
     if _CONTINUING.search(question) or _POINTING.search(question):
         return True
-    return len([term for term in analyze(question) if term not in function_terms()]) < 2
+    said = content_terms(question)
+    return not said or (len(said) < 2 and len(question.split()) <= FRAGMENT)
+
+
+def content_terms(question: str) -> list[str]:
+    """What a question says beside its function words."""
+    return [term for term in analyze(question) if term not in function_terms()]
+
+
+def what_to_answer(question: str, standalone: str) -> str:
+    """Which sentences answer is decided by the new question where it says enough: the one before was answered."""
+    joined = standalone != question and standalone.endswith(question)
+    return question if joined and len(content_terms(question)) >= 2 else standalone
 
 
 def condense_by_rule(question: str, history: Sequence[Turn]) -> str:

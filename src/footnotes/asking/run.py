@@ -13,7 +13,7 @@ from footnotes import tracing
 from footnotes.answer import Answerer, Findings
 from footnotes.answer.agent import Agent, Budget
 from footnotes.answer.answerer import answer_of, ending, prompt_text, sampled
-from footnotes.answer.condense import condense_by_model, condense_by_rule
+from footnotes.answer.condense import condense_by_model, condense_by_rule, what_to_answer
 from footnotes.answer.decompose import parts_of
 from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, complete
 from footnotes.answer.prompt import escaped
@@ -58,14 +58,14 @@ class Run:
         self.options = replace(self.options, where=both(as_filter(self.options.where), within))
         standalone = yield from self._condensed(plain)
         try:
-            yield from self._answered(question, standalone)
+            yield from self._answered(question, plain, standalone)
         except (SearchUnavailable, StoreError) as error:
             self._note(f"no leg ran: {error.message}")
             if not (self.settings.ungrounded and self.answerer.model(self.settings)):
                 raise
             yield from self._ungrounded(standalone, error)
 
-    def _answered(self, question: str, standalone: str) -> Iterator[Event]:
+    def _answered(self, question: str, plain: str, standalone: str) -> Iterator[Event]:
         deep = self.options.deep
         found, parts = yield from (self._gathered(standalone) if deep else self._searched(standalone))
         self._note(f"{len(found.hits)} hits; answering with {self.settings.model}")
@@ -80,7 +80,8 @@ class Run:
             "parts": parts,
             **self.ground.evidence(found),
         }
-        for event in self.answerer.stream(standalone, found.hits, settings=self.settings, **findings):
+        asked = standalone if self._model() else what_to_answer(plain, standalone)
+        for event in self.answerer.stream(asked, found.hits, settings=self.settings, **findings):
             yield self._finished(event, question)
 
     def _finished(self, event: Event, question: str) -> Event:

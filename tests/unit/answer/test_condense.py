@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from footnotes.answer.condense import condense_by_rule, needs_context
+from footnotes.answer.condense import condense_by_rule, needs_context, what_to_answer
 from footnotes.answer.decompose import follow_up, parts_of
 from footnotes.types import Turn
 
@@ -16,6 +16,18 @@ HISTORY = (Turn("user", "How long is the notice period?"), Turn("assistant", "Th
 )
 def test_a_question_that_points_back_takes_the_last_one_along(question: str) -> None:
     assert condense_by_rule(question, HISTORY) == f"How long is the notice period? {question}"
+
+
+def test_a_short_question_that_names_its_own_thing_stands_alone() -> None:
+    assert condense_by_rule("What does frobnicate do?", HISTORY) == "What does frobnicate do?"
+
+
+def test_what_is_answered_is_the_new_question() -> None:
+    question = "When will it light a second furnace?"
+    joined = condense_by_rule(question, HISTORY)
+    assert joined.startswith("How long") and what_to_answer(question, joined) == question
+    fragment = "And in probation?"
+    assert what_to_answer(fragment, condense_by_rule(fragment, HISTORY)).startswith("How long")
 
 
 @pytest.mark.parametrize(
