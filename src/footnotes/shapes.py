@@ -126,6 +126,8 @@ def hit_shape(hit: Hit) -> dict[str, Any]:
             "dense": _leg_score(hit.scores.dense),
             "fused": hit.scores.fused,
             "rerank": hit.scores.rerank,
+            "boost": hit.scores.boost,
+            "reason": hit.scores.reason,
         },
     }
 

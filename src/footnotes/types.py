@@ -194,10 +194,14 @@ class LegScore:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
+    """What each leg says, the two together, and what was added for a name of code, with the reason."""
+
     lexical: LegScore | None
     dense: LegScore | None
     fused: float
     rerank: float | None = None
+    boost: float = 0.0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,14 @@ import numpy as np
 
 from footnotes import tracing
 from footnotes.errors import OptionError, QueryEmpty, QueryTooLong, SearchUnavailable
-from footnotes.index import Vector
+from footnotes.index import Allowed, Vector
 from footnotes.retrieve import fuse
 from footnotes.retrieve.diversify import Diversity
 from footnotes.retrieve.legs import LegResult, dense_leg, lexical_leg, question_terms, ran, skipped
+from footnotes.retrieve.symbols import Asked, Boosts, asked_names, boosts, symbols_of
 from footnotes.store import DistantView, SearchView
 from footnotes.store.records import HitRow
+from footnotes.store.views import NO_SYMBOLS, Symbols
 from footnotes.types import Filter, Hit, Leg, LegScore, Mode, Scores, SearchResult
 
 Fusion = Literal["adaptive", "alpha", "rrf"]
@@ -64,24 +66,33 @@ class Retriever:
         began = time.perf_counter()
         query = checked_query(query, options.max_query_chars)
         _check(options)
-        lexical, dense = self._run_legs(view, query, options, embed)
+        names = () if options.mode == "dense" else asked_names(query)
+        symbols = symbols_of(names) if names else NO_SYMBOLS
+        allowed = None if options.where is None or _is_distant(view) else view.allowed(options.where)
+        lexical, dense = self._run_legs(view, query, options, embed, allowed, symbols)
         legs = {"lexical": lexical.leg, "dense": dense.leg}
         if not any(ran(leg) for leg in legs.values()):
             _raise_unavailable(legs)
         with tracing.span("fuse", fusion=options.fusion):
-            fused = _fused(view, lexical, dense, options)
+            defining = view.defining(symbols, allowed) if symbols.names and ran(lexical.leg) else []
+            fused = _fused(view, lexical, dense, options, names, defining)
         with tracing.span("read"):
             hits = tuple(_hits(view, *fused, options))
         degraded = any(leg.status in ("failed", "pending") for leg in legs.values())
         return SearchResult(query, hits, legs, degraded, round((time.perf_counter() - began) * 1000, 3))
 
     def _run_legs(
-        self, view: SearchView, query: str, options: SearchOptions, embed: Callable[[str], Vector]
+        self,
+        view: SearchView,
+        query: str,
+        options: SearchOptions,
+        embed: Callable[[str], Vector],
+        allowed: Allowed | None,
+        symbols: Symbols,
     ) -> tuple[LegResult, LegResult]:
         depth = max(options.candidates, options.limit)
         if _is_distant(view):
-            return _legs_at_once(view, query, options, depth, embed)
-        allowed = None if options.where is None else view.allowed(options.where)
+            return _legs_at_once(view, query, options, depth, embed, symbols)
         if options.mode == "lexical":
             return lexical_leg(view, query, depth, allowed), skipped("the mode is lexical")
         if options.mode == "dense":
@@ -111,7 +122,12 @@ def _is_distant(view: SearchView) -> TypeGuard[DistantView]:
 
 
 def _legs_at_once(
-    view: DistantView, query: str, options: SearchOptions, depth: int, embed: Callable[[str], Vector]
+    view: DistantView,
+    query: str,
+    options: SearchOptions,
+    depth: int,
+    embed: Callable[[str], Vector],
+    symbols: Symbols,
 ) -> tuple[LegResult, LegResult]:
     """Both legs in one round trip: the question is embedded first, then everything is asked for together."""
     terms = {} if options.mode == "dense" else question_terms(view, query)
@@ -124,6 +140,7 @@ def _legs_at_once(
         where=options.where,
         reading=2 * options.limit,
         per_document=options.per_document,
+        symbols=symbols,
     )
     waited = round((time.perf_counter() - began) * 1000, 3)
     lexical = skipped("the mode is dense") if options.mode == "dense" else lexical_leg(view, query, depth, None)
@@ -181,10 +198,15 @@ def _check(options: SearchOptions) -> None:
 
 
 def _fused(
-    view: SearchView, lexical: LegResult, dense: LegResult, options: SearchOptions
+    view: SearchView,
+    lexical: LegResult,
+    dense: LegResult,
+    options: SearchOptions,
+    names: Sequence[Asked],
+    defining: Sequence[int],
 ) -> tuple[list[int], Callable[[int], Scores]]:
-    """All candidates, best first, with every score that is known of them."""
-    keys = list(dict.fromkeys([*lexical.found.keys, *dense.found.keys]))
+    """All candidates, best first, with every score that is known of them. What defines a name is among them."""
+    keys = list(dict.fromkeys([*lexical.found.keys, *dense.found.keys, *defining]))
     # A dense leg alone under a filter is the exact nearest of what passes, and stays so: nothing is smoothed.
     smooths = options.fusion == "adaptive" and ran(dense.leg) and (ran(lexical.leg) or options.where is None)
     vectors = view.vectors(keys) if smooths else None
@@ -202,14 +224,17 @@ def _fused(
         vectors=vectors,
     )
     fused = _fuse(candidates, options)
-    order = np.lexsort((np.asarray(keys, dtype=np.int64), -fused)).tolist()
+    boosted = boosts(view, names, defining, keys, fused) if defining else Boosts({}, {})
+    totals = fused + np.array([boosted.added.get(key, 0.0) for key in keys]) if boosted.added else fused
+    order = np.lexsort((np.asarray(keys, dtype=np.int64), -totals)).tolist()
     legs = [_leg_scores(lexical_scores, lexical_ranks), _leg_scores(dense_scores, dense_ranks)]
     at = {key: i for i, key in enumerate(keys)}
     final = fused.tolist()
 
     def scores_of(key: int) -> Scores:
         i = at[key]
-        return Scores(legs[0](i), legs[1](i), final[i])
+        boost, reason = boosted.added.get(key, 0.0), boosted.reasons.get(key, "")
+        return Scores(legs[0](i), legs[1](i), final[i], boost=boost, reason=reason)
 
     return [keys[i] for i in order], scores_of
 
@@ -334,7 +359,7 @@ def _hit(row: HitRow, scores: Scores) -> Hit:
         headings=row.headings,
         index=row.index,
         metadata=row.metadata,
-        score=scores.fused,
+        score=scores.fused + scores.boost,
         scores=scores,
         total=row.total,
         lines=row.lines,

@@ -50,6 +50,8 @@ _HIT = {
         "dense": {"rank": 1, "score": 0.63},
         "fused": 0.91,
         "rerank": None,
+        "boost": 0.0,
+        "reason": "",
     },
 }
 _ANSWER = {

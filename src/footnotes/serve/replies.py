@@ -176,6 +176,8 @@ class HitScores(Reply):
     dense: LegScore | None
     fused: float
     rerank: float | None
+    boost: float
+    reason: str
 
 
 class Hit(Reply):

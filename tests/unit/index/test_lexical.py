@@ -21,7 +21,7 @@ def body(number: int) -> list[str]:
 
 
 def entry(number: int) -> Entry:
-    return Entry(number, number // 3, " ".join(body(number)), "", (f"parity\x1f{number % 2}",))
+    return Entry(number, number // 3, " ".join(body(number)), facets=(f"parity\x1f{number % 2}",))
 
 
 def make(folder: Path, numbers: range) -> LexicalIndex:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
+from footnotes.retrieve import retriever
 from footnotes.testing.suite.shelf import Shelf
 from footnotes.testing.suite.texts import numbered
 
@@ -14,6 +17,14 @@ _TEXTS = [
     "The train leaves the station at nine.",
     "Red trains and green trains pass the apple trees.",
 ]
+_DEFINING = '''class SealBox:
+    """Holds what was sealed."""
+
+    def check_seal(self, given):
+        """Whether nobody has broken it, and a good deal more that is said here about wax, string and stamps."""
+        wax, string, stamp = self.wax(given), self.string(given), self.stamp(given)
+        return wax and string and stamp
+'''
 
 
 class Ranking:
@@ -60,3 +71,33 @@ class Ranking:
                 library.add_text(f"common words here, number {number}.", filename=f"{number}.txt")
             library.add_text("One uncommon quagga stands alone.", filename="quagga.txt")
             assert library.search("common quagga", mode="lexical").hits[0].filename == "quagga.txt"
+
+    def test_what_defines_a_name_comes_first_then_what_uses_it(self, shelf: Shelf) -> None:
+        with shelf.open(candidates=5) as library:
+            for number in range(30):
+                uses = f"def caller{number}(given):\n    return check_seal(given) and check_seal(check_seal(given))\n"
+                library.add_text(uses, filename=f"use{number}.py", metadata={"layer": "api"})
+            library.add_text(_DEFINING, filename="seal.py", metadata={"layer": "domain"})
+            library.add_text("A seal is checked with care; seals are animals.", filename="seal.txt")
+            for question in ("check_seal", "what does `check_seal` do?", "SealBox.check_seal()", "x.check_seal(1)"):
+                for mode in ("hybrid", "lexical"):
+                    hits = library.search(question, mode=mode, limit=4).hits
+                    assert hits[0].filename == "seal.py" and "defines" in hits[0].scores.reason, (question, mode)
+                    assert all(hit.filename.startswith("use") for hit in hits[1:]), (question, mode)
+                    assert all("uses" in hit.scores.reason for hit in hits[1:])
+                    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+            inside = library.search("check_seal layer:api", limit=3).hits
+            assert inside and all(hit.filename != "seal.py" for hit in inside)
+            assert library.search("check_seal", mode="dense", limit=3).hits[0].scores.boost == 0
+
+    def test_names_that_nothing_defines_change_nothing(self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+        with shelf.open() as library:
+            library.add_text(_DEFINING, filename="seal.py")
+            for number, text in enumerate(_TEXTS):
+                library.add_text(text, filename=f"{number}.txt")
+            library.settle()
+            questions = ["red apples on trees", "apples in snake_case on trees", "Apple.trees()", "iPhone trees"]
+            now = [library.search(question).hits for question in questions]
+            monkeypatch.setattr(retriever, "asked_names", lambda question: ())
+            assert [library.search(question).hits for question in questions] == now
+            assert all(hit.scores.boost == 0 and not hit.scores.reason for hits in now for hit in hits)

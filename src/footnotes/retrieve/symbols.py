@@ -1,0 +1,115 @@
+"""Names of code in a question: what defines one comes first, then what uses it, then everything else.
+
+A question without such names, or with names that nothing in the library defines, is left exactly as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from footnotes.retrieve.fuse import Floats
+from footnotes.store import SearchView
+from footnotes.store.lexemes import defined, whole_term
+from footnotes.store.views import Symbols
+
+MOST_NAMES = 16
+DEFINES, USES = 2, 1
+_APART = 0.01
+"""What lies between the last that uses a name and the first that does not, beside the spread of the scores."""
+
+_PART = r"[^\W\d][\w$]*"
+_QUOTED = re.compile(r"`([^`\n]{1,200})`")
+_NAME = re.compile(rf"(?<![\w.$/@-])((?:{_PART})(?:(?:\.|::|->|#)(?:{_PART}))*)(?![\w$@])(\([^()\s]*\))?")
+_JOINTS = re.compile(r"::|->|#")
+_SNAKE = re.compile(r"[^\W_]_+[^\W_]|^_+[^\W_]|[^\W_]__$")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A name as the question has it, and the bare name to look for where nothing defines it as it stands."""
+
+    name: str
+    bare: str = ""
+
+
+def asked_names(question: str) -> tuple[Asked, ...]:
+    """The names in a question: backticked, called, dotted, in snake_case or camelCase."""
+    found = dict.fromkeys([*_quoted(question), *_written(_QUOTED.sub(" ", question))])
+    return tuple(found)[:MOST_NAMES]
+
+
+def symbols_of(names: Sequence[Asked]) -> Symbols:
+    """What a store looks up for the names."""
+    written = dict.fromkeys([*(asked.name for asked in names), *(asked.bare for asked in names if asked.bare)])
+    return Symbols(tuple(written), tuple(dict.fromkeys(term for name in written if (term := whole_term(name)))))
+
+
+def _quoted(question: str) -> Iterator[Asked]:
+    for match in _QUOTED.finditer(question):
+        name = _NAME.fullmatch(match[1].strip())
+        if name is not None:
+            yield _asked(name[1], sure=True)
+
+
+def _written(question: str) -> Iterator[Asked]:
+    for match in _NAME.finditer(question):
+        name, called = match.groups()
+        parts = _JOINTS.sub(".", name).split(".")
+        dotted = len(parts) > 1 and all(len(part) > 1 for part in parts)
+        telling = _is_telling(parts[-1])
+        if called or telling or dotted:
+            yield _asked(name, sure=bool(called) or telling or name[0].isupper())
+
+
+def _is_telling(part: str) -> bool:
+    """Whether a word can hardly be anything but a name of code."""
+    return bool(_SNAKE.search(part) or _CAMEL.search(part))
+
+
+def _asked(name: str, *, sure: bool) -> Asked:
+    name = _JOINTS.sub(".", name)
+    bare = name.rpartition(".")[2]
+    return Asked(name, bare if sure and bare != name else "")
+
+
+# ── what becomes of the candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Boosts:
+    """What is added to the scores of candidates, and why, by key."""
+
+    added: Mapping[int, float]
+    reasons: Mapping[int, str]
+
+
+def boosts(
+    view: SearchView, names: Sequence[Asked], defining: Sequence[int], keys: Sequence[int], scores: Floats
+) -> Boosts:
+    """So much that every definition stands before every use, and every use before the rest."""
+    defines = _definitions(view, names, defining)
+    if not defines:
+        return Boosts({}, {})
+    step = float(np.ptp(scores)) + _APART
+    uses = view.using(symbols_of(names), [key for key in keys if key not in defines])
+    said = " or ".join(asked.name for asked in names)
+    reasons = dict.fromkeys(uses, f"uses {said}") | {key: f"defines {name}" for key, name in defines.items()}
+    return Boosts({key: step * (DEFINES if key in defines else USES) for key in reasons}, reasons)
+
+
+def _definitions(view: SearchView, names: Sequence[Asked], keys: Sequence[int]) -> dict[int, str]:
+    """Which name each chunk defines: as it was asked for, or bare where no chunk defines that."""
+    defined_in = {row.key: frozenset(defined(row.metadata)) for row in view.hits(keys)}
+    found: dict[int, str] = {}
+    for asked in names:
+        for name in filter(None, (asked.name, asked.bare)):
+            chunks = [key for key, known in defined_in.items() if name in known]
+            found |= {key: name for key in chunks if key not in found}
+            if chunks:
+                break
+    return found
