@@ -145,6 +145,34 @@ def test_migrations_may_be_left_to_somebody(postgres: PostgresServer, tmp_path: 
         assert library.add_text(TRAVEL, filename="a.txt").status == "ready"
 
 
+def test_words_of_an_older_version_are_made_anew(postgres: PostgresServer, tmp_path: Path) -> None:
+    """From the stored texts, by whoever opens the store; or refused where that is not allowed."""
+    address = postgres.fresh()
+    with quick_library(tmp_path / "library", store=address) as library:
+        library.add_text(TRAVEL, filename="a.txt")
+        library.add_text("def check_seal(given):\n    return given\n", filename="seal.py")
+        library.settle()
+        expected = [library.search(question, limit=5).hits for question in ("receipt for breakfast", "check_seal")]
+    for statement in (
+        "UPDATE generations SET lexemes = '1.1', weighed = 0",
+        "UPDATE document_chunks SET content_tsv = 'older:1', words = '{}/1000000000', title_length = 9",
+        "DELETE FROM statistics",
+    ):
+        postgres.execute(statement, address=address)
+    with pytest.raises(StoreUnavailable, match="older version"):
+        quick_library(tmp_path / "library", store=address, migrate=False)
+    with quick_library(tmp_path / "library", store=address) as library:
+        assert library.search("breakfast", mode="lexical").hits[0].filename == "a.txt"
+        assert [library.search(q, limit=5).hits[0].scores.reason for q in ("check_seal",)] == ["defines check_seal"]
+        assert not library.verify().problems
+        found = [library.search(question, limit=5).hits for question in ("receipt for breakfast", "check_seal")]
+        assert [[hit.chunk_id for hit in hits] for hits in found] == [
+            [hit.chunk_id for hit in hits] for hits in expected
+        ]
+    with quick_library(tmp_path / "library", store=address, migrate=False) as library:
+        assert library.documents()
+
+
 def test_no_text_ever_reaches_the_parser_of_queries() -> None:
     """Raw text in to_tsquery is an error or an operator waiting to happen: terms are bound, or nothing is."""
     source = Path(__file__).parents[2] / "src" / "footnotes"
