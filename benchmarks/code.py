@@ -23,6 +23,7 @@ from pathlib import Path
 import footnotes
 from footnotes.engine import Library
 from footnotes.ingest.code.leave_out import reason_by_content, reason_by_name
+from footnotes.ingest.work import Progress
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -48,9 +49,23 @@ def copied(origin: Path, target: Path, most: int) -> tuple[int, int]:
 
 
 def timed(library: Library, repository: Path) -> dict[str, object]:
-    began = time.perf_counter()
-    counts = Counter(file.status for file in library.adding_code(repository))
-    return {"seconds": round(time.perf_counter() - began, 2), **counts}
+    """Seconds until all is ready, and until all is found by its words, before the first vector is made."""
+    began, used = time.perf_counter(), processor()
+    found_by_words: list[float] = []
+
+    def progress(now: Progress) -> None:
+        if now.stage == "embedding" and not found_by_words:
+            found_by_words.append(time.perf_counter() - began)
+
+    counts = Counter(file.status for file in library.adding_code(repository, on_progress=progress))
+    texts = {"without_vectors": round(found_by_words[0], 2)} if found_by_words else {}
+    seconds, busy = time.perf_counter() - began, processor() - used
+    return {"seconds": round(seconds, 2), "processor_seconds": round(busy, 2), **texts, **counts}
+
+
+def processor() -> float:
+    """Processor time of this process; the parser's own process is counted when it ends."""
+    return time.process_time()
 
 
 def change(repository: Path, count: int) -> None:

@@ -14,7 +14,7 @@ from footnotes.engine import Library
 from footnotes.errors import FootnotesError
 from footnotes.ingest.transfer import Imported
 from footnotes.store.records import Verification
-from footnotes.types import Added, Answer, Chunk, Document, Event, Job, NearDuplicate, SearchResult, Synced
+from footnotes.types import Added, Answer, Chunk, Document, Event, Followed, Job, NearDuplicate, SearchResult, Synced
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -51,6 +51,12 @@ class AsyncLibrary:
 
     async def add(self, *paths: str | Path, **options: Any) -> list[Added]:
         return await self._run(self.library.add, *paths, **options)
+
+    async def add_code(self, repository: str | Path, **options: Any) -> list[Followed]:
+        return await self._run(self.library.add_code, repository, **options)
+
+    async def add_wiki(self, folder: str | Path, **options: Any) -> list[Followed]:
+        return await self._run(self.library.add_wiki, folder, **options)
 
     async def add_text(self, text: str | bytes, **options: Any) -> Added:
         return await self._run(self.library.add_text, text, **options)

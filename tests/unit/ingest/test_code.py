@@ -165,6 +165,14 @@ def test_untracked_files_come_only_when_asked_and_ignored_ones_never(library: Li
     assert str(by_path(library)["draft.py"].metadata["commit"]).endswith("-dirty")
 
 
+def test_what_gitattributes_calls_generated_is_left_out(library: Library, repo: Path) -> None:
+    files_in(repo, {".gitattributes": "src/api/* linguist-generated\nsrc/auth/* -linguist-vendored\n"})
+    commit(repo)
+    reasons = {Path(file.path).name: file.warnings for file in library.add_code(repo)}
+    assert reasons["routes.py"] == ("generated, as .gitattributes says",)
+    assert set(by_path(library)) == {"src/auth/tokens.py", "pyproject.toml"}
+
+
 def test_a_folder_of_a_repository_keeps_paths_from_the_top(library: Library, repo: Path) -> None:
     library.add_code(repo / "src/auth")
     assert set(by_path(library)) == {"src/auth/tokens.py"}

@@ -41,9 +41,13 @@ def source_files(
                 yield _chosen(item, item.relative_to(folder).as_posix())
         return
     top = git.top.resolve()
-    for entry in [*git.tracked(), *(git.untracked() if untracked else [])]:
+    entries = [*git.tracked(), *(git.untracked() if untracked else [])]
+    marked = git.marked([entry.path for entry in entries])
+    for entry in entries:
         path = git.top / entry.path
-        if (reason := _reason_by_entry(path, entry, top, avoid)) is not None:
+        if entry.path in marked:
+            yield Skipped(path, f"{marked[entry.path]}, as .gitattributes says")
+        elif (reason := _reason_by_entry(path, entry, top, avoid)) is not None:
             yield Skipped(path, reason)
         elif os.path.lexists(path):
             yield _chosen(path, entry.path)

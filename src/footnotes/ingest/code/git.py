@@ -95,6 +95,14 @@ class Git:
         listed = _run(self.folder, "ls-files", "-z", "--others", "--exclude-standard", "--full-name") or b""
         return [Entry("100644", "", path) for path in _items(listed) if not path.endswith("/")]
 
+    def marked(self, paths: list[str]) -> dict[str, str]:
+        """Files that .gitattributes calls generated or vendored, and which of the two."""
+        asked = b"".join(os.fsencode(path) + b"\x00" for path in paths)
+        arguments = ("check-attr", "-z", "--stdin", "linguist-generated", "linguist-vendored")
+        items = _items(_run(self.top, *arguments, given=asked) or b"")
+        said = zip(items[::3], items[1::3], items[2::3], strict=False)
+        return {path: name.removeprefix("linguist-") for path, name, value in said if value in ("set", "true")}
+
     def committed(self) -> dict[str, str]:
         """The hash of every file of the commit, by its path."""
         listed = _run(self.top, "ls-tree", "-r", "-z", "--full-tree", self.commit) if self.commit else b""
@@ -143,14 +151,14 @@ def is_committed(path: Path, blob: str | None) -> bool:
     )
 
 
-def _run(folder: Path, *arguments: str) -> bytes | None:
+def _run(folder: Path, *arguments: str, given: bytes = b"") -> bytes | None:
     """What a command of git prints; nothing where it fails or takes too long."""
     settings = [each for setting in _HARMLESS for each in ("-c", setting)]
     program = _program() or "git"
     try:
         done = subprocess.run(  # noqa: S603 - the program is git itself, the arguments are ours
             [program, "--no-pager", *settings, "-C", str(folder), *arguments],
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             timeout=SECONDS,
             env={**_ENVIRONMENT, "PATH": str(Path(program).parent), "HOME": os.devnull},

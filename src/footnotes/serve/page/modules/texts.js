@@ -2,6 +2,7 @@
 
 import { choice, element, fill } from "./dom.js";
 import { getJson } from "./api.js";
+import { colourSpans } from "./colours.js";
 import { markdownBlocks } from "./markdown.js";
 import { pointsIn, unitsOf } from "./offsets.js";
 import { wrap } from "./spans.js";
@@ -11,7 +12,9 @@ import { unwrapped } from "./words.js";
 const AROUND = 15_000;
 /** Code is shown from its first line, so that every line has its number. */
 const AROUND_CODE = 400_000;
-const MARKDOWN = new Set(["text/markdown", "text/x-markdown"]);
+/** Longer source is shown without colours: they are for reading, and nobody reads that much at once. */
+const COLOURED = 200_000;
+const MARKDOWN = new Set(["text/markdown", "text/x-markdown", "text/x-wiki"]);
 const TABLES = new Set(["text/csv", "text/tab-separated-values"]);
 const SHEET = /spreadsheet|excel/;
 const CODE =
@@ -31,7 +34,7 @@ export async function textViewer(found, span, signal) {
   const draw = drawerFor(found);
   const holder = element("div", { class: "text-viewer" });
   const plain = () => render(holder, shown, plainText(shown.text, place));
-  const set = () => render(holder, shown, draw(shown.text, place, shown.start === 0 ? 1 : null));
+  const set = () => render(holder, shown, draw(shown.text, place, shown.start === 0 ? 1 : null, found.mime));
   set();
   const words = { [markdownText.name]: "Rendered", [tableText.name]: "Table" }[draw.name];
   if (words) holder.prepend(choice("How the text is shown", { [words]: set, "As written": plain }));
@@ -118,15 +121,32 @@ function markdownText(text, { start, end }) {
 }
 
 /** @param {number | null} firstLine null when the window does not begin with the text */
-function codeText(text, { start, end }, firstLine) {
+function codeText(text, { start, end }, firstLine, mime) {
   const list = element("ol", { class: "code-lines" });
+  const colours = text.length <= COLOURED ? colourSpans(text, mime) : [];
   let offset = 0;
+  let next = 0;
+  /** A stretch of the text, its colours on it. Whoever asks goes forward. */
+  const coloured = (from, upTo) => {
+    const pieces = [];
+    let at = from;
+    while (next < colours.length && colours[next].end <= from) next += 1;
+    for (let each = next; each < colours.length && colours[each].start < upTo; each += 1) {
+      const first = Math.max(colours[each].start, from);
+      const last = Math.min(colours[each].end, upTo);
+      pieces.push(text.slice(at, first), element("span", { class: `is-${colours[each].kind}` }, text.slice(first, last)));
+      at = last;
+    }
+    return [...pieces, text.slice(at, upTo)];
+  };
   text.split("\n").forEach((line, index) => {
     const upTo = offset + line.length;
     const inside = start < upTo + 1 && end > offset && end > start;
-    const from = Math.max(start - offset, 0);
-    const to = Math.min(end - offset, line.length);
-    const words = inside ? [line.slice(0, from), element("mark", {}, line.slice(from, to)), line.slice(to)] : [line];
+    const from = offset + Math.max(start - offset, 0);
+    const to = offset + Math.max(Math.min(end - offset, line.length), from - offset);
+    const words = inside
+      ? [...coloured(offset, from), element("mark", {}, coloured(from, to)), ...coloured(to, upTo)]
+      : coloured(offset, upTo);
     const number = firstLine === null ? "" : firstLine + index;
     list.append(
       element(
