@@ -24,7 +24,7 @@ from footnotes.commands.serve import keys_command, mcp_command, serve_command, w
 from footnotes.errors import FootnotesError
 from footnotes.evaluate.commands import eval_command, tune_command
 from footnotes.inspect.commands import inspect_command
-from footnotes.render import answer_as_text, note_on_search, one_line, shortened
+from footnotes.render import answer_as_text, hit_place, note_on_search, one_line, shortened
 from footnotes.types import Turn
 
 if TYPE_CHECKING:
@@ -286,12 +286,13 @@ def search(
 
 
 def _show_hit(number: int, hit: Hit) -> None:
-    place = one_line(hit.filename) + (f", p. {_page_range(hit.pages)}" if hit.pages else "")
+    place = hit_place(hit)
     heading = f"  {one_line(hit.headings[-1])}" if hit.headings else ""
     legs = []
     for name, leg in (("lexical", hit.scores.lexical), ("dense", hit.scores.dense)):
         if leg is not None:
             legs.append(f"{name} {'#' + str(leg.rank) if leg.rank else '–'} {leg.score:.3f}")
+    legs += [one_line(hit.scores.reason)] if hit.scores.reason else []
     click.secho(f"{number}. {place}{heading}", bold=True)
     click.echo(f"   {shortened(hit.text, 300)}")
     click.secho(f"   {hit.score:.3f} ({', '.join(legs)})  {hit.document_id}:{hit.start}-{hit.end}", dim=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from footnotes.types import Answer, Citation, Leg, SearchResult
+from footnotes.text.places import source_of, source_place
+from footnotes.types import Answer, Citation, Hit, Leg, SearchResult
 
 QUOTE_CHARACTERS = 160
 UNSUPPORTED = "[?]"
@@ -44,8 +45,24 @@ def distinct_footnotes(citations: tuple[Citation, ...]) -> list[Citation]:
 
 def footnote_line(citation: Citation) -> str:
     """`[1] handbook.pdf, p. 4: “the quote on one line”`."""
-    page = f", p. {citation.page}" if citation.page is not None else ""
-    return f"[{citation.marker}] {one_line(citation.filename)}{page}: “{shortened(citation.quote)}”"
+    return f"[{citation.marker}] {place_of(citation)}: “{shortened(citation.quote)}”"
+
+
+def place_of(citation: Citation) -> str:
+    """`handbook.pdf, p. 4`, or `src/auth/token.py:12-14 @ 1a2b3c4` for source code."""
+    if citation.path:
+        return one_line(source_place(citation.path, citation.lines, citation.commit))
+    return one_line(citation.filename) + (f", p. {citation.page}" if citation.page is not None else "")
+
+
+def hit_place(hit: Hit) -> str:
+    """As `place_of`, for a hit."""
+    path, commit = source_of(hit.metadata)
+    if path:
+        return one_line(source_place(path, hit.lines, commit))
+    first, last = hit.pages or (0, 0)
+    pages = f", p. {first}" if first == last else f", p. {first}–{last}"
+    return one_line(hit.filename) + (pages if hit.pages else "")
 
 
 def shortened(text: str, limit: int = QUOTE_CHARACTERS) -> str:

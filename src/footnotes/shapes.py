@@ -181,7 +181,8 @@ def event_shape(event: Event) -> dict[str, Any]:
 
 
 def citation_shape(citation: Citation) -> dict[str, Any]:
-    return {**asdict(citation), "answer_span": list(citation.answer_span)}
+    lines = list(citation.lines) if citation.lines else None
+    return {**asdict(citation), "answer_span": list(citation.answer_span), "lines": lines}
 
 
 def document_shape(document: Document, near: NearDuplicate | None = None) -> dict[str, Any]:

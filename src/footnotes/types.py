@@ -251,7 +251,8 @@ class SearchResult:
 class Citation:
     """A footnote: `quote` is exactly the canonical text from `start` to `end`.
 
-    `answer_span` is the span of the answer the footnote supports; `support` how well, from 0 to 1.
+    `answer_span` is the span of the answer the footnote supports; `support` how well, from 0 to 1. `lines` are those
+    the quote stands on, where they are known; a source file of a repository has its `path` there and its `commit`.
     """
 
     marker: int
@@ -263,6 +264,9 @@ class Citation:
     end: int
     quote: str
     support: float = 1.0
+    lines: tuple[int, int] | None = None
+    path: str = ""
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

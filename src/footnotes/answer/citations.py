@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from footnotes.answer.align import Aligner, Support
 from footnotes.answer.extractive import ABSTENTION
 from footnotes.answer.markers import Marker, without_markers
-from footnotes.answer.passages import Passage, page_of
+from footnotes.answer.passages import Passage, lines_of, origin_of, page_of
 from footnotes.text.sentences import sentence_spans
 from footnotes.types import Citation
 
@@ -45,6 +45,7 @@ class Footnotes:
         key = (passage.document_id, support.start, support.end)
         marker = self._markers.setdefault(key, len(self._markers) + 1)
         start, end = support.claim_span
+        path, commit = origin_of(passage)
         return Citation(
             marker=marker,
             answer_span=(offset + start, offset + end),
@@ -55,6 +56,9 @@ class Footnotes:
             end=support.end,
             quote=support.quote,
             support=round(support.score, 3),
+            lines=lines_of(passage, support.start, support.end),
+            path=path,
+            commit=commit,
         )
 
 

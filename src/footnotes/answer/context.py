@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from footnotes.answer.passages import Passage, page_of, passages_of
+from footnotes.answer.passages import Passage, lines_of, origin_of, page_of, passages_of
 from footnotes.text.analysis import analyze
+from footnotes.text.places import source_place
 from footnotes.types import Hit
 
 Count = Callable[[str], int]
@@ -58,7 +59,11 @@ def build_context(hits: Sequence[Hit], *, budget: int, count: Count, read: ReadT
 
 
 def heading_of(number: int, passage: Passage) -> str:
-    """`[n] filename, p. N, heading`."""
+    """`[n] filename, p. N, heading`; of source code `[n] path:line-line @ commit, heading`."""
+    path, commit = origin_of(passage)
+    if path:
+        place = source_place(path, lines_of(passage, passage.start, passage.end), commit)
+        return f"[{number}] {_label(place, None, passage.headings)}"
     first, last = page_of(passage, passage.start), page_of(passage, passage.end - 1)
     pages = (first, last or first) if first else _page_range(passage)
     return f"[{number}] {_label(passage.filename, pages, passage.headings)}"

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from footnotes.answer.candidates import Candidate, DocumentFrequency, Question, candidates_of, read_question
-from footnotes.answer.passages import Passage, page_of, passages_of
+from footnotes.answer.passages import Passage, lines_of, origin_of, page_of, passages_of
 from footnotes.embed import Matrix
 from footnotes.types import Citation, Hit, Role
 
@@ -159,6 +159,7 @@ def written(extracted: Extract) -> tuple[str, tuple[Citation, ...]]:
 
 def _footnote(marker: int, candidate: Candidate, answer_span: tuple[int, int]) -> Citation:
     passage = candidate.passage
+    path, commit = origin_of(passage)
     return Citation(
         marker,
         answer_span,
@@ -168,6 +169,9 @@ def _footnote(marker: int, candidate: Candidate, answer_span: tuple[int, int]) -
         candidate.start,
         candidate.end,
         candidate.text,
+        lines=lines_of(passage, candidate.start, candidate.end),
+        path=path,
+        commit=commit,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from footnotes.text.places import source_of
 from footnotes.types import Hit
 
 
@@ -53,6 +54,23 @@ def headings_at(passage: Passage, start: int) -> tuple[str, ...]:
     """The heading path of the hit a position lies in."""
     inside = [hit for hit in passage.hits if hit.start <= start < hit.end]
     return (inside or list(passage.hits))[-1].headings
+
+
+def lines_of(passage: Passage, start: int, end: int) -> tuple[int, int] | None:
+    """The lines a span stands on, counted from 1, or None when the hits do not tell."""
+    for hit in passage.hits:
+        if hit.lines is not None and hit.start <= start < hit.end:
+            break
+    else:
+        return None
+    before = passage.text[max(hit.start - passage.start, 0) : start - passage.start]
+    first = hit.lines[0] + before.count("\n")
+    return first, first + passage.text[start - passage.start : end - passage.start].rstrip().count("\n")
+
+
+def origin_of(passage: Passage) -> tuple[str, str]:
+    """The path and commit of a source file of a repository; empty for any other document."""
+    return source_of(passage.hits[0].metadata)
 
 
 def _alone(rank: int, hit: Hit) -> Passage:

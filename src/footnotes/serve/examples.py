@@ -26,6 +26,9 @@ _CITATION = {
     "end": 157,
     "quote": _SENTENCE,
     "support": 1.0,
+    "lines": [5, 5],
+    "path": "",
+    "commit": "",
 }
 _HIT = {
     "chunk_id": "c81e728d9d4c2f63",

@@ -225,6 +225,9 @@ class Citation(Reply):
     end: int
     quote: str
     support: float
+    lines: list[int] | None
+    path: str
+    commit: str
 
 
 class Usage(Reply):

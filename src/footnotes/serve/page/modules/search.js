@@ -2,16 +2,17 @@
 
 import { button, element, fill } from "./dom.js";
 import { isAbort, postJson } from "./api.js";
+import { filterWords, withoutWord } from "./filters.js";
 import { inspector } from "./inspector.js";
 import { showSource } from "./source.js";
 import { scoreLine } from "./sources.js";
 import { state } from "./state.js";
 import { marksOf } from "./terms.js";
-import { count, duration, withoutSigns } from "./words.js";
+import { count, duration, sourcePlace, withoutSigns } from "./words.js";
 
 const LIMIT = 12;
 const TEACHING =
-  "Search finds passages, by their words and by their meaning, and shows how the two were joined. To get an answer in sentences, ask.";
+  "Search finds passages, by their words and by their meaning, and shows how the two were joined. To get an answer in sentences, ask. Words such as layer:domain, symbol:name, imports:name or path:src/** narrow it to code.";
 
 export class SearchView {
   #abort = new AbortController();
@@ -90,10 +91,12 @@ export class SearchView {
       { class: "small soft number", role: "status" },
       `${count(found.hits.length, "passage")} in ${duration(found.took_ms)} (${legs.join(", ")})`,
     );
+    const within = this.#within();
     if (found.hits.length === 0)
       return fill(
         this.results,
         said,
+        within,
         element("p", { class: "nothing" }, "Nothing was found. Other words may do, or a wider choice of collections."),
       );
     const list = element(
@@ -109,6 +112,7 @@ export class SearchView {
     return fill(
       this.results,
       said,
+      within,
       element(
         "details",
         { class: "inspector-frame", open: true },
@@ -119,17 +123,37 @@ export class SearchView {
     );
   }
 
+  /** The filters among the words, each of which can be taken away. */
+  #within() {
+    const words = filterWords(this.input.value);
+    if (words.length === 0) return null;
+    const remove = (word) => {
+      this.input.value = withoutWord(this.input.value, word);
+      this.focus();
+      this.#run();
+    };
+    return element(
+      "p",
+      { class: "within" },
+      "Within ",
+      words.map((word) =>
+        button(`${word} ×`, { kind: "quiet", title: `Search without ${word}`, onclick: () => remove(word) }),
+      ),
+    );
+  }
+
   #hit(hit, query) {
-    const where = [hit.pages ? `p. ${hit.pages[0]}` : hit.lines ? `line ${hit.lines[0]}` : "", hit.headings.join(" › ")]
-      .filter(Boolean)
-      .join(" · ");
+    const source = hit.metadata.repository && hit.metadata.path;
+    const name = source ? sourcePlace(hit.metadata.path, hit.lines, hit.metadata.commit) : hit.filename;
+    const at = hit.pages ? `p. ${hit.pages[0]}` : hit.lines && !source ? `line ${hit.lines[0]}` : "";
+    const where = [at, hit.headings.join(" › ")].filter(Boolean).join(" · ");
     const row = element(
       "button",
       { type: "button", class: "hit" },
       element(
         "span",
         { class: "hit-head" },
-        element("strong", { class: "clip" }, hit.filename),
+        element("strong", { class: "clip" }, name),
         where && element("span", { class: "soft clip" }, where),
       ),
       element("span", { class: "hit-text" }, marksOf(withoutSigns(hit.text), query)),

@@ -44,7 +44,7 @@ export async function showSource(span, { origin = null, label, onPrevious = null
     steps &&
       button("Next footnote (n)", { picture: "next", only: true, kind: "quiet", disabled: !onNext, onclick: onNext }),
   ];
-  const signal = panel.show({ title: span.filename, subtitle, tools, body, origin, label: `Source: ${span.filename}` });
+  const signal = panel.show({ title: span.path ? placeOf(span) : span.filename, subtitle, tools, body, origin, label: `Source: ${span.filename}` });
   try {
     const found = await getJson(`/v1/documents/${encodeURIComponent(span.document_id)}`, signal);
     if (signal.aborted) return;

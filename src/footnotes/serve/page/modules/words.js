@@ -51,8 +51,16 @@ export function kindOf(filename) {
   return match ? match[1].toLowerCase() : "text";
 }
 
+/** `src/auth/token.py:12-14 @ 1a2b3c4`: a place in a source file of a repository. */
+export function sourcePlace(path, lines, commit) {
+  const at = lines ? `:${lines[0]}${lines[1] > lines[0] ? `-${lines[1]}` : ""}` : "";
+  const dirty = commit?.endsWith("-dirty") ? "-dirty" : "";
+  return `${path}${at}${commit ? ` @ ${commit.slice(0, 7)}${dirty}` : ""}`;
+}
+
 /** `handbook.pdf, p. 4` */
 export function placeOf(citation) {
+  if (citation.path) return sourcePlace(citation.path, citation.lines, citation.commit);
   return citation.page === null || citation.page === undefined
     ? citation.filename
     : `${citation.filename}, p. ${citation.page}`;
