@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,6 +32,8 @@ BATCH = 32
 MOST_DEATHS = 3
 LOCKED_WAIT_SECONDS = 2.0
 LOOK_AGAIN_SECONDS = 0.25
+WAIT_POLL_SECONDS, LOOK_ANYWAY_SECONDS = 0.05, 5.0
+"""How often whoever waits for a job looks at what is known of it here, and in the database."""
 _BLOCK = 1 << 20
 
 
@@ -44,7 +47,6 @@ class Intake:
         self._spool = tenants.folder / SPOOL
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._settled = threading.Condition()
         self._pausing = 0
         self._pause_guard = threading.Lock()
         self._running: dict[str, ServerJob] = {}
@@ -176,16 +178,20 @@ class Intake:
         for job in about:
             self._drop(job)
 
-    def wait(self, tenant: str, job_id: str, seconds: float) -> ServerJob:
-        """The job when it is done, or as it is after some time."""
-        deadline = time.monotonic() + seconds
-        with self._settled:
-            while (job := self.jobs.find(tenant, job_id)).state in ("queued", "running"):
-                left = deadline - time.monotonic()
-                if left <= 0 or self._stop.is_set():
-                    break
-                self._settled.wait(min(left, 1.0))
-        return job
+    async def settled(
+        self, job: ServerJob, seconds: float, is_gone: Callable[[], Awaitable[bool]] | None = None
+    ) -> ServerJob:
+        """The job when it is done, or as it is after some time or when whoever waits is gone. No thread waits here."""
+        deadline, look = time.monotonic() + seconds, 0.0
+        while True:
+            moment = time.monotonic()
+            if moment >= look or self.jobs.is_settled(job.id):
+                job, look = await asyncio.to_thread(self.jobs.find, job.tenant, job.id), moment + LOOK_ANYWAY_SECONDS
+            if job.state in ("ready", "failed") or moment >= deadline or self._stop.is_set():
+                return job
+            if is_gone is not None and await is_gone():
+                return job
+            await asyncio.sleep(WAIT_POLL_SECONDS)
 
     # ── work
 
@@ -229,8 +235,6 @@ class Intake:
             self._do(Task(jobs[0].kind, jobs[0].tenant, data))
         finally:
             self._running = {}
-            with self._settled:
-                self._settled.notify_all()
 
     def _do(self, task: Task) -> str:
         """Have a task done, here or in the worker, and see to what it left; says how it ended."""
@@ -301,8 +305,6 @@ class Intake:
         else:
             self.jobs.change(job, state="ready", result=tuple(rows), error=broken, spool=None)
             self._drop(job)  # only now: a job that is not done must never be without its bytes
-        with self._settled:
-            self._settled.notify_all()
 
     def _drop(self, job: ServerJob) -> None:
         if job.spool:

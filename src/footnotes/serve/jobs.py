@@ -137,6 +137,12 @@ class Jobs:
             raise NotFound(f"there is no job {job_id!r}", remedy="List the jobs to see the ids there are.")
         return self._current(_job(rows[0]))
 
+    def is_settled(self, job_id: str) -> bool:
+        """Whether a job is known to be done, or gone; from memory alone."""
+        with self._guard:
+            job = self._live.get(job_id)
+        return job is None or job.state in ("ready", "failed")
+
     def of(self, tenant: str, *, state: str | None = None, limit: int = 100, offset: int = 0) -> list[ServerJob]:
         """Newest first."""
         rows = self._database.rows(

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -17,9 +18,9 @@ from footnotes import __version__
 from footnotes.engine import Library
 from footnotes.errors import FootnotesError
 from footnotes.serve.answers import error_body
-from footnotes.serve.routes.compat import index_text
+from footnotes.serve.routes.compat import accept_text, indexed
 from footnotes.serve.state import ServerState
-from footnotes.serve.tools import TOOLS, ToolContext, call_tool
+from footnotes.serve.tools import TOOLS, Outcome, ToolContext, call_tool
 
 ContextOf = Callable[[ServerRequestContext[Any, Any]], AbstractContextManager[ToolContext]]
 INSTRUCTIONS = "Search and ask the documents of this library; cite the file name and the quoted words you use."
@@ -32,16 +33,19 @@ def make_server(context_of: ContextOf, run_slowly: Callable[..., Awaitable[Any]]
         return types.ListToolsResult(tools=[_described(name) for name in TOOLS])
 
     async def run(request: ServerRequestContext[Any, Any], called: types.CallToolRequestParams) -> types.CallToolResult:
-        def call() -> types.CallToolResult:
-            with context_of(request) as context:
-                try:
-                    result = call_tool(called.name, called.arguments, context)
-                except FootnotesError as error:
-                    return _result(error_body(error, context.request_id), is_error=True)
-                return _result(result, is_error=False)
+        request_id = ""
 
-        done: types.CallToolResult = await run_slowly(call)
-        return done
+        def call() -> Outcome:
+            nonlocal request_id
+            with context_of(request) as context:
+                request_id = context.request_id
+                return call_tool(called.name, called.arguments, context)
+
+        try:
+            outcome = await run_slowly(call)
+            return _result(await outcome() if callable(outcome) else outcome, is_error=False)
+        except FootnotesError as error:
+            return _result(error_body(error, request_id), is_error=True)
 
     return Server(
         "footnotes", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=run
@@ -105,8 +109,10 @@ def context_for(state: ServerState, scope: Any) -> Iterator[ToolContext]:
             user=tenant,
             request_id=scope["footnotes.request_id"],
             scopes=caller.scopes,
-            index=lambda name, content, metadata, collection: index_text(
-                state, tenant, name, content, dict(metadata) if metadata else None, collection
+            index=lambda name, content, metadata, collection: partial(
+                indexed,
+                state,
+                accept_text(state, tenant, name, content, dict(metadata) if metadata else None, collection),
             ),
             before_answer=lambda: state.answers.take(tenant),
             after_answer=state.metrics.answered,

@@ -7,7 +7,7 @@ call_tool("search_documents", {"query": "notice period"}, context)
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +22,10 @@ from footnotes.types import Answer, SearchResult
 _LIMITED = {"type": "integer", "minimum": 1, "maximum": 100}
 _COLLECTION = {"type": "string", "description": "Only this named group of documents."}
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "boolean": (bool,), "object": (dict,)}
+
+
+Outcome = dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]
+"""What a tool gives, or what waits for it: so that no thread has to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class ToolContext:
     request_id: str = field(default_factory=lambda: secrets.token_hex(8))
     limits: ToolLimits = field(default_factory=ToolLimits)
     scopes: frozenset[str] = frozenset(("read", "write"))
-    index: Callable[[str, str, Mapping[str, Any] | None, str | None], dict[str, Any]] | None = None
+    index: Callable[[str, str, Mapping[str, Any] | None, str | None], Outcome] | None = None
     before_answer: Callable[[], object] = lambda: None
     after_answer: Callable[[Answer], object] = lambda _: None
     after_search: Callable[[SearchResult], object] = lambda _: None
@@ -58,10 +62,10 @@ class Tool:
     description: str
     input_schema: dict[str, Any]
     scope: str
-    run: Callable[[ToolContext, dict[str, Any]], dict[str, Any]]
+    run: Callable[[ToolContext, dict[str, Any]], Outcome]
 
 
-def call_tool(name: str, arguments: Mapping[str, Any] | None, context: ToolContext) -> dict[str, Any]:
+def call_tool(name: str, arguments: Mapping[str, Any] | None, context: ToolContext) -> Outcome:
     """Run a tool. Raises errors of the tree; what is wrong with the arguments is among them."""
     tool = TOOLS.get(name)
     if tool is None:
@@ -103,7 +107,7 @@ def _said(schema: Mapping[str, Any]) -> str:
 # ── what they do
 
 
-def _index_document(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
+def _index_document(context: ToolContext, given: dict[str, Any]) -> Outcome:
     content = given["content"]
     if len(content) > context.limits.content_characters:
         raise OptionError(f"the content has more than {context.limits.content_characters:,} characters")

@@ -96,7 +96,7 @@ def test_the_key_names_the_tenant_over_http_too(tmp_path: Path) -> None:
 def test_tools_in_process(filled: Library) -> None:
     context = ToolContext(filled)
     found = call_tool("search_documents", {"query": "hotel", "limit": 1}, context)
-    assert found["hits"][0]["filename"] == "travel.txt"
+    assert isinstance(found, dict) and found["hits"][0]["filename"] == "travel.txt"
     for name, arguments in (
         ("nothing", {}),
         ("ask", {}),

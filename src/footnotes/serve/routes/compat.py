@@ -10,6 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
 from footnotes.answer import last_answer
+from footnotes.engine import Library
 from footnotes.errors import NotFound, QueryEmpty, ServerBusy
 from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson, error_body
@@ -58,24 +59,34 @@ _UPLOADED = replies(r.ApiUploaded, *_TAKEN_IN, body=True)
 
 
 @router.post("/rag/index", summary="Index a text and wait for it", responses=_INDEXED)
-async def rag_index(body: IndexBody, state: State, caller: Writer) -> SafeJson:
-    made = await state.slowly.run(index_text, state, caller.tenant, body.filename, body.content, body.metadata)
-    return SafeJson(made)
+async def rag_index(body: IndexBody, request: Request, state: State, caller: Writer) -> SafeJson:
+    job = await run_in_threadpool(
+        accept_text, state, caller.tenant, body.filename, body.content, body.metadata, collection=None
+    )
+    return SafeJson(_indexed(await _settled(state, job, request)))
 
 
-def index_text(
+def accept_text(
     state: ServerState,
     tenant: str,
     filename: str,
     content: str,
     metadata: dict[str, Any] | None,
-    collection: str | None = None,
-) -> dict[str, Any]:
-    """Take a text in and wait; `{id, status: indexed | deduplicated, chunks}`."""
+    collection: str | None,
+) -> ServerJob:
+    """Queue a text."""
     held = io.BytesIO(content.encode("utf-8", "replace"))
-    job = state.intake.accept_file(tenant, held, filename=filename, collection=collection, metadata=metadata)
-    done = state.intake.wait(tenant, job.id, WAIT_SECONDS)
-    return _indexed(done)
+    return state.intake.accept_file(tenant, held, filename=filename, collection=collection, metadata=metadata)
+
+
+async def indexed(state: ServerState, job: ServerJob) -> dict[str, Any]:
+    """Wait for a text; `{id, status: indexed | deduplicated, chunks}`."""
+    return _indexed(await state.intake.settled(job, WAIT_SECONDS))
+
+
+async def _settled(state: ServerState, job: ServerJob, request: Request) -> ServerJob:
+    """The job when it is done; whoever hangs up is not waited for. No thread waits with it."""
+    return await state.intake.settled(job, WAIT_SECONDS, request.is_disconnected)
 
 
 def _indexed(job: ServerJob) -> dict[str, Any]:
@@ -145,29 +156,31 @@ _ANEW = replies(r.RagReindexed, *_TAKEN_IN)
 
 
 @router.post("/rag/admin/reindex", summary="Reindex everything and wait for it", responses=_ANEW)
-async def rag_reindex(state: State, library: Books, caller: Writer) -> SafeJson:
-    count = await state.slowly.run(reindexed, state, caller.tenant, None)
+async def rag_reindex(request: Request, state: State, library: Books, caller: Writer) -> SafeJson:
+    count = await _reindexed(request, state, library, caller.tenant, None)
     return SafeJson({"status": "reindexed", "documents": count})
 
 
-def reindexed(state: ServerState, tenant: str, collection: str | None) -> int:
+async def _reindexed(
+    request: Request, state: ServerState, library: Library, tenant: str, collection: str | None
+) -> int:
     """Reindex, wait, and say how many documents there are in what was meant."""
-    job = state.intake.accept_reindex(tenant, {"collection": collection})
-    done = state.intake.wait(tenant, job.id, WAIT_SECONDS)
+    job = await run_in_threadpool(state.intake.accept_reindex, tenant, {"collection": collection})
+    done = await _settled(state, job, request)
     if done.error is not None or done.state != "ready":
         _indexed(done)
-    with state.tenants.using(tenant) as library:
-        return len(library.documents(collection=collection))
+    return len(await run_in_threadpool(library.documents, collection=collection))
 
 
 _SUBJECT = replies(r.SubjectReindexed, *_TAKEN_IN)
 
 
 @router.post("/subjects/{subject}/reindex", summary="Reindex a collection", responses=_SUBJECT)
-async def subject_reindex(subject: str, state: State, library: Books, caller: Writer) -> SafeJson:
+async def subject_reindex(subject: str, request: Request, state: State, library: Books, caller: Writer) -> SafeJson:
     if subject not in {row["name"] for row in await run_in_threadpool(library.collections)}:
         raise NotFound(f"there is no subject {subject[:60]!r}", remedy="GET /v1/collections lists them.")
-    return SafeJson({"ok": True, "reindexed": await state.slowly.run(reindexed, state, caller.tenant, subject)})
+    count = await _reindexed(request, state, library, caller.tenant, subject)
+    return SafeJson({"ok": True, "reindexed": count})
 
 
 # ── /api
@@ -183,7 +196,7 @@ async def api_upload(request: Request, state: State, caller: Writer) -> SafeJson
     jobs = await uploaded(request, state, caller.tenant)
     rows = []
     for job in jobs:
-        done = await state.slowly.run(state.intake.wait, caller.tenant, job.id, WAIT_SECONDS)
+        done = await _settled(state, job, request)
         rows.append({**_indexed(done), "filename": done.name})
     return SafeJson({**rows[0], "doc_id": rows[0]["id"], "documents": rows})
 

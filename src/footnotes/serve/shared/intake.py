@@ -33,7 +33,6 @@ class SharedIntake(Intake):
         self._bytes = Spool(self._spool, settings)
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._settled = threading.Condition()
         self._settings = settings
         self._own: OwnWorker | None = None
         self.worker = None
@@ -64,8 +63,6 @@ class SharedIntake(Intake):
         """A job changed somewhere."""
         assert isinstance(self.jobs, SharedJobs)
         self.jobs.look_again(job_id)
-        with self._settled:
-            self._settled.notify_all()
 
     def accept_file(
         self,
