@@ -52,19 +52,21 @@ def _route(method: str, *parts: str) -> str:
 # ── Python
 
 _DECORATED = re.compile(
-    rf"@(?P<on>\w+(?:\.\w+)*)\.(?P<verb>{_METHODS}|websocket|api_route|route)\(\s*"
+    rf"@(?P<on>\w{{1,100}}(?:\.\w{{1,100}}){{0,8}})\.(?P<verb>{_METHODS}|websocket|api_route|route)\(\s*"
     r"""(?:(?:path|rule)\s*=\s*)?[rf]?["'](?P<path>[^"'\n]*)["'](?P<rest>[^@]{0,400}?\)\s*\n)?"""
 )
-_ROUTER = re.compile(r"(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)*(?:APIRouter|Blueprint|APIBlueprint)\(([^)]*)\)")
+_ROUTER = re.compile(
+    r"\b(\w{1,100})\s{0,20}(?::[^=\n]{1,200})?=\s{0,20}(?:\w{1,100}\.){0,5}(?:APIRouter|Blueprint|APIBlueprint)\(([^)]{0,2000})\)"
+)
 _PREFIX = re.compile(r"""(?:url_)?prefix\s*=\s*["']([^"'\n]+)["']""")
 _ROUTE_CALL = re.compile(
     r"""(?:\b(?P<kind>Route|WebSocketRoute|Mount)|\.(?P<add>add_api_route|add_url_rule|add_route|add_websocket_route))"""
-    r"""\(\s*["'](?P<path>/[^"'\n]*)["'](?P<rest>[^\n]*(?:\n[^\n]*methods[^\n]*)?)"""
+    r"""\(\s*["'](?P<path>/[^"'\n]*)["'](?P<rest>[^\n]{0,400}(?:\n[^\n]{0,200}?methods[^\n]{0,200})?)"""
 )
 _AIOHTTP = re.compile(rf"""\.(?:add_|(?<=web\.))({_METHODS})\(\s*["'](/[^"'\n]*)["']""")
 _DJANGO = re.compile(r"""\b(?:re_path|path|url)\(\s*r?["']\^?([^"'\n]*?)\$?["']\s*,""")
 _COMMAND = re.compile(
-    r"""@(?:\w+\.)*(?:command|group|callback_command)\b(?:\(\s*(?:name\s*=\s*)?(?:["'](?P<name>[\w:-]+)["'])?)?"""
+    r"""@(?:\w{1,100}\.){0,8}(?:command|group)\b(?:\(\s*(?:name\s*=\s*)?(?:["'](?P<name>[\w:-]+)["'])?)?"""
 )
 _NEXT_FUNCTION = re.compile(r"\bdef\s+(\w+)")
 _ADD_PARSER = re.compile(r"""\.add_parser\(\s*["']([\w:-]+)["']""")
@@ -127,7 +129,7 @@ _GO_ROUTE = re.compile(
     r"""\b(?P<on>\w+)\.(?P<verb>GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|Any|Get|Post|Put|Patch|Delete|Head|Options)"""
     r"""\(\s*"(?P<path>/[^"\n]*)"\s*,"""
 )
-_GO_GROUP = re.compile(r"""(\w+)\s*:?=\s*(\w+)\.(?:Group|Route|PathPrefix)\(\s*"(/[^"\n]*)\"""")
+_GO_GROUP = re.compile(r"""\b(\w{1,100})\s{0,20}:?=\s{0,20}(\w{1,100})\.(?:Group|Route|PathPrefix)\(\s*"(/[^"\n]*)\"""")
 _GO_HANDLE = re.compile(r"""\bHandle(?:Func)?\(\s*"(?:(GET|POST|PUT|PATCH|DELETE|HEAD) )?([^"\s]*/[^"\n]*)"\s*,""")
 _AXUM = re.compile(r"""\.route\(\s*"(/[^"\n]*)"\s*,(?P<rest>(?:(?!\.route\()[^;#]){0,200})""")
 _AXUM_METHOD = re.compile(rf"\b({_METHODS}|any)\(")

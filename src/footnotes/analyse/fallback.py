@@ -9,21 +9,23 @@ from footnotes.analyse.outline import Outline, Span, Symbol
 
 _WORDS = (
     r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|override|open|sealed|data|"
-    r"suspend|inline|pub(?:\([^)]*\))?|unsafe|const|extern|virtual|partial|local|case|implicit|lazy|mutating|"
-    r"defp?|defmodule|create(?:\s+or\s+replace)?)\s+)*"
+    r"suspend|inline|pub(?:\([^)\n]{0,40}\))?|unsafe|const|extern|virtual|partial|local|case|implicit|lazy|mutating|"
+    r"create(?:[ \t]+or[ \t]+replace)?)[ \t]+){0,8}"
 )
 _DEFINITION = re.compile(
     rf"^(?P<indent>[ \t]*){_WORDS}"
     r"(?P<kind>def(?:p|module|macro|protocol)?|class|interface|trait|struct|enum|record|object|protocol|extension|"
     r"actor|mixin|module|namespace|impl|type|fn|func|fun|function|sub|message|service|rpc|table|view|procedure|"
     r"trigger|input|union|scalar)\b[ \t]+"
-    r"(?:if\s+not\s+exists\s+)?(?:\([^)\n]*\)\s*)?(?P<name>[A-Za-z_$][\w$.:]*)",
+    r"(?:if[ \t]+not[ \t]+exists[ \t]+)?(?:\([^)\n]{0,100}\)[ \t]*)?(?P<name>[A-Za-z_$][\w$.:]*)",
     re.MULTILINE | re.IGNORECASE,
 )
 _HOLDERS = ("class", "interface", "trait", "struct", "enum", "object", "module", "namespace", "impl", "protocol",
             "extension", "actor", "mixin", "defmodule", "service", "record")  # fmt: skip
 _LONGEST_SIGNATURE = 300
 _MOST = 5_000
+_MOST_LINES = 2_000
+"""A definition is not looked for the end of any further."""
 
 
 def outline_by_words(text: str) -> Outline:
@@ -57,14 +59,16 @@ def _end_where_the_next_begins(spans: list[Span]) -> None:
 def _end(text: str, start: int, width: int) -> int:
     """Where the lines end that are indented deeper than a definition's first, and a line that closes it."""
     at = text.find("\n", start) + 1
-    while at:
+    for _ in range(_MOST_LINES):
+        if not at:
+            return len(text)
         stop = text.find("\n", at)
         line = text[at : stop if stop >= 0 else len(text)]
         bare = line.strip()
         if bare and len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip()) <= width:
             return at + len(line) if bare[0] in "})" or bare in ("end", "end;") else at
         at = stop + 1 if stop >= 0 else 0
-    return len(text)
+    return at or len(text)
 
 
 def _kind(word: str, path: tuple[str, ...]) -> str:

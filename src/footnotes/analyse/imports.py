@@ -15,7 +15,7 @@ _M = re.MULTILINE
 _PYTHON_FROM = re.compile(r"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import\b", _M)
 _PYTHON_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", _M)
 _SCRIPT = re.compile(r"""(?:\bfrom|^[ \t]*import|\brequire\(|\bimport\()\s*["']([^"'\n]{1,200})["']""", _M)
-_GO = re.compile(r"""^import\s+(?:\w+\s+|\.\s+)?(?:"([^"\n]+)"|\(([^)]*)\))""", _M)
+_GO = re.compile(r"""^import\s+(?:\w+\s+|\.\s+)?(?:"([^"\n]+)"|\(([^)]{0,20000})\))""", _M)
 _GO_QUOTED = re.compile(r'"([^"\n]+)"')
 _DOTTED = re.compile(r"^[ \t]*import\s+(?:static\s+)?([\w.]+)", _M)
 

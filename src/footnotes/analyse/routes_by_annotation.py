@@ -8,13 +8,13 @@ from collections.abc import Iterator
 _ANNOTATION = re.compile(
     r"(?:@|#\[|\[)(?P<name>(?:Get|Post|Put|Patch|Delete|Request)Mapping|Http(?:Get|Post|Put|Patch|Delete)|Controller|"
     r"RestController|Get|Post|Put|Patch|Delete|Head|Options|All|Route|Path|GET|POST|PUT|PATCH|DELETE)\b"
-    r"(?P<call>\((?P<inside>[^()]*)\))?"
+    r"(?P<call>\((?P<inside>[^()]{0,1000})\))?"
 )
 _PATH = re.compile(r"""(?:^|[,(]|\b(?:path|value|name)\s*[=:])\s*[{\[]?\s*["'`]([^"'`\n]*)["'`]""")
 _METHOD = re.compile(r"""RequestMethod\.(\w+)|methods\s*:\s*\[([^\]]*)\]""")
 _WORD = re.compile(r"[A-Z]{3,7}")
-_CLASS = re.compile(r"[^{;(]*?\b(?:class|interface|object)\b")
-_SKIPPED = re.compile(r"\s*(?:(?:@|#?\[)[\w.\\]+(?:\([^()]*\))?\]?\s*)*\]?\s*")
+_CLASS = re.compile(r"[^{;(]{0,300}?\b(?:class|interface|object)\b")
+_SKIPPED = re.compile(r"\s{0,200}(?:(?:@|#?\[)[\w.\\]{1,100}(?:\([^()]{0,1000}\))?\]?\s{0,200}){0,10}\]?\s{0,200}")
 _ALONE = re.compile(r"Mapping\Z|\AHttp|\A[A-Z]+\Z")
 """What says a route also without brackets."""
 _PREFIX_ONLY = frozenset(["Controller", "RestController"])
@@ -40,11 +40,11 @@ def annotated_routes(text: str) -> Iterator[tuple[int, str]]:
 def _standing_apart(text: str) -> dict[int, str]:
     """Where JAX-RS says `@GET @Path("/x")`: the path by the place of the method, and the places of such paths."""
     found: dict[int, str] = {}
-    pair = r"@({0})\b(?:\([^()]*\))?\s*(?:@\w+(?:\([^()]*\))?\s*)*?"
-    verbs, path = "GET|POST|PUT|PATCH|DELETE", r"""@(Path)\(\s*["']([^"'\n]*)["']\s*\)"""
-    for match in re.finditer(pair.format(verbs) + path, text):
+    between = r"(?:@\w{1,100}(?:\([^()]{0,1000}\))?\s{0,200}){0,10}?"
+    verbs, path = "GET|POST|PUT|PATCH|DELETE", r"""@(Path)\(\s{0,20}["']([^"'\n]{0,300})["']\s{0,20}\)"""
+    for match in re.finditer(rf"@({verbs})\b\s{{0,200}}" + between + path, text):
         found[match.start()], found[match.start(2) - 1] = match[3], ""
-    for match in re.finditer(path + r"\s*(?:@\w+(?:\([^()]*\))?\s*)*?@(" + verbs + r")\b", text):
+    for match in re.finditer(path + r"\s{0,200}" + between + rf"@({verbs})\b", text):
         if match.start() not in found:
             found[match.start(3) - 1], found[match.start()] = match[2], ""
     return found

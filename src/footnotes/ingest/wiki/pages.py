@@ -19,7 +19,7 @@ from footnotes.types import JsonValue
 MOST_SYMBOLS, MOST_IMPORTS, MOST_ENTRY_POINTS = 400, 200, 200
 DOCS = "docs"
 _HEADING = re.compile(r"^#[ \t]+(\S[^\n]{0,300})$", re.MULTILINE)
-_PATH = re.compile(r"(?<![\w/.-])(?:[\w.@-]+/)*[\w.@-]+\.\w{1,8}(?![\w/])")
+_PATH = re.compile(r"(?<![\w/.-])(?:[\w.@-]{1,100}/){0,20}[\w.@-]{1,100}\.\w{1,8}(?![\w/])")
 _KINDS = (
     ("overview", "index readme home overview introduction intro summary about"),
     ("architecture", "architecture design decisions adr"),
