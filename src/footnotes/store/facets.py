@@ -12,8 +12,13 @@ from dataclasses import dataclass
 from footnotes.types import Document, JsonValue, Metadata
 
 BUILT_IN = ("collection", "filename", "source", "mime", "document_id", "title", "added", "updated")
-LISTED: Mapping[str, str] = {"symbol": "symbols", "entry_point": "entry_points", "section": "section_header"}
-"""Fields that test what a chunk's metadata lists under another name, beside the document's own metadata."""
+LISTED: Mapping[str, str] = {
+    "symbol": "symbols",
+    "entry_point": "entry_points",
+    "section": "section_header",
+    "imports": "imports",
+}
+"""Fields that test what a chunk's metadata lists, mostly under another name, beside the document's own metadata."""
 CHUNK_FIELDS = ("page", "line", "heading", *LISTED)
 DEFINES = "\x1fdefines"
 """Chunks are found by the names they define under this key, which no filter can name."""

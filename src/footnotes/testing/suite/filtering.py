@@ -33,7 +33,7 @@ METADATA: list[dict[str, Any]] = [
 LISTS: list[dict[str, Any]] = [
     {},
     {"symbols": ["validate_token", "TokenError"], "section_header": "Tokens"},
-    {"symbols": "a", "entry_points": ["GET /tokens"]},
+    {"symbols": "a", "entry_points": ["GET /tokens"], "imports": ["a", "x"]},
     {"symbols": ["a", 2020, ["b"], None, True], "section_header": ["a", "b"]},
     {"symbols": {"a": "b"}, "entry_points": None},
     {"symbols": [], "section_header": "c' OR 1=1"},
@@ -43,8 +43,9 @@ LISTS: list[dict[str, Any]] = [
     {"symbol": ["a"], "entry_point": "a"},
 ]
 """What a chunk's metadata lists: `symbols` are tested by `symbol`, `entry_points` by `entry_point` and so on."""
-TESTED_AS = {"symbols": "symbol", "entry_points": "entry_point", "section_header": "section"}
+TESTED_AS = {"symbols": "symbol", "entry_points": "entry_point", "section_header": "section", "imports": "imports"}
 METADATA[2]["symbol"] = ["AAPL", "TokenError"]
+METADATA[3]["imports"] = ["b"]
 """A document's own metadata may have a field of that name too."""
 KEYS = [
     *TESTED_AS.values(),
