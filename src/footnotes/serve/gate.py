@@ -110,7 +110,7 @@ class Gate:
         origin = headers.get("origin")
         if origin is None or origin in self._state.settings.serve_cors:
             return
-        if urlsplit(origin).netloc != host:
+        if _place(origin) != host:
             raise OriginRefused("the request comes from a page of another origin")
 
     def _admitted(self, scope: Scope, headers: Headers) -> Caller | None:
@@ -209,6 +209,14 @@ def _name(host: str) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
+
+
+def _place(origin: str) -> str | None:
+    """Host and port of an origin; of one that is none, nothing."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _method(method: str) -> str:

@@ -74,6 +74,8 @@ class Keys:
 
     def caller(self, key: str) -> Caller:
         """Who holds a key. An unknown, wrong, expired and revoked key are refused alike."""
+        if not key.isascii():  # every key is; a database could not even look for half a character
+            raise Unauthorized("the key is not valid")
         prefix, _, rest = key.partition("_")
         key_id, _, secret = rest.partition("_")
         rows = self._database.rows("SELECT * FROM keys WHERE id = ?", (key_id[:100],)) if prefix == PREFIX else []

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ SLOW_THREADS = 64
 SEARCH_THREADS = 4
 """Searches at once. More would only wait for each other: Python runs one at a time between calls to native code."""
 ALIVE_SECONDS = 15.0
+SMALLEST_SHARE = 4
+MOST_UNKNOWN = 64
 _SSE_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -56,27 +59,46 @@ class Threads:
 
 
 class Streams:
-    """Counts streams, and says which may go on."""
+    """Counts streams, and says which may go on. Where there are keys, no tenant has more than its share of them."""
 
     def __init__(self, most: int, keys: Keys, slowly: Threads) -> None:
         self._most = most
+        self._share = max(most // 4, SMALLEST_SHARE)
         self._slowly = slowly
         self._keys = keys
+        self._of: Counter[str] = Counter()
         self.open = 0
+        self.unknown = 0
 
     @contextmanager
-    def one(self) -> Iterator[None]:
-        if self.open >= self._most:
-            raise ServerBusy(f"{self._most} streams are open already")
+    def one(self, caller: Caller) -> Iterator[None]:
+        self.check_room(caller)
         self.open += 1
+        self._of[caller.tenant] += 1
         try:
             yield
         finally:
             self.open -= 1
+            self._of[caller.tenant] -= 1
+            if not self._of[caller.tenant]:
+                del self._of[caller.tenant]
 
-    def check_room(self) -> None:
+    def check_room(self, caller: Caller) -> None:
         if self.open >= self._most:
             raise ServerBusy(f"{self._most} streams are open already")
+        if caller.key_id and self._of[caller.tenant] >= self._share:
+            raise ServerBusy(f"{self._share} streams of this tenant are open already")
+
+    @contextmanager
+    def one_unknown(self) -> Iterator[None]:
+        """A connection that has not said yet who it is: few are waited for at once, and none is counted as a stream."""
+        if self.unknown >= MOST_UNKNOWN:
+            raise ServerBusy(f"{MOST_UNKNOWN} connections have not sent a key yet")
+        self.unknown += 1
+        try:
+            yield
+        finally:
+            self.unknown -= 1
 
     def check_key(self, caller: Caller) -> None:
         """A key that was revoked while its stream was open ends the stream."""
@@ -91,7 +113,7 @@ class Streams:
         end = object()
         pending: asyncio.Task[Any] | None = None
         checked, held = time.monotonic(), _Held(items)
-        with self.one():
+        with self.one(caller):
             try:
                 while True:
                     pending = pending or asyncio.create_task(self._slowly.run(held.next, end))
@@ -141,6 +163,7 @@ def event_line(name: str, data: Mapping[str, Any]) -> str:
 
 def event_stream(
     streams: Streams,
+    caller: Caller,
     items: AsyncIterator[T | None],
     request_id: str,
     *,
@@ -148,7 +171,7 @@ def event_stream(
     headers: Mapping[str, str] | None = None,
 ) -> StreamingResponse:
     """The items as events; an error on the way is the last event."""
-    streams.check_room()
+    streams.check_room(caller)
 
     async def body() -> AsyncIterator[str]:
         alive = time.monotonic()

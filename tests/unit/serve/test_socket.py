@@ -64,6 +64,38 @@ def test_a_page_of_another_origin_gets_no_websocket(shared: Running) -> None:
         pass
 
 
+def test_what_is_no_origin_at_all_is_refused(shared: Running) -> None:
+    assert shared.client.get("/v1/status", headers={"Origin": "http://["}).status_code == 403
+    address = shared.address.replace("http", "ws") + "/v1/ws"
+    with pytest.raises(Exception, match="403"), connect(address, proxy=None, origin="http://["):  # type: ignore[arg-type]
+        pass
+
+
+def test_bytes_over_a_websocket_are_refused(shared: Running) -> None:
+    with connect(shared.address.replace("http", "ws") + "/v1/ws", proxy=None) as socket:
+        socket.send(b"\x00\x01")
+        assert until_done(socket)[-1]["error"]["code"] == "request_invalid"
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=20)
+        assert closed.value.rcvd is not None and closed.value.rcvd.code == 1003
+
+
+def test_a_key_where_none_is_needed_does_no_harm(shared: Running) -> None:
+    with connect(shared.address.replace("http", "ws") + "/v1/ws", proxy=None) as socket:
+        socket.send(json.dumps({"type": "key", "key": "fn_a_b"}))
+        socket.send(json.dumps({"type": "ask", "question": "How long is the notice period?"}))
+        assert until_done(socket)[-1]["type"] == "done"
+
+
+def test_half_a_character_in_a_key_is_no_key(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "library", needs_keys=True) as running,
+        connect(running.address.replace("http", "ws") + "/v1/ws", proxy=None) as socket,
+    ):
+        socket.send('{"type": "key", "key": "fn_\\ud800_x"}')
+        assert until_done(socket)[-1]["error"]["code"] == "unauthorized"
+
+
 def test_metrics(shared: Running) -> None:
     shared.client.post("/v1/search", json={"query": "hotel"})
     shared.client.get("/nothing")

@@ -56,6 +56,7 @@ async def ask(request: Request, body: AskBody, library: Books, state: State, cal
         first = await state.slowly.run(next, events)  # what is wrong with the question is a status, not an event
         return event_stream(
             state.streams,
+            caller,
             state.streams.pull(_again(first, events), caller),
             request_id_of(request.scope),
             write=lambda event: event_line(event.type, event_shape(event)),

@@ -132,7 +132,9 @@ async def chat(request: Request, body: ChatBody, library: Books, state: State, c
     wants_usage = bool(body.stream_options and body.stream_options.include_usage)
     pieces = _pieces(events, head, wants_usage)
     first = await state.slowly.run(next, pieces)
-    return event_stream(state.streams, state.streams.pull(_chained(first, pieces), caller), request_id, write=str)
+    return event_stream(
+        state.streams, caller, state.streams.pull(_chained(first, pieces), caller), request_id, write=str
+    )
 
 
 def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:

@@ -21,8 +21,13 @@ from footnotes.serve.state import ServerState, state_of
 from footnotes.shapes import event_shape
 
 router = APIRouter()
-KEY_SECONDS = 10.0
+KEY_SECONDS = 5.0
 IDLE_SECONDS = 600.0
+NOT_TEXT = 1003
+
+
+class _NotText(Exception):
+    """A frame of bytes came."""
 
 
 @router.websocket("/v1/ws")
@@ -35,12 +40,16 @@ async def socket(websocket: WebSocket) -> None:
     await websocket.accept()
     request_id = websocket.scope["footnotes.request_id"]
     try:
-        with state.streams.one():
-            caller = await _admitted(websocket, state)
+        caller = await _admitted(websocket, state)
+        with state.streams.one(caller):
             await _converse(websocket, state, caller, request_id)
     except FootnotesError as error:
         await _send(websocket, {"type": "error", **error_body(error, request_id)})
         await websocket.close(1008)
+    except _NotText:
+        said = RequestInvalid("a message is text, not bytes")
+        await _send(websocket, {"type": "error", **error_body(said, request_id)})
+        await websocket.close(NOT_TEXT)
     except (WebSocketDisconnect, TimeoutError):
         return
 
@@ -48,13 +57,27 @@ async def socket(websocket: WebSocket) -> None:
 async def _admitted(websocket: WebSocket, state: ServerState) -> Caller:
     caller: Caller | None = websocket.scope.get("footnotes.caller")
     if caller is None:
-        first = await asyncio.wait_for(_received(websocket), KEY_SECONDS)
-        if first.get("type") != "key" or not isinstance(first.get("key"), str):
-            raise Unauthorized("the key is not valid")
-        caller = await run_in_threadpool(state.caller, first["key"])
+        with state.streams.one_unknown():
+            caller = await _said_key(websocket, state)
     if not caller.may("read"):
         raise Forbidden("the key has no read scope")
     return caller
+
+
+async def _said_key(websocket: WebSocket, state: ServerState) -> Caller:
+    """Who the first message says is there. Wrong keys count against the address, as those of other requests do."""
+    try:
+        first = await asyncio.wait_for(_received(websocket), KEY_SECONDS)
+    except TimeoutError:
+        await websocket.close(1008)
+        raise
+    try:
+        if first.get("type") != "key" or not isinstance(first.get("key"), str):
+            raise Unauthorized("the key is not valid")
+        return await run_in_threadpool(state.caller, first["key"])
+    except Unauthorized:
+        state.buckets.take(f"address {websocket.client.host if websocket.client else ''}")
+        raise
 
 
 async def _converse(websocket: WebSocket, state: ServerState, caller: Caller, request_id: str) -> None:
@@ -68,7 +91,7 @@ async def _converse(websocket: WebSocket, state: ServerState, caller: Caller, re
                 answering = None
             if message.get("type") == "ask":
                 answering = asyncio.create_task(_answer(websocket, state, caller, message, request_id))
-            elif message.get("type") != "stop":
+            elif message.get("type") not in ("stop", "key"):  # a key where none is needed does no harm
                 raise RequestInvalid("a message is of type ask or stop")
     finally:
         if answering is not None:
@@ -105,7 +128,12 @@ async def _answer(
 
 
 async def _received(websocket: WebSocket) -> dict[str, Any]:
-    text = await websocket.receive_text()
+    received = await websocket.receive()
+    if received["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(received["code"], received.get("reason"))
+    text = received.get("text")
+    if text is None:
+        raise _NotText
     try:
         message = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -47,6 +47,7 @@ def all_events(request: Request, state: State, caller: Reader) -> StreamingRespo
     """First every job that is not done, then each change of any job, as long as the stream is open."""
     return event_stream(
         state.streams,
+        caller,
         _changes(state, caller, None),
         request_id_of(request.scope),
         write=lambda job: event_line("job", job),
@@ -64,6 +65,7 @@ def job_events(job_id: str, request: Request, state: State, caller: Reader) -> S
     state.jobs.find(caller.tenant, job_id)
     return event_stream(
         state.streams,
+        caller,
         _changes(state, caller, job_id),
         request_id_of(request.scope),
         write=lambda job: event_line("job", job),
@@ -73,7 +75,7 @@ def job_events(job_id: str, request: Request, state: State, caller: Reader) -> S
 async def _changes(state: ServerState, caller: Caller, job_id: str | None) -> AsyncIterator[dict[str, Any] | None]:
     """Shapes of jobs as they change; None now and then while nothing does, so that the stream is kept alive."""
     jobs, tenant = state.jobs, caller.tenant
-    with state.streams.one():
+    with state.streams.one(caller):
         _, point = jobs.changed(tenant, 2**62)
         first = await run_in_threadpool(_first, jobs, tenant, job_id)
         for found in first:
