@@ -30,6 +30,10 @@ _LOG = logging.getLogger("footnotes.serve")
 SPOOL = "spool"
 BATCH = 32
 MOST_DEATHS = 3
+TURN_SECONDS, OWN_TURN_SECONDS = 3.0, 10.0
+"""How long vectors are made before they wait for jobs of other tenants, and for new ones of the same. Longer than it
+takes until vectors are kept: each turn brings the work forward."""
+_NOT_A_JOB = 2**63
 LOCKED_WAIT_SECONDS = 2.0
 LOOK_AGAIN_SECONDS = 0.25
 WAIT_POLL_SECONDS, LOOK_ANYWAY_SECONDS = 0.05, 5.0
@@ -51,6 +55,11 @@ class Intake:
         self._pause_guard = threading.Lock()
         self._running: dict[str, ServerJob] = {}
         self._to_resume: list[str] = []
+        self._served: dict[str, int] = {}
+        self._turns = 0
+        self._texts_in: set[str] = set()
+        self._doing: Task | None = None
+        self._embedding_since: float | None = None
         self.worker = WorkerProcess(tenants.folder, settings) if settings.serve_worker else None
         self._threads = [
             threading.Thread(target=self._work, name="footnotes-intake", daemon=True),
@@ -215,19 +224,30 @@ class Intake:
                 self.worker.stop()
 
     def _one_task(self) -> bool:
-        """Do the next thing there is to do; False when there is nothing."""
-        if self._to_resume:
-            tenant = self._to_resume[0]
-            if self._do(Task("resume", tenant)) not in ("broken_off", "locked"):
-                self._to_resume.remove(tenant)
-            return True
-        batch = self.jobs.next_batch(BATCH)
-        if not batch:
+        """Do the next thing there is to do, of the tenant who was served longest ago; False when there is nothing."""
+        waiting = self.jobs.waiting_tenants()
+        found = {**dict.fromkeys(self._to_resume, _NOT_A_JOB), **waiting}
+        if not found:
             return False
-        self._run(batch)
+        tenant = min(found, key=lambda name: (self._served.get(name, 0), found[name]))
+        self._turns += 1
+        self._served[tenant] = self._turns
+        if tenant in waiting:
+            self._run(self.jobs.next_batch(tenant, BATCH, self._texts_in))
+        elif self._do(Task("resume", tenant)) not in ("broken_off", "locked"):
+            self._to_resume.remove(tenant)
+        if not self.jobs.waiting():
+            self._served.clear()
+            self._texts_in.clear()
         return True
 
+    def resumes(self, tenant: str) -> bool:
+        """Whether something an earlier writer left unfinished is still to be gone on with."""
+        return tenant in self._to_resume
+
     def _run(self, batch: list[ServerJob]) -> None:
+        if not batch:  # dismissed this moment
+            return
         jobs = [self.jobs.change(job, state="running", attempts=job.attempts + 1) for job in batch]
         self._running = {job.id: job for job in jobs}
         data = [{"id": job.id, "request": dict(job.request), "spool": job.spool} for job in jobs]
@@ -239,6 +259,7 @@ class Intake:
     def _do(self, task: Task) -> str:
         """Have a task done, here or in the worker, and see to what it left; says how it ended."""
         ending: list[News] = []
+        self._doing, self._embedding_since = task, None
 
         def heard(news: News) -> None:
             if news["news"] == "ended":
@@ -259,12 +280,30 @@ class Intake:
         return self._ended(ending[0])
 
     def _must_break_off(self) -> bool:
-        return self._stop.is_set() or self._pausing > 0
+        return self._stop.is_set() or self._pausing > 0 or self._makes_way()
+
+    def _makes_way(self) -> bool:
+        """Whether vectors, of which some were made, wait for the texts of others: words come first, and in turns.
+
+        What has a vector keeps it; the job waits, and goes on where it was when it is its turn again.
+        """
+        since, task = self._embedding_since, self._doing
+        if since is None or task is None:
+            return False
+        spent = time.monotonic() - since
+        fetched = task.kind in ("url", "reindex")
+        if spent < (OWN_TURN_SECONDS if fetched else TURN_SECONDS):
+            return False
+        others, own = self.jobs.anybody_waits(task.tenant, self._texts_in)
+        return others or (own and spent >= OWN_TURN_SECONDS)
 
     def _heard(self, tenant: str, news: News) -> None:
         if news["news"] == "progress":
             if self.worker is None and self._must_break_off():
                 raise BrokenOff
+            if news["stage"] == "embedding" and self._embedding_since is None:
+                self._embedding_since = time.monotonic()
+                self._texts_in.update(self._running)
             for job_id in news["jobs"]:
                 self.jobs.progress(job_id, news["stage"], news["done"], news["total"])
         elif news["news"] == "settled":

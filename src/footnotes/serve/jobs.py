@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -90,21 +90,39 @@ class Jobs:
         sql = "SELECT count(*) AS n FROM jobs WHERE tenant = ifnull(?, tenant) AND state IN ('queued', 'running')"
         return int(self._database.rows(sql, (tenant,))[0]["n"])
 
-    def next_batch(self, most: int) -> list[ServerJob]:
-        """The oldest job that waits, with later ones of its kind that can be done together with it."""
-        rows = self._database.rows("SELECT * FROM jobs WHERE state = 'queued' ORDER BY number LIMIT ?", (most,))
-        jobs = [_job(row) for row in rows]
+    def waiting_tenants(self) -> dict[str, int]:
+        """Tenants with jobs nobody is at, and the number of the oldest of each."""
+        rows = self._database.rows(
+            "SELECT tenant, min(number) AS oldest FROM jobs WHERE state = 'queued' GROUP BY tenant"
+        )
+        return {row["tenant"]: row["oldest"] for row in rows}
+
+    def next_batch(self, tenant: str, most: int, last: Collection[str] = ()) -> list[ServerJob]:
+        """The oldest job of a tenant that waits, with others of its kind that can be done together with it.
+
+        Jobs in `last` come after the others, but never after a later version of the same source.
+        """
+        sql = "SELECT * FROM jobs WHERE state = 'queued' AND tenant = ? ORDER BY number LIMIT ?"
+        found = [_job(row) for row in self._database.rows(sql, (tenant, most + len(last)))]
+        new = {_place(job) for job in found if job.id not in last}
+        jobs = sorted(found, key=lambda job: job.id in last and _place(job) not in new)[:most]
         if not jobs or jobs[0].kind != "upload" or jobs[0].attempts:
             return jobs[:1]  # one that was tried before is tried alone: it may have been the death of the others
         first, batch, sources = jobs[0], [], set()
         for job in jobs:
-            if (job.tenant, job.kind, job.attempts) != (first.tenant, "upload", 0):
+            if (job.kind, job.attempts) != ("upload", 0):
                 continue
             source = job.request["source"]
             if job.request["collection"] == first.request["collection"] and source not in sources:
                 sources.add(source)
                 batch.append(job)
         return batch
+
+    def anybody_waits(self, besides: str, known: Collection[str]) -> tuple[bool, bool]:
+        """Whether jobs wait of other tenants than one, and of this one such as are not known already."""
+        rows = self._database.rows("SELECT id, tenant FROM jobs WHERE state = 'queued'")
+        others = any(row["tenant"] != besides for row in rows)
+        return others, any(row["tenant"] == besides and row["id"] not in known for row in rows)
 
     def change(self, job: ServerJob, **fields: Any) -> ServerJob:
         """Write a new state down."""
@@ -201,6 +219,11 @@ class Jobs:
         ended = [job.id for job in self._live.values() if job.state in ("ready", "failed")]
         for job_id in ended[:_KEPT_FINISHED]:
             del self._live[job_id]
+
+
+def _place(job: ServerJob) -> tuple[Any, Any]:
+    """What a job is about: a later one of the same place replaces what an earlier one made."""
+    return job.request.get("collection"), job.request.get("source") or job.request.get("url")
 
 
 def _error(error: ErrorInfo) -> dict[str, str]:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from mcp import Client
+from websockets.sync.client import connect
 
-from footnotes.serve.streams import SLOW_THREADS
-from serving import Running
+from footnotes.embed import Matrix
+from footnotes.ingest import embedding
+from footnotes.serve import intake
+from footnotes.serve.streams import MOST_UNKNOWN, SLOW_THREADS
+from footnotes.serve.tenants import CountedEmbedder
+from footnotes.types import Role
+from serving import Running, serving, settled
 
+LARGE = " ".join(f"Sentence {n} speaks of item {n * 7} and of place {n % 89}." for n in range(5_000))
 MANY = SLOW_THREADS + 6
 
 
@@ -68,3 +79,91 @@ def test_who_hangs_up_is_not_waited_for(server: Running) -> None:
             await until(lambda: 'route="/rag/index"' in server.client.get("/metrics").text)
 
     asyncio.run(run())
+
+
+def test_connections_that_say_no_key_are_no_streams(tmp_path: Path) -> None:
+    with serving(tmp_path / "library", needs_keys=True, serve_streams=4) as running, ExitStack() as held:
+        ours = running.with_key(running.app.state.keys.create("ours")[0])
+        address = running.address.replace("http", "ws") + "/v1/ws"
+        for _ in range(6):
+            held.enter_context(connect(address, proxy=None))
+        with ours.stream("GET", "/v1/jobs/events") as events:
+            assert events.status_code == 200
+        for _ in range(MOST_UNKNOWN - 6):
+            held.enter_context(connect(address, proxy=None))
+        with connect(address, proxy=None) as one_more:
+            assert json.loads(one_more.recv(timeout=20))["error"]["code"] == "server_busy"
+        with ours.stream("GET", "/v1/jobs/events") as events:
+            assert events.status_code == 200
+
+
+def test_a_tenant_has_its_share_of_the_streams_and_no_more(tmp_path: Path) -> None:
+    with serving(tmp_path / "library", needs_keys=True, serve_streams=6) as running, ExitStack() as held:
+        ours, theirs = (running.with_key(running.app.state.keys.create(name)[0]) for name in ("ours", "theirs"))
+        for count in range(1, 5):
+            assert held.enter_context(ours.stream("GET", "/v1/jobs/events")).status_code == 200
+            asyncio.run(until(lambda count=count: running.app.state.streams.open == count))  # type: ignore[misc]
+        refused = ours.get("/v1/jobs/events")
+        assert refused.status_code == 503 and "tenant" in refused.json()["error"]["message"]
+        with theirs.stream("GET", "/v1/jobs/events") as events:
+            assert events.status_code == 200
+
+
+@pytest.fixture
+def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    """A server that takes its time with vectors, and has short turns."""
+    make = CountedEmbedder.embed
+
+    def embed(self: CountedEmbedder, texts: Sequence[str], *, role: Role) -> Matrix:
+        time.sleep(0.05 if role == "passage" else 0.0)
+        return make(self, texts, role=role)
+
+    monkeypatch.setattr(CountedEmbedder, "embed", embed)
+    monkeypatch.setattr(embedding, "KEPT_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(intake, "TURN_SECONDS", 0.2)
+    monkeypatch.setattr(intake, "OWN_TURN_SECONDS", 0.2)
+    with serving(tmp_path / "library", needs_keys=True, serve_worker=False, serve_rate=60_000, serve_burst=10_000) as running:
+        yield running
+
+
+def handed_over(client: httpx.Client, name: str, text: str, **fields: str) -> str:
+    answer = client.post("/v1/documents", files={"file": (name, text.encode())}, data=fields)
+    return str(answer.json()["jobs"][0]["id"])
+
+
+def is_embedding(client: httpx.Client, job_id: str) -> Callable[[], bool]:
+    return lambda: client.get(f"/v1/jobs/{job_id}").json()["stage"] == "embedding"
+
+
+def test_a_large_text_does_not_hold_up_the_small_ones_of_others(slow: Running) -> None:
+    keys = slow.app.state.keys
+    ours, theirs = (slow.with_key(keys.create(name, scopes=("read", "write"))[0]) for name in ("ours", "theirs"))
+    large = handed_over(ours, "large.txt", LARGE)
+    asyncio.run(until(is_embedding(ours, large)))
+    for n in range(3):
+        small = handed_over(theirs, f"{n}.txt", f"Crane number {n} dances.")
+        assert settled(theirs, small)["state"] == "ready"
+        assert ours.get(f"/v1/jobs/{large}").json()["state"] in ("queued", "running")
+    done = settled(ours, large)
+    assert done["state"] == "ready" and done["attempts"] == 1
+
+
+def test_words_of_a_new_text_come_before_vectors_of_an_older_one(slow: Running) -> None:
+    ours = slow.with_key(slow.app.state.keys.create("ours", scopes=("read", "write"))[0])
+    large = handed_over(ours, "large.txt", LARGE)
+    asyncio.run(until(is_embedding(ours, large)))
+    small = handed_over(ours, "small.txt", "Cranes dance in spring.", collection="birds")
+    hits = {"query": "cranes dance", "collection": "birds"}
+    asyncio.run(until(lambda: bool(ours.post("/v1/search", json=hits).json()["hits"])))
+    assert ours.get(f"/v1/jobs/{large}").json()["state"] in ("queued", "running")
+    assert [settled(ours, job)["state"] for job in (large, small)] == ["ready", "ready"]
+
+
+def test_a_later_version_never_overtakes_an_earlier_one(slow: Running) -> None:
+    ours = slow.with_key(slow.app.state.keys.create("ours", scopes=("read", "write"))[0])
+    first = handed_over(ours, "same.txt", LARGE)
+    asyncio.run(until(is_embedding(ours, first)))
+    second = handed_over(ours, "same.txt", "Cranes dance in spring.")
+    assert [settled(ours, job)["state"] for job in (second, first)] == ["ready", "ready"]
+    (kept,) = ours.get("/v1/documents").json()["documents"]
+    assert kept["chunks"] == 1

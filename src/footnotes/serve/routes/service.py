@@ -49,7 +49,7 @@ def status(library: Books, state: State, caller: Reader) -> SafeJson:
     found = {name: value for name, value in library.status().items() if name in known}
     found["model"] = library.settings.model
     found["reranker"] = library.settings.reranker
-    found["queue"] = state.jobs.waiting(caller.tenant)
+    found["queue"] = state.jobs.waiting(caller.tenant) + state.intake.resumes(caller.tenant)
     found["version"] = __version__
     found["scopes"] = sorted(caller.scopes)
     found["keys_needed"] = bool(caller.key_id)

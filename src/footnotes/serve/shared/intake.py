@@ -34,6 +34,7 @@ class SharedIntake(Intake):
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._settings = settings
+        self._to_resume: list[str] = []  # workers see to it
         self._own: OwnWorker | None = None
         self.worker = None
 
