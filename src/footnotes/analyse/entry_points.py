@@ -95,7 +95,8 @@ def _python_routes(text: str) -> Found:
 
 
 def _called_routes(text: str) -> Found:
-    for match in _ROUTE_CALL.finditer(text):
+    may_be = any(word in text for word in ("Route(", "Mount(", ".add_"))
+    for match in _ROUTE_CALL.finditer(text) if may_be else ():
         if "WebSocket" in (match["kind"] or "") or "websocket" in (match["add"] or ""):
             yield match.start(), _route("WS", match["path"])
         elif match["kind"] == "Mount":
