@@ -8,7 +8,7 @@ durable and both indexes have it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -96,10 +96,21 @@ class Pipeline:
         self._elsewhere: list[tuple[NewSource, int | None]] = []
         self._serving: Generation | None = None
         self._published = False
+        self._on_text: Callable[[Added], object] = lambda _: None
         self._batch_chunks = FIRST_BATCH
 
-    def add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
-        """Take files in. What became of each comes out once it is final; one that fails does not stop the rest."""
+    def add(
+        self,
+        sources: Sequence[NewSource],
+        chunker_of: ChunkerOf,
+        *,
+        on_text: Callable[[Added], object] = lambda _: None,
+    ) -> Iterator[Added]:
+        """Take files in. What became of each comes out once it is final; one that fails does not stop the rest.
+
+        `on_text` is told of each whose text is found already and whose vectors are still to be made.
+        """
+        self._on_text = on_text
         self._serving = self._generation()
         yield from self._add(sources, chunker_of)
         while self._elsewhere:
@@ -346,6 +357,7 @@ class Pipeline:
                 yield from self._left(work)
             elif work.draft.waits:
                 self._waiting.append((work.draft.handle.pk, _added(work)))
+                self._on_text(_added(work))
             elif behind:
                 self._behind.append(_added(work))
             else:

@@ -64,24 +64,25 @@ class Taking:
         self, sources: Sequence[NewSource], place: Place, *, keep: bool | None = None
     ) -> Iterator[Added]:
         """Files through the pipeline; an archive among them is a file of a kind that cannot be read."""
-        yield from self._kept(place.pipeline.add(sources, place.chunker_of), sources, keep)
+        if not (self._settings.keep_originals if keep is None else keep):
+            yield from place.pipeline.add(sources, place.chunker_of)
+            return
+        paths = {source.source: source.path for source in sources}
+
+        def kept(added: Added) -> None:
+            if added.status in ("ready", "replaced", "deduplicated") and added.path in paths:
+                self._keep(str(added.document_id), paths[added.path])
+
+        # As soon as a text can be cited its original can be looked at: also while its vectors are being made.
+        for added in place.pipeline.add(sources, place.chunker_of, on_text=kept):
+            kept(added)
+            yield added
 
     def unpacked(self, archive: NewSource, place: Place) -> Iterator[Added]:
         """The members of an archive, each a document of its own."""
         for batch in batches(archive, self._archive_limits(), self._store.incoming(self._user)):
             yield from batch.results
             yield from self.taken_as_they_are(batch.sources, place)
-
-    def _kept(self, results: Iterator[Added], sources: Sequence[NewSource], keep: bool | None) -> Iterator[Added]:
-        """Results, each after the original of its document was kept, where originals are."""
-        if not (self._settings.keep_originals if keep is None else keep):
-            yield from results
-            return
-        paths = {source.source: source.path for source in sources}
-        for added in results:
-            if added.status in ("ready", "replaced", "deduplicated") and added.path in paths:
-                self._keep(str(added.document_id), paths[added.path])
-            yield added
 
     def _keep(self, document_id: str, path: Path) -> None:
         row = self._store.find(self._user, document_id)

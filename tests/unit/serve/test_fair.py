@@ -122,7 +122,9 @@ def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
     monkeypatch.setattr(embedding, "KEPT_EVERY_SECONDS", 0.0)
     monkeypatch.setattr(intake, "TURN_SECONDS", 0.2)
     monkeypatch.setattr(intake, "OWN_TURN_SECONDS", 0.2)
-    with serving(tmp_path / "library", needs_keys=True, serve_worker=False, serve_rate=60_000, serve_burst=10_000) as running:
+    with serving(
+        tmp_path / "library", needs_keys=True, serve_worker=False, serve_rate=60_000, serve_burst=10_000
+    ) as running:
         yield running
 
 
@@ -167,3 +169,12 @@ def test_a_later_version_never_overtakes_an_earlier_one(slow: Running) -> None:
     assert [settled(ours, job)["state"] for job in (second, first)] == ["ready", "ready"]
     (kept,) = ours.get("/v1/documents").json()["documents"]
     assert kept["chunks"] == 1
+
+
+def test_the_original_is_there_as_soon_as_the_text_can_be_cited(slow: Running) -> None:
+    ours = slow.with_key(slow.app.state.keys.create("ours", scopes=("read", "write"))[0])
+    job = handed_over(ours, "large.txt", LARGE)
+    asyncio.run(until(is_embedding(ours, job)))
+    (found,) = ours.get("/v1/documents").json()["documents"]
+    assert found["status"] != "ready"
+    assert ours.get(f"/v1/documents/{found['id']}/content").text == LARGE
