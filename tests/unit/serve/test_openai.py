@@ -105,3 +105,9 @@ def test_system_messages_tell_the_model_how_to_answer_and_weaken_no_rule(tmp_pat
     (citation,) = said.citations  # type: ignore[attr-defined]
     first, last = citation["answer_span"]
     assert "three months" in citation["quote"] and "Whales" not in str(said.content)[first:last]
+
+
+def test_a_model_of_a_collection_that_is_not_there(shared: Running) -> None:
+    body = {"model": "footnotes:nosuch", "messages": [{"role": "user", "content": "Anything?"}]}
+    refused = shared.client.post("/v1/chat/completions", json=body)
+    assert refused.status_code == 404 and refused.json()["error"]["code"] == "not_found"

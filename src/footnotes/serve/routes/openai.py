@@ -122,6 +122,8 @@ _COMPLETION = replies(
 async def chat(request: Request, body: ChatBody, library: Books, state: State, caller: Reader) -> Response:
     """Footnotes stand in the text, and as data in the field `citations` of the message or of the last chunk."""
     question, options = body.asked()
+    if options["collection"] is not None:
+        await run_in_threadpool(_check_model, body.model, library)
     await run_in_threadpool(state.answers.take, caller.tenant)
     events = counted(library.ask_stream(question, **options), state)
     request_id = request_id_of(request.scope)
@@ -211,9 +213,13 @@ def _names(library: Library) -> list[str]:
 
 @router.get("/models/{name:path}", summary="One model of the dialect", responses=replies(r.Model, 404))
 def model(name: str, library: Books) -> SafeJson:
+    _check_model(name, library)
+    return SafeJson(_model(name))
+
+
+def _check_model(name: str, library: Library) -> None:
     if name not in _names(library):
         raise NotFound(f"there is no model {name[:60]!r}", remedy="GET /v1/models lists them.")
-    return SafeJson(_model(name))
 
 
 def _model(name: str) -> dict[str, Any]:
