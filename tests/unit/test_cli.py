@@ -66,7 +66,7 @@ def test_search_prints_its_contract(library: str) -> None:
     assert set(shape["legs"]["lexical"]) == {"status", "reason", "ms"}
     hit = shape["hits"][0]
     assert set(hit) == HIT
-    assert set(hit["scores"]) == {"lexical", "dense", "fused", "rerank"}
+    assert set(hit["scores"]) == {"lexical", "dense", "fused", "rerank", "boost", "reason"}
     assert set(hit["scores"]["lexical"]) == {"rank", "score"}
     text = run_json("show", hit["document_id"], "--text", "--library", library)["text"]
     assert text[hit["start"] : hit["end"]] == hit["text"]
