@@ -16,8 +16,11 @@ export async function showDocument(id, { origin = null } = {}) {
   try {
     found = await getJson(`/v1/documents/${encodeURIComponent(id)}`, signal);
   } catch (error) {
-    if (!isAbort(error))
-      fill(body, element("p", { class: "trouble failure" }, `${error.message}. ${error.remedy || ""}`));
+    const said =
+      error.status === 404
+        ? "This document is not in the library any more. It may have been deleted or replaced."
+        : `${error.message}. ${error.remedy || ""}`;
+    if (!isAbort(error)) fill(body, element("p", { class: "trouble failure" }, said));
     return;
   }
   if (signal.aborted) return;
@@ -125,6 +128,7 @@ function warnings(found) {
     ...found.warnings,
     ...(near ? [`nearly the same as ${near.filename} (${Math.round(near.similarity * 100)} percent)`] : []),
   ];
+  if (said.length === 0 && found.error) return null;
   if (said.length === 0) return element("p", { class: "small soft" }, "Everything in the file was read.");
   return element(
     "div",

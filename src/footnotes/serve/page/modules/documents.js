@@ -86,7 +86,9 @@ export class Documents {
       this.#filtered = found.reverse();
       this.onChange();
     } catch (error) {
-      if (!isAbort(error) && !signal.aborted) this.#filtered = [];
+      if (isAbort(error) || signal.aborted) return;
+      this.#filtered = [];
+      this.onChange();
     }
   }
 }

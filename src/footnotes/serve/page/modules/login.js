@@ -44,7 +44,10 @@ export function askForKey() {
         resolve();
       } catch (error) {
         key.forget();
-        trouble.textContent = `${error.message}. ${error.remedy || ""}`;
+        trouble.textContent =
+          error.status === 401
+            ? "This key is not valid. Look whether all of it was copied, or ask whoever runs this library for another."
+            : `${error.message}. ${error.remedy || ""}`;
         field.select();
       }
     });

@@ -3,6 +3,7 @@
 import { button, element } from "./dom.js";
 import { showDocument } from "./document.js";
 import { jobs } from "./jobs.js";
+import { state } from "./state.js";
 import { transfers } from "./upload.js";
 import { count, kindOf, sentence } from "./words.js";
 
@@ -13,8 +14,8 @@ const SAID = { parsing: "reading", embedding: "making vectors", indexing: "index
 export function jobRow(job) {
   if (job.state === "failed")
     return failedRow(job.name, job.error, job.kind, {
-      retry: job.retryable ? () => jobs.retry(job) : null,
-      dismiss: () => jobs.dismiss(job),
+      retry: job.retryable && state.may("write") ? () => jobs.retry(job) : null,
+      dismiss: state.may("write") ? () => jobs.dismiss(job) : null,
     });
   if (job.state === "ready") return readyRow(job);
   const name = job.kind === "reindex" ? `Reindexing ${job.name}` : job.name;
@@ -106,7 +107,7 @@ function failedRow(name, error, kind, { retry, dismiss }) {
       element("span", { class: "kind" }, kindOf(name)),
       element("span", { class: "clip grow" }, kind === "reindex" ? `Reindexing ${name}` : name),
       retry && button("Try again", { picture: "again", kind: "quiet", onclick: retry }),
-      button(`Dismiss ${name}`, { picture: "close", only: true, kind: "quiet", onclick: dismiss }),
+      dismiss && button(`Dismiss ${name}`, { picture: "close", only: true, kind: "quiet", onclick: dismiss }),
     ),
     element(
       "p",
@@ -121,7 +122,7 @@ export function transferRow(transfer) {
   const name = transfer.files.length === 1 ? transfer.files[0].path : count(transfer.files.length, "file");
   if (transfer.error)
     return failedRow(name, transfer.error, "upload", {
-      retry: () => transfers.retry(transfer),
+      retry: transfer.final ? null : () => transfers.retry(transfer),
       dismiss: () => transfers.dismiss(transfer),
     });
   return row(name, "sending", transfer.share);

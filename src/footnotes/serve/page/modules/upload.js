@@ -11,7 +11,7 @@ const MOST_BYTES = 24_000_000;
 const HIDDEN = /(^|\/)(\.|__MACOSX\/|node_modules\/|Thumbs\.db$)/;
 
 /** @typedef {{file: File, path: string}} Handed a file and its path within what was dropped */
-/** @typedef {{id: number, files: Handed[], collection: string | null, share: number, error: any, started?: boolean}} Transfer */
+/** @typedef {{id: number, files: Handed[], collection: string | null, share: number, error: any, started?: boolean, final?: boolean}} Transfer */
 
 class Transfers extends EventTarget {
   /** @type {Transfer[]} under way or failed */
@@ -30,7 +30,7 @@ class Transfers extends EventTarget {
   /** @param {Handed[]} files */
   add(files) {
     const wanted = files.filter(({ path }) => !HIDDEN.test(path));
-    if (wanted.length === 0) return;
+    if (wanted.length === 0) return this.#leaveOut(files);
     const collection = state.scope.collection;
     for (const batch of batches(wanted))
       this.all.push({ id: (this.#next += 1), files: batch, collection, share: 0, error: null });
@@ -39,6 +39,16 @@ class Transfers extends EventTarget {
     if (!document.querySelector("#view-ask .turn")) location.hash = "#/library";
     this.changed();
     this.#run();
+  }
+
+  /** Nothing but hidden files came: that is said, instead of nothing at all. */
+  #leaveOut(files) {
+    if (files.length === 0) return;
+    const remedy = "Hidden files and folders are not taken in; give it another name.";
+    const error = { message: "it was left out", remedy };
+    this.all.push({ id: (this.#next += 1), files, collection: null, share: 0, error, final: true });
+    location.hash = "#/library";
+    this.changed();
   }
 
   retry(transfer) {

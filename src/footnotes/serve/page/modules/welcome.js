@@ -6,6 +6,7 @@ import { chooseFiles } from "./upload.js";
 import { state } from "./state.js";
 import { count, shortened } from "./words.js";
 
+const LISTED = 40;
 const LOOKED_AT = 6;
 const SAMPLES = 3;
 
@@ -74,11 +75,12 @@ function filled(documents, onAsk) {
 /** Questions made of headings that are really there, from different documents. */
 async function offer(list, heading, onAsk) {
   try {
-    const { documents } = await getJson(`/v1/documents?limit=${LOOKED_AT}`);
-    const found = await Promise.all(
-      documents.map((one) => getJson(`/v1/documents/${encodeURIComponent(one.id)}/chunks?limit=40`)),
+    const { documents } = await getJson(`/v1/documents?limit=${LISTED}`);
+    const ready = documents.filter((one) => one.status === "ready").slice(0, LOOKED_AT);
+    const found = await Promise.allSettled(
+      ready.map((one) => getJson(`/v1/documents/${encodeURIComponent(one.id)}/chunks?limit=40`)),
     );
-    const questions = choose(found.map(({ chunks }) => headingsOf(chunks)));
+    const questions = choose(found.map((one) => (one.status === "fulfilled" ? headingsOf(one.value.chunks) : [])));
     heading.hidden = questions.length === 0;
     fill(
       list,
