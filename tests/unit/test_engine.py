@@ -248,7 +248,7 @@ def test_the_async_twin_does_the_same(tmp_path: Path) -> None:
 def test_the_async_twin_has_every_method() -> None:
     from footnotes.aio import AsyncLibrary
 
-    streams = {"adding", "resuming", "exporting", "adding_files"}
+    streams = {"adding", "resuming", "exporting", "adding_files", "adding_code", "adding_wiki"}
     skipped = streams | {"trying", "handed_over", "page_start", "embedder", "settle", "look_again"}
     public = {name for name in vars(Library) if not name.startswith("_")} - skipped
     assert public <= set(vars(AsyncLibrary)) | {"library"}
