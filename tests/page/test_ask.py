@@ -117,6 +117,29 @@ def test_code_has_line_numbers_and_tables_their_row(fresh: Running, watch: Any) 
         page.keyboard.press("Escape")
 
 
+def test_source_has_colours_and_filters_can_be_taken_away(fresh: Running, watch: Any) -> None:
+    code = '# The week <b>is</b> long.\ndef weekly_hours():\n    """A full\n    week."""\n    return "38"\n'
+    fresh.add("hours.py", code)
+    fresh.add("hours.txt", "A full week has 38 hours.")
+    page = watch(fresh).open("#/search")
+    page.locator("#view-search input").fill("full week language:python")
+    page.keyboard.press("Enter")
+    page.locator(".within button").wait_for()
+    assert page.locator(".hit").count() == 1
+    page.locator(".hit").first.click()
+    page.locator(".panel .code-lines").wait_for()
+    assert page.locator(".panel .is-comment").all_inner_texts() == ["# The week <b>is</b> long."]
+    assert "def" in page.locator(".panel .is-keyword").all_inner_texts()
+    assert page.locator(".panel .is-string").count() == 3  # the documentation stands on two lines
+    lines = page.locator(".panel .code-lines code").all_text_contents()
+    assert "\n".join(lines).rstrip() == code.rstrip()
+    page.keyboard.press("Escape")
+    page.locator(".within button").click()
+    page.wait_for_function("document.querySelectorAll('.hit').length === 2")
+    assert page.locator("#view-search input").input_value() == "full week"
+    assert page.locator(".within").count() == 0
+
+
 def test_sources_show_what_each_leg_gave_and_can_be_narrowed(server: Running, watch: Any) -> None:
     page = watch(server).open()
     turn = ask(page, "What does an estimate cost?")

@@ -129,6 +129,7 @@ function codeText(text, { start, end }, firstLine, mime) {
   /** A stretch of the text, its colours on it. Whoever asks goes forward. */
   const coloured = (from, upTo) => {
     const pieces = [];
+    if (from === upTo) return pieces;
     let at = from;
     while (next < colours.length && colours[next].end <= from) next += 1;
     for (let each = next; each < colours.length && colours[each].start < upTo; each += 1) {
