@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from footnotes.text.places import source_of, source_place
+from footnotes.places import source_of, source_place
 from footnotes.types import Answer, Citation, Hit, Leg, SearchResult
 
 QUOTE_CHARACTERS = 160

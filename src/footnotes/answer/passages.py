@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from footnotes.text.places import source_of
+from footnotes.places import source_of
 from footnotes.types import Hit
 
 
