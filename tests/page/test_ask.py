@@ -135,7 +135,7 @@ def test_source_has_colours_and_filters_can_be_taken_away(fresh: Running, watch:
     assert "\n".join(lines).rstrip() == code.rstrip()
     page.keyboard.press("Escape")
     page.locator(".within button").click()
-    page.wait_for_function("document.querySelectorAll('.hit').length === 2")
+    page.locator(".hit").nth(1).wait_for()
     assert page.locator("#view-search input").input_value() == "full week"
     assert page.locator(".within").count() == 0
 
