@@ -19,6 +19,11 @@ settings.register_profile("footnotes", deadline=None, max_examples=60, print_blo
 settings.load_profile("footnotes")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests come last: playwright's event loop runs in this thread until the end, and forbids any other."""
+    items.sort(key=lambda item: "tests/page/" in item.nodeid)
+
+
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the library of whoever runs it."""
