@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
+from footnotes import tracing
 from footnotes.config import Settings
 from footnotes.engine import Library
 from footnotes.errors import Forbidden, StoreLocked, StoreUnavailable
@@ -61,6 +62,7 @@ class ServerState:
         self.tenants.close()
         self.database.close()
         os.close(self.lock)
+        tracing.flush()
 
 
 def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerState:
