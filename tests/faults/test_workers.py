@@ -80,17 +80,17 @@ def test_progress_reaches_the_event_stream_of_the_other_server(
 
 def test_jobs_of_a_worker_that_was_killed_are_taken_over(pair: tuple[str, Running, Running], tmp_path: Path) -> None:
     address, one, other = pair
-    jobs = [upload((one, other)[number % 2].client, number) for number in range(24)]
-    with worker(address, tmp_path) as first:
-        _until(lambda: _states(one.client, jobs).count("ready") >= 2)
+    jobs = [upload((one, other)[number % 2].client, number) for number in range(160)]
+    with worker(address, tmp_path, "--concurrency", "1") as first:
+        _until(lambda: "ready" in _states(one.client, jobs))
         first.send_signal(signal.SIGKILL)
         first.wait()
     left = _states(one.client, jobs)
     assert "ready" in left and any(state != "ready" for state in left), "killed in the middle"
     with worker(address, tmp_path):
         _until(lambda: set(_states(other.client, jobs)) == {"ready"}, seconds=60)
-    documents = other.client.get("/v1/documents", params={"limit": 100}).json()["documents"]
-    assert sorted(document["filename"] for document in documents) == sorted(f"{number}.md" for number in range(24))
+    documents = other.client.get("/v1/documents", params={"limit": 200}).json()["documents"]
+    assert sorted(document["filename"] for document in documents) == sorted(f"{number}.md" for number in range(160))
     assert {document["status"] for document in documents} == {"ready"}
 
 
