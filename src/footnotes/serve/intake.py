@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -180,9 +180,20 @@ class Intake:
             self._drop(job)
         return job
 
-    def forget(self, tenant: str, document_ids: Iterable[str]) -> None:
-        """Nothing of a deleted document stays in the jobs."""
-        about = self.jobs.about(tenant, document_ids)
+    def delete(
+        self, tenant: str, library: Library, document_ids: Sequence[str] = (), *, collection: str | None = None
+    ) -> list[str]:
+        """Delete documents, and what jobs hold of them: a job that was still at one must not bring it back."""
+        with self.paused():
+            found = library.documents(collection=collection) if collection else map(library.document, document_ids)
+            places = {(document.collection, document.source) for document in found}
+            gone = library.delete(*document_ids, collection=collection)
+            self.forget(tenant, gone, places)
+        return gone
+
+    def forget(self, tenant: str, document_ids: Iterable[str], places: Collection[tuple[str, str]] = ()) -> None:
+        """Nothing of a deleted document stays in the jobs, also in those that are not done with it."""
+        about = [*self.jobs.about(tenant, document_ids), *self.jobs.unfinished_at(tenant, places)]
         self.jobs.remove(about)
         for job in about:
             self._drop(job)

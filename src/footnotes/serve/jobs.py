@@ -187,6 +187,12 @@ class Jobs:
         rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state IN ('ready', 'failed')", (tenant,))
         return [job for job in map(_job, rows) if wanted & {row["document_id"] for row in job.result}]
 
+    def unfinished_at(self, tenant: str, places: Collection[tuple[str, str]]) -> list[ServerJob]:
+        """Uploads that are not done, of these collections and sources."""
+        rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state IN ('queued', 'running')", (tenant,))
+        jobs = [job for job in map(_job, rows) if job.kind == "upload"]
+        return [job for job in jobs if (job.request["collection"], job.request["source"]) in places]
+
     def recover(self) -> None:
         """After a restart: what ran waits again, and old finished jobs are forgotten."""
         self._database.rows("UPDATE jobs SET state = 'queued', updated_at = ? WHERE state = 'running'", (now(),))

@@ -118,5 +118,5 @@ def context_for(state: ServerState, scope: Any) -> Iterator[ToolContext]:
             after_answer=state.metrics.answered,
             after_search=state.metrics.searched,
             writing=state.intake.paused,
-            after_delete=lambda gone: state.intake.forget(tenant, gone),
+            after_delete=lambda gone, places: state.intake.forget(tenant, gone, places),
         )

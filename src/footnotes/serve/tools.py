@@ -51,7 +51,7 @@ class ToolContext:
     after_answer: Callable[[Answer], object] = lambda _: None
     after_search: Callable[[SearchResult], object] = lambda _: None
     writing: Callable[[], AbstractContextManager[None]] = nullcontext
-    after_delete: Callable[[list[str]], object] = lambda _: None
+    after_delete: Callable[[list[str], set[tuple[str, str]]], object] = lambda *_: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +152,10 @@ def _list_documents(context: ToolContext, given: dict[str, Any]) -> dict[str, An
 
 
 def _delete_document(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
-    found = context.library.document(given["document_id"]).id
+    found = context.library.document(given["document_id"])
     with context.writing():
-        gone = context.library.delete(found)
-    context.after_delete(gone)
+        gone = context.library.delete(found.id)
+        context.after_delete(gone, {(found.collection, found.source)})
     return {"deleted": gone}
 
 

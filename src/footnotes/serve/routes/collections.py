@@ -34,7 +34,5 @@ def change(name: Name, body: CollectionBody, library: Books, caller: Writer) -> 
 
 @router.delete("/{name}", summary="Delete the documents of a collection", responses=replies(r.Deleted, 404, 507))
 def delete(name: Name, library: Books, state: State, caller: Writer) -> SafeJson:
-    with state.intake.paused():
-        gone = library.delete(collection=name)
-    state.intake.forget(caller.tenant, gone)
+    gone = state.intake.delete(caller.tenant, library, collection=name)
     return SafeJson({"deleted": gone})

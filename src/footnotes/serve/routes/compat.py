@@ -146,9 +146,7 @@ _GONE = replies(r.RagDeleted, 404, 507)
 @router.delete("/rag/documents/{document_id}", summary="Delete a document", responses=_GONE)
 def rag_delete(document_id: str, library: Books, state: State, caller: Writer) -> SafeJson:
     found = library.document(document_id).id
-    with state.intake.paused():
-        gone = library.delete(found)
-    state.intake.forget(caller.tenant, gone)
+    state.intake.delete(caller.tenant, library, [found])
     return SafeJson({"id": document_id, "status": "deleted"})
 
 

@@ -160,9 +160,7 @@ def document(document_id: str, library: Books) -> SafeJson:
 def delete(document_id: str, library: Books, state: State, caller: Writer) -> SafeJson:
     """When it returns the document is found by nothing any more."""
     found = library.document(document_id).id
-    with state.intake.paused():
-        gone = library.delete(found)
-    state.intake.forget(caller.tenant, gone)
+    gone = state.intake.delete(caller.tenant, library, [found])
     return SafeJson({"deleted": gone})
 
 
