@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from footnotes.store.packing import pack_blocks
-from footnotes.store.records import NewChunk
+from footnotes.store.records import Generation, NewChunk
 from footnotes.types import Document, Part
 
 CHUNKS_AT_ONCE = 1_000
@@ -166,3 +166,32 @@ def settled(document: Document) -> Document:
 def as_new_chunk(chunk: CopiedChunk) -> NewChunk:
     names = ("index", "id", "start", "end", "pages", "headings", "tokens", "prefix", "metadata", "input_hash", "parts")
     return NewChunk(**{name: getattr(chunk, name) for name in (*names, "lines")})
+
+
+class CopiedStore(Protocol):
+    """What a side asks of its store, whichever it is."""
+
+    def generations(self, user_id: str) -> list[Generation]: ...
+
+    def collections(self, user_id: str) -> list[dict[str, Any]]: ...
+
+    def parts(self, user_id: str, document_id: str) -> Iterator[Part]: ...
+
+
+class StoredSide:
+    """What every store gives in the same way."""
+
+    def __init__(self, store: CopiedStore, user_id: str) -> None:
+        self._from = store
+        self._user_id = user_id
+
+    def generations(self) -> list[CopiedGeneration]:
+        """Those that are complete."""
+        found = [g for g in self._from.generations(self._user_id) if g.state != "building"]
+        return [CopiedGeneration(g.pk, g.state, g.plan, g.embedder, g.fingerprint, g.dimensions) for g in found]
+
+    def collections(self) -> list[dict[str, Any]]:
+        return self._from.collections(self._user_id)
+
+    def parts(self, document_id: str) -> Iterator[Part]:
+        return self._from.parts(self._user_id, document_id)

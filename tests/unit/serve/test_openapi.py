@@ -68,9 +68,9 @@ def test_every_body_has_an_example(described: dict[str, Any]) -> None:
 def test_the_examples_are_what_they_are_examples_of() -> None:
     models = dict(inspect.getmembers(replies, lambda one: inspect.isclass(one) and issubclass(one, BaseModel)))
     for name, example in examples.REPLIES.items():
-        models[name].model_validate_json(json.dumps(example), strict=True)
+        assert models[name].model_validate_json(json.dumps(example), strict=True)
     for status in replies._ERRORS:
-        ErrorBody.model_validate(examples.error(status))
+        assert ErrorBody.model_validate(examples.error(status))
 
 
 def test_what_is_answered_fits_the_description(shared: Running) -> None:

@@ -18,7 +18,6 @@ from footnotes.serve.shared.database import SharedDatabase
 CHANNEL = "footnotes_jobs"
 TOLD_EVERY_SECONDS = 0.5
 """Progress is written and told this often at most."""
-LOOKED_AFTER_SECONDS = 5.0
 
 
 _TAKE = """

@@ -14,6 +14,7 @@ from footnotes.store.copying import (
     CopiedDocument,
     CopiedGeneration,
     CopiedOrigin,
+    StoredSide,
     as_new_chunk,
     settled,
 )
@@ -32,22 +33,15 @@ if TYPE_CHECKING:
     from footnotes.store.postgres.store import PostgresStore
 
 
-class PostgresSide:
+class PostgresSide(StoredSide):
     """One tenant of a PostgreSQL store."""
 
     def __init__(self, store: PostgresStore, user_id: str) -> None:
+        super().__init__(store, user_id)
         self._store = store
         self._database = store.database
-        self._user_id = user_id
 
     # ── reading
-
-    def generations(self) -> list[CopiedGeneration]:
-        found = [g for g in self._store.generations(self._user_id) if g.state != "building"]
-        return [CopiedGeneration(g.pk, g.state, g.plan, g.embedder, g.fingerprint, g.dimensions) for g in found]
-
-    def collections(self) -> list[dict[str, Any]]:
-        return self._store.collections(self._user_id)
 
     def document_ids(self) -> list[str]:
         with self._database.reading(self._user_id) as connection:
@@ -69,9 +63,6 @@ class PostgresSide:
             sketch=sketch,
             derived=tuple((each[0], each[1], each[2]) for each in derived if each[0] in kept),
         )
-
-    def parts(self, document_id: str) -> Iterator[Part]:
-        return self._store.parts(self._user_id, document_id)
 
     def chunks(self, document_id: str) -> Iterator[Sequence[CopiedChunk]]:
         row = self._store.find(self._user_id, document_id)

@@ -14,6 +14,7 @@ from footnotes.store.copying import (
     CopiedDocument,
     CopiedGeneration,
     CopiedOrigin,
+    StoredSide,
     as_new_chunk,
     settled,
     some_at_a_time,
@@ -31,21 +32,14 @@ if TYPE_CHECKING:
     from footnotes.store.sqlite.store import SqliteStore
 
 
-class SqliteSide:
+class SqliteSide(StoredSide):
     """One tenant of a SQLite store. Whoever copies to it holds it for writing."""
 
     def __init__(self, store: SqliteStore, user_id: str) -> None:
+        super().__init__(store, user_id)
         self._store = store
-        self._user_id = user_id
 
     # ── reading
-
-    def generations(self) -> list[CopiedGeneration]:
-        found = [g for g in self._store.generations(self._user_id) if g.state != "building"]
-        return [CopiedGeneration(g.pk, g.state, g.plan, g.embedder, g.fingerprint, g.dimensions) for g in found]
-
-    def collections(self) -> list[dict[str, Any]]:
-        return self._store.collections(self._user_id)
 
     def document_ids(self) -> list[str]:
         with self._store.database.snapshot() as connection:
@@ -67,9 +61,6 @@ class SqliteSide:
             sketch=sketch[0] if sketch else None,
             derived=tuple(tuple(each) for each in derived if each[0] in kept),
         )
-
-    def parts(self, document_id: str) -> Iterator[Part]:
-        return self._store.parts(self._user_id, document_id)
 
     def chunks(self, document_id: str) -> Iterator[Sequence[CopiedChunk]]:
         row = self._store.find(self._user_id, document_id)
