@@ -19,7 +19,7 @@ from footnotes.errors import BodyTooLarge, NotALibrary, OptionError, StorageQuot
 from footnotes.fetch.url import is_url
 from footnotes.ingest.journal import unfinished_runs
 from footnotes.serve.doing import BrokenOff, News, Task, do
-from footnotes.serve.jobs import Jobs, ServerJob
+from footnotes.serve.jobs import Jobs, ServerJob, outcome
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.tenants import Tenants
 from footnotes.serve.worker import WorkerProcess
@@ -348,9 +348,8 @@ class Intake:
             library.look_again()  # before anybody is told that it is found
         for row in rows:
             self._metrics.added(row["status"], row["chunks"])
-        errors = [row.get("error") for row in rows]
-        broken = next((ErrorInfo(**error) for error in errors if error), None)
-        if broken is not None and all(row.get("error") or row["status"] == "skipped" for row in rows):
+        failed, broken = outcome(rows)
+        if failed:
             self.jobs.change(job, state="failed", result=tuple(rows), error=broken)
         else:
             self.jobs.change(job, state="ready", result=tuple(rows), error=broken, spool=None)

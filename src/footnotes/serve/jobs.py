@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -244,3 +244,10 @@ def _job(row: Mapping[str, Any]) -> ServerJob:
         result=tuple(json.loads(row["result"])),
         error=ErrorInfo(**json.loads(row["error"])) if row["error"] else None,
     )
+
+
+def outcome(rows: Sequence[Mapping[str, Any]]) -> tuple[bool, ErrorInfo | None]:
+    """Whether a job failed, and the first error: one of many files that fail does not make a failed job."""
+    errors = [row["error"] for row in rows if row.get("error")]
+    failed = bool(errors) and all(row.get("error") or row["status"] == "skipped" for row in rows)
+    return failed, ErrorInfo(**errors[0]) if errors else None

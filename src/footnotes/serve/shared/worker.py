@@ -19,7 +19,7 @@ from footnotes.config import Settings
 from footnotes.errors import FootnotesError, WorkerDied, is_retryable
 from footnotes.serve.doing import BrokenOff, News, Task, do
 from footnotes.serve.intake import SPOOL
-from footnotes.serve.jobs import ServerJob
+from footnotes.serve.jobs import ServerJob, outcome
 from footnotes.serve.shared.database import SharedDatabase
 from footnotes.serve.shared.jobs import SharedJobs
 from footnotes.serve.shared.queue import MOST_ATTEMPTS, QUEUE, TASK, make_app, make_queue_schema
@@ -99,17 +99,15 @@ class Worker:
 
     def _settled(self, job: ServerJob, rows: list[dict[str, Any]], *, last: bool) -> bool:
         """Write down what became of a job; False for one that may work the next time."""
-        errors = [row["error"] for row in rows if row.get("error")]
-        failed = errors and all(row.get("error") or row["status"] == "skipped" for row in rows)
+        failed, error = outcome(rows)
         if not failed:
-            broken = ErrorInfo(**errors[0]) if errors else None
-            self._jobs.change(job, state="ready", result=tuple(rows), error=broken, spool=None)
+            self._jobs.change(job, state="ready", result=tuple(rows), error=error, spool=None)
             if job.spool:  # only now: whoever dies in between leaves bytes behind, but never a job without its bytes
                 self._spool.drop(job.spool)
-        elif is_retryable(errors[0]["code"]) and not last:
+        elif error is not None and is_retryable(error.code) and not last:
             return False
         else:
-            self._jobs.change(job, state="failed", result=tuple(rows), error=ErrorInfo(**errors[0]))
+            self._jobs.change(job, state="failed", result=tuple(rows), error=error)
         return True
 
     def _see_to(self, first: ServerJob, left: list[ServerJob], ending: News, last: bool) -> None:
