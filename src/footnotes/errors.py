@@ -36,6 +36,12 @@ FootnotesError
 │   ├── CopyTargetInUse       copy_target_in_use
 │   ├── CopyMismatch          copy_mismatch
 │   └── NotALibrary           not_a_library
+├── IndexFailed           a vector database that serves a leg
+│   ├── IndexUnavailable      index_unavailable
+│   ├── IndexRefused          index_refused
+│   ├── IndexMismatch         index_mismatch
+│   ├── IndexMissing          index_missing
+│   └── IndexForeign          index_foreign
 ├── EmbeddingError        the embedder
 │   ├── EmbedderUnavailable   embedder_unavailable
 │   ├── DimensionMismatch     dimension_mismatch
@@ -298,6 +304,40 @@ class SchemaTooNew(StoreError):
 class NotALibrary(StoreError):
     code = "not_a_library"
     default_remedy = "Name a folder that holds a library, or add a document to make one."
+
+
+class IndexFailed(FootnotesError):
+    """A vector database does not serve its leg. The store has everything: nothing is lost."""
+
+    code = "index_failed"
+    default_remedy = "Run `footnotes verify --repair` when the vector database is well."
+
+
+class IndexUnavailable(IndexFailed):
+    code = "index_unavailable"
+    default_remedy = "Start the vector database or correct the setting `index`; what came meanwhile follows by itself."
+    retryable = True
+
+
+class IndexRefused(IndexFailed):
+    code = "index_refused"
+    default_remedy = "Check `index_api_key` and what the key may do."
+
+
+class IndexMismatch(IndexFailed):
+    code = "index_mismatch"
+    default_remedy = "Name another prefix in the setting `index`, or remove the collection if nobody else uses it."
+
+
+class IndexMissing(IndexFailed):
+    code = "index_missing"
+    default_remedy = "It is made anew with the next change, or now by `footnotes verify --repair`."
+    retryable = True
+
+
+class IndexForeign(IndexFailed):
+    code = "index_foreign"
+    default_remedy = "Name another prefix in the setting `index`: this collection belongs to somebody else."
 
 
 class EmbeddingError(FootnotesError):

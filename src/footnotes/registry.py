@@ -2,7 +2,7 @@
 
 A name is `provider` or `provider:model`; the provider picks the class, the model is handed to it. Entry points
 live in the groups `footnotes.parsers`, `footnotes.chunkers`, `footnotes.embedders`, `footnotes.rerankers`,
-`footnotes.chat_models` and `footnotes.stores`.
+`footnotes.chat_models`, `footnotes.stores` and `footnotes.indexes`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from footnotes.errors import MissingExtra, UnknownPlugin
 
-Kind = Literal["parsers", "chunkers", "embedders", "rerankers", "chat_models", "stores"]
+Kind = Literal["parsers", "chunkers", "embedders", "rerankers", "chat_models", "stores", "indexes"]
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -9,6 +9,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from footnotes.types import JsonValue
+
 Keys: TypeAlias = NDArray[np.int64]
 Vector: TypeAlias = NDArray[np.float32]
 
@@ -32,6 +34,11 @@ class Entry:
     symbols: str = ""
     facets: tuple[str, ...] = ()
     vector: bytes = b""
+    """float16, of length 1, as the store keeps it."""
+    weights: Mapping[int, float] = field(default_factory=dict)
+    """What its terms weigh, by place; see `footnotes.index.outside`."""
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What a vector database is told of the chunk beside: its document's metadata, collection and ids."""
 
 
 @dataclass(frozen=True, slots=True)
