@@ -16,8 +16,9 @@ from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.rows import chunk_from
 from footnotes.store.postgres.sql import queries
-from footnotes.store.postgres.words import FIELDS, Averages, Words, weighed
+from footnotes.store.postgres.words import Words, weighed
 from footnotes.store.records import Generation, NewChunk
+from footnotes.store.weights import FIELDS, Averages
 from footnotes.types import Chunk
 
 _ROWS_AT_ONCE = 1_000

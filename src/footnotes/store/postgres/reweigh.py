@@ -8,13 +8,15 @@ are computed again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
 
 from footnotes.store.lexemes import Terms
 from footnotes.store.postgres.chunks import put_words, stored_terms
 from footnotes.store.postgres.database import Connection
 from footnotes.store.postgres.sql import queries
-from footnotes.store.postgres.words import FIELDS, Averages, weighed
+from footnotes.store.postgres.words import weighed
 from footnotes.store.records import Generation
+from footnotes.store.weights import Averages, averages_of, lengths_of
 
 GROWN, MOVED = 2.0, 0.1
 AT_ONCE = 500
@@ -65,10 +67,9 @@ def rewrite(connection: Connection, user_id: str, generation: int, averages: Ave
 
 def _measured(connection: Connection, generation: int, terms: Sequence[Terms]) -> Averages:
     """The averages of some chunks, which the generation is weighed by from now on."""
-    lengths = [[len(getattr(each, field)) for field in FIELDS] for each in terms]
-    averages = [max(sum(column) / len(terms), 1.0) for column in zip(*lengths, strict=True)]
-    connection.execute(_SET, generation, *averages, len(terms))
-    return Averages(*averages)
+    averages = averages_of([lengths_of(each) for each in terms])
+    connection.execute(_SET, generation, *astuple(averages), len(terms))
+    return averages
 
 
 def _moved(before: float | None, now: float | None) -> bool:

@@ -20,8 +20,8 @@ from footnotes.store.postgres.persistence import persistently
 from footnotes.store.postgres.rows import document_row
 from footnotes.store.postgres.sql import queries
 from footnotes.store.postgres.texts import WHOLE, SpanReader, TextRows, TextWriter
-from footnotes.store.postgres.words import Averages
 from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Publication
+from footnotes.store.weights import Averages
 from footnotes.types import Part
 
 VectorOf = Callable[[bytes], Any]

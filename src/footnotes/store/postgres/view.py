@@ -15,9 +15,10 @@ from footnotes.index import FIELD_WEIGHTS, Allowed, Found, Vector
 from footnotes.store.postgres.database import Database
 from footnotes.store.postgres.filters import compile_filter
 from footnotes.store.postgres.sql import queries
-from footnotes.store.postgres.words import FIELDS, cut, definition, place
+from footnotes.store.postgres.words import definition
 from footnotes.store.records import Generation, HitRow, Place
 from footnotes.store.views import NO_SYMBOLS, Symbols
+from footnotes.store.weights import FIELDS, cut, place
 from footnotes.types import Filter
 
 BUDGET = 1_000
