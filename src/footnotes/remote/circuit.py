@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from footnotes.errors import ProviderUnavailable
+from footnotes.errors import FootnotesError, ProviderUnavailable
 
 FAILURES = 5
 COOLING_SECONDS = 30.0
@@ -21,9 +21,11 @@ class Circuit:
         *,
         failures: int = FAILURES,
         cooling: float = COOLING_SECONDS,
+        error: type[FootnotesError] = ProviderUnavailable,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._provider, self._allowed, self._cooling, self._clock = provider, failures, cooling, clock
+        self._error = error
         self._failed = 0
         self._until = 0.0
         self._lock = threading.Lock()
@@ -35,9 +37,8 @@ class Circuit:
                 return
             wait = self._until - self._clock()
             if wait > 0:
-                raise ProviderUnavailable(
-                    f"{self._provider} failed {self._failed} times in a row; it is tried again in {wait:.0f} s"
-                )
+                times = "once" if self._failed == 1 else f"{self._failed} times in a row"
+                raise self._error(f"{self._provider} failed {times}; it is tried again in {wait:.0f} s")
             self._until = self._clock() + self._cooling
 
     def succeeded(self) -> None:
