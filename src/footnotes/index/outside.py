@@ -82,6 +82,10 @@ class Shelf(Index, Protocol):
         """Take single chunks out, whatever the change log says of them."""
         ...
 
+    def compact(self) -> None:
+        """Leave no byte of what was removed, where the files are ours; a server's are left to its owner."""
+        ...
+
     def promote(self) -> None:
         """The generation serves from now on: tell those who look from outside."""
         ...

@@ -56,7 +56,8 @@ def lexical_leg(view: SearchView, query: str, limit: int, allowed: Allowed | Non
         bound = upper_bound(view, terms)
         words = sum(weight for term, weight in terms.items() if view.document_frequency(term))
         all_listed = len(found.keys) < limit
-        return LegResult(Leg("ok"), found, lambda keys: view.score_lexical(terms, keys), bound, all_listed, words)
+        state = _state(view.waiting_words, "the words of", "by what they mean")
+        return LegResult(state, found, lambda keys: view.score_lexical(terms, keys), bound, all_listed, words)
 
     return _guarded("lexical", run)
 
@@ -69,17 +70,18 @@ def dense_leg(
     def run() -> LegResult:
         vector = embed(query)
         found = view.search_dense(vector, limit, allowed)
-        return LegResult(_dense_state(view.waiting), found, lambda keys: view.score_dense(vector, keys), vector=vector)
+        state = _state(view.waiting, "the vectors of", "by words")
+        return LegResult(state, found, lambda keys: view.score_dense(vector, keys), vector=vector)
 
     return _guarded("dense", run)
 
 
-def _dense_state(waiting: int) -> Leg:
-    """A dense leg that ran, and whether it knew everything."""
+def _state(waiting: int, what: str, otherwise: str) -> Leg:
+    """A leg that ran, and whether it knew everything."""
     if not waiting:
         return Leg("ok")
-    documents = "1 document has" if waiting == 1 else f"{waiting:,} documents have"
-    return Leg("pending", f"{documents} no vectors yet and can only be found by words")
+    documents, they = ("1 document", "it") if waiting == 1 else (f"{waiting:,} documents", "they")
+    return Leg("pending", f"{what} {documents} are not indexed yet: {they} can only be found {otherwise}")
 
 
 def question_terms(view: SearchView, query: str) -> dict[str, float]:

@@ -40,7 +40,12 @@ class SearchView(Protocol):
 
     @property
     def waiting(self) -> int:
-        """How many documents have no vectors yet: they are found by their words alone."""
+        """How many documents the dense leg does not know yet: they are found by their words alone."""
+        ...
+
+    @property
+    def waiting_words(self) -> int:
+        """How many documents the lexical leg does not know yet."""
         ...
 
     def is_current(self) -> bool: ...

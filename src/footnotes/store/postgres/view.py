@@ -89,6 +89,10 @@ class PostgresSearchView:
     def waiting(self) -> int:
         return 0 if self._trial else self._served.waiting
 
+    @property
+    def waiting_words(self) -> int:
+        return 0
+
     def is_current(self) -> bool:
         """Whether the generation still served when the search was made."""
         return self._trial or self._current

@@ -71,18 +71,19 @@ def neighbours(
 
 def places_of(connection: apsw.Connection, user_id: str, generation: int, keys: Sequence[int]) -> dict[int, Place]:
     """The document and span of each key; keys that are gone are left out."""
-    bindings = (_as_table(keys), user_id, generation)
+    bindings = (as_table(keys), user_id, generation)
     rows: list[Any] = connection.execute(queries()["places_of_keys"], bindings).fetchall()
     return {key: (document, start, end) for key, document, start, end in rows}
 
 
 def hits(connection: apsw.Connection, user_id: str, generation: int, keys: Sequence[int]) -> list[HitRow]:
     """Chunks by key, those that are still served, in the order asked for."""
-    rows = connection.execute(queries()["hits"], (_as_table(keys), user_id, generation)).fetchall()
+    rows = connection.execute(queries()["hits"], (as_table(keys), user_id, generation)).fetchall()
     return [_hit(connection, row) for row in rows]
 
 
-def _as_table(keys: Sequence[int]) -> Any:
+def as_table(keys: Sequence[int]) -> Any:
+    """Keys as a table a statement can read."""
     return apsw.carray(array("q", keys), flags=apsw.SQLITE_CARRAY_INT64)
 
 

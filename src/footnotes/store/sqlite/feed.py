@@ -77,11 +77,16 @@ def everything(
     connection: apsw.Connection, generation: Generation, entries_of: EntriesOf
 ) -> tuple[int, Iterator[Change]]:
     """The last change there is, and all that is served, in key order: what a rebuild applies."""
-    user_id, pk = generation.user_id, generation.pk
-    last = connection.execute(queries()["last_change"], (user_id, pk)).fetchone()
-    assert last is not None
-    documents = [row[0] for row in connection.execute(queries()["indexed_documents"], (user_id, pk))]
-    return int(last[0]), _changes(connection, generation, {pk: [] for pk in documents}, int(last[0]), entries_of)
+    bindings = (generation.user_id, generation.pk)
+    last = last_change(connection, generation)
+    documents = [row[0] for row in connection.execute(queries()["indexed_documents"], bindings)]
+    return last, _changes(connection, generation, {pk: [] for pk in documents}, last, entries_of)
+
+
+def last_change(connection: apsw.Connection, generation: Generation) -> int:
+    """The last change there is; 0 where there is none."""
+    row = connection.execute(queries()["last_change"], (generation.user_id, generation.pk)).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _changes(

@@ -7,23 +7,29 @@ import hashlib
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from footnotes.errors import StoreFull, StoreUnavailable
-from footnotes.index import IndexDamaged
+import numpy as np
+
+from footnotes.errors import IndexFailed, StoreFull, StoreUnavailable
+from footnotes.index import IndexDamaged, Keys
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
 from footnotes.store import lexemes
 from footnotes.store.lock import FileLock
-from footnotes.store.records import Generation
+from footnotes.store.outside import Outside
+from footnotes.store.records import Generation, Problem
 from footnotes.store.sqlite import feed
 from footnotes.store.sqlite.connection import Database
+from footnotes.store.sqlite.outside_legs import OutsideDense, OutsideWords
 from footnotes.text import analysis
 
 I = TypeVar("I", LexicalIndex, DenseIndex)  # noqa: E741
+LexicalLeg: TypeAlias = LexicalIndex | OutsideWords
+DenseLeg: TypeAlias = DenseIndex | OutsideDense
 _LOCK_SECONDS = 600.0
 _UNTRUSTWORTHY = (IndexDamaged, OSError, ValueError, KeyError, TypeError)
 """Whatever goes wrong while files are read that anything may have happened to: the answer is a rebuild."""
@@ -41,17 +47,29 @@ class Slot(Generic[I]):
     guard: threading.Lock = field(default_factory=threading.Lock)
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far the indexes have come: those of the folder, which searches wait for, and all of them."""
+
+    own: int
+    all: int
+
+
 class _Stopped(Exception):
     """The library is being closed."""
 
 
 class Indexes:
-    """All indexes under one folder. The database is the truth; nothing here is more than a copy of it."""
+    """All indexes of a library. The database is the truth; nothing here is more than a copy of it.
 
-    def __init__(self, folder: Path, database: Database, library_id: str) -> None:
+    They lie under one folder, unless a vector database serves a leg: see `footnotes.store.outside`.
+    """
+
+    def __init__(self, folder: Path, database: Database, library_id: str, outside: Outside | None = None) -> None:
         self._folder = folder
         self._database = database
         self._library_id = library_id
+        self.outside = outside
         self._lexical: dict[int, Slot[LexicalIndex]] = {}
         self._dense: dict[int, Slot[DenseIndex]] = {}
         self._looked_at: set[int] = set()
@@ -63,55 +81,114 @@ class Indexes:
             folder.mkdir(parents=True, exist_ok=True)
         self._locks = {"lexical": FileLock(folder / "lexical.lock"), "dense": FileLock(folder / "dense.lock")}
 
-    def lexical(self, generation: Generation, seq: int) -> LexicalIndex:
-        """The lexical index, having seen at least `seq`."""
+    def lexical(self, generation: Generation, seq: int) -> LexicalLeg:
+        """The lexical index, having seen at least `seq`, unless it is elsewhere."""
+        if self.outside is not None and "lexical" in self.outside.legs:
+            return OutsideWords(self._database, generation, self.outside.shelf(generation))
         return self._fresh(self._lexical_slot(generation), generation, seq)
 
-    def dense(self, generation: Generation, seq: int) -> DenseIndex:
+    def dense(self, generation: Generation, seq: int) -> DenseLeg:
         """The dense index, having seen at least `seq`. One that lost its graph gets a new one behind the search."""
+        if self.outside is not None and "dense" in self.outside.legs:
+            return OutsideDense(self._database, generation, self.outside.shelf(generation))
         index = self._fresh(self._dense_slot(generation), generation, seq)
         if not index.has_graph and index.wants_graph():
             self.grow_graph_behind(generation)
         return index
 
+    def behind(self, generation: Generation) -> int:
+        """How many documents a vector database does not know yet; none where there is none."""
+        return 0 if self.outside is None else self.outside.behind(generation)
+
+    def serves_words(self) -> bool:
+        """Whether the words are indexed in this folder."""
+        return self.outside is None or "lexical" not in self.outside.legs
+
     def look_again(self, generation: Generation, seq: int) -> None:
-        """Open both as they are on disk now. Searches go on with what is open, and never wait for this."""
-        self._fresh(self._lexical_slot(generation), generation, seq)
-        self._fresh(self._dense_slot(generation), generation, seq)
+        """Open what is in the folder as it is now. Searches go on with what is open, and never wait for this."""
+        for slot in self._slots(generation):
+            self._fresh(slot, generation, seq)
         self._looked_at.add(generation.pk)
 
     def expected(self, generation: Generation, seq: int) -> int:
-        """The change a search may expect to find: `seq`, or what both have seen where somebody looks again for it."""
+        """The change a search may expect to find: `seq`, or what all have seen where somebody looks again for it."""
         if generation.pk not in self._looked_at:
             return seq
-        lexical, dense = self._lexical_slot(generation).index, self._dense_slot(generation).index
-        return seq if lexical is None or dense is None else min(seq, lexical.seq, dense.seq)
+        open_now = [slot.index for slot in self._slots(generation)]
+        return min([seq, *(seq if index is None else index.seq for index in open_now)])
 
-    def catch_up(self, generation: Generation) -> int:
-        """Bring both indexes to the last change there is, and return it."""
-        last = self._bring_up_to_date(self._lexical_slot(generation), generation)
-        return min(last, self._bring_up_to_date(self._dense_slot(generation), generation))
+    def catch_up(self, generation: Generation, *, strictly: bool = False) -> Reached:
+        """Bring all indexes to the last change there is, and say how far they came.
+
+        A vector database that is away is left behind, unless `strictly` is asked for: then that is an error.
+        """
+        own = [self._bring_up_to_date(slot, generation) for slot in self._slots(generation)]
+        return self._with_outside(generation, own, strictly=strictly)
 
     def catch_up_words(self, generation: Generation) -> int:
         """Bring the lexical index alone to the last change there is."""
         return self._bring_up_to_date(self._lexical_slot(generation), generation)
 
-    def seen(self, generation: Generation) -> int:
-        """The last change that the lexical index on disk has seen, the dense one brought up to date with it."""
+    def seen(self, generation: Generation) -> Reached:
+        """The last change that the lexical index on disk has seen, all others brought up to date with it."""
         slot = self._lexical_slot(generation)
         with slot.guard:
             words = self._opened(slot, generation)
             self._refreshed(slot, generation)
-        return min(words.seq, self._bring_up_to_date(self._dense_slot(generation), generation))
+        others = [self._bring_up_to_date(slot, generation) for slot in self._slots(generation)[1:]]
+        return self._with_outside(generation, [words.seq, *others])
+
+    def _with_outside(self, generation: Generation, own: list[int], *, strictly: bool = False) -> Reached:
+        if self.outside is None:
+            return Reached(min(own), min(own))
+        reached = self.outside.catch_up(generation) if strictly else self.outside.attempt(generation)
+        return Reached(min(own, default=self._last(generation)), min([*own, reached]))
+
+    def _last(self, generation: Generation) -> int:
+        with self._database.snapshot() as connection:
+            return feed.last_change(connection, generation)
 
     def rebuild(self, generation: Generation) -> None:
-        """Make both anew from the database."""
-        self._rebuild(self._lexical_slot(generation), generation, "on request")
-        self._rebuild(self._dense_slot(generation), generation, "on request")
+        """Make all that lie in the folder anew from the database. Of a leg that is served elsewhere nothing stays."""
+        for slot in self._slots(generation):
+            self._rebuild(slot, generation, "on request")
+        for leg in self.outside.legs if self.outside is not None else ():
+            shutil.rmtree(self._path(generation) / leg, ignore_errors=True)
+
+    def check(self, generation: Generation, seq: int, served: Keys, embedded: Keys) -> Iterator[Problem]:
+        """Each index holds exactly the keys it should: the lexical one those served, the dense one those embedded."""
+        for slot in self._slots(generation):
+            truth = served if slot.folder.name == "lexical" else embedded
+            keys = self._fresh(slot, generation, seq).keys()
+            missing, extra = len(np.setdiff1d(truth, keys)), len(np.setdiff1d(keys, truth))
+            if missing or extra:
+                yield Problem(f"{slot.folder.name} index: {missing} chunks missing, {extra} too many", mendable=True)
+        if self.outside is not None:
+            yield from self.outside.check(generation)
+
+    def mend(self, generation: Generation) -> list[str]:
+        """Make anew what lies in the folder; bring to a vector database what it lacks. Says what was brought."""
+        self.rebuild(generation)
+        if self.outside is None:
+            return []
+        try:
+            return self.outside.mend(generation)
+        except IndexFailed:
+            return []  # what is still wrong is found by the next check
+
+    def promote(self, generation: Generation) -> None:
+        """A generation begins to serve: those who look into a vector database from outside are told."""
+        if self.outside is not None:
+            with suppress(IndexFailed):  # nothing of ours depends on it
+                self.outside.promote(generation)
+
+    def compact_outside(self, generation: Generation) -> None:
+        if self.outside is not None:
+            self.outside.compact(generation)
 
     def notes(self, generation: Generation) -> list[str]:
         """What had to be rebuilt since this process opened the library, and why."""
-        return [*self._lexical_slot(generation).rebuilt, *self._dense_slot(generation).rebuilt]
+        return [note for slot in self._slots(generation) for note in slot.rebuilt]
 
     def drop(self, generation: Generation) -> None:
         with self._guard:
@@ -119,6 +196,8 @@ class Indexes:
             self._dense.pop(generation.pk, None)
             self._looked_at.discard(generation.pk)
         shutil.rmtree(self._path(generation), ignore_errors=True)
+        if self.outside is not None:
+            self.outside.drop(generation)
 
     def grow_graph(self, generation: Generation, progress: Callable[[int, int], None] | None = None) -> bool:
         """Take vectors outside the graph into it, if there are enough. Searches and writes go on meanwhile."""
@@ -177,6 +256,8 @@ class Indexes:
         self._stopping.set()
         if self._grower is not None:
             self._grower.join()
+        if self.outside is not None:
+            self.outside.close()
         self._lexical.clear()
         self._dense.clear()
 
@@ -260,6 +341,12 @@ class Indexes:
         return self._locks[slot.folder.name].held(seconds=_LOCK_SECONDS, purpose=purpose)
 
     # ── slots
+
+    def _slots(self, generation: Generation) -> list[Slot[Any]]:
+        """Those of the folder, the words first."""
+        elsewhere = self.outside.legs if self.outside is not None else ()
+        words = [] if "lexical" in elsewhere else [self._lexical_slot(generation)]
+        return [*words, *([] if "dense" in elsewhere else [self._dense_slot(generation)])]
 
     def _lexical_slot(self, generation: Generation) -> Slot[LexicalIndex]:
         with self._guard:

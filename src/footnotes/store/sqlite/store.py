@@ -24,9 +24,11 @@ from numpy.typing import NDArray
 
 from footnotes.config import Settings
 from footnotes.errors import NotALibrary, NotFound, StoreError, StoreUnavailable
+from footnotes.index.outside import VectorDatabase
 from footnotes.store.files import FolderFiles
 from footnotes.store.lock import FileLock
 from footnotes.store.originals import FOLDER, Originals
+from footnotes.store.outside import Outside, vector_database
 from footnotes.store.records import (
     DocumentRow,
     Draft,
@@ -42,9 +44,10 @@ from footnotes.store.sqlite import chunks, documents, generations, jobs, recover
 from footnotes.store.sqlite.connection import Database, migrate, schema_version, translated
 from footnotes.store.sqlite.copying import SqliteSide
 from footnotes.store.sqlite.indexer import Indexer
-from footnotes.store.sqlite.indexes import Indexes
+from footnotes.store.sqlite.indexes import Indexes, Reached
 from footnotes.store.sqlite.originals import SqliteOriginals
 from footnotes.store.sqlite.origins import SqliteOrigins
+from footnotes.store.sqlite.outside import SqliteTruth
 from footnotes.store.sqlite.reading import SqliteReading
 from footnotes.store.sqlite.sql import migrations, queries
 from footnotes.store.sqlite.view import SqliteSearchView
@@ -63,7 +66,14 @@ class SqliteStore(SqliteReading):
 
     kind = "sqlite"
 
-    def __init__(self, folder: Path, *, lock_seconds: float = 10.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        lock_seconds: float = 10.0,
+        vectors: VectorDatabase | None = None,
+        legs: Sequence[str] = ("dense",),
+    ) -> None:
         self.folder = folder
         self._lock_seconds = lock_seconds
         try:
@@ -77,14 +87,17 @@ class SqliteStore(SqliteReading):
         self.originals = Originals(FolderFiles(folder / FOLDER), SqliteOriginals(self.database))
         try:
             migrate(self.database, migrations())
-            self._indexes = Indexes(folder / "index", self.database, self._library_id())
+            library = self._library_id()
+            outside = None if vectors is None else self._outside(vectors, legs, library)
+            self._indexes = Indexes(folder / "index", self.database, library, outside)
         except BaseException:
             self.database.close()
             raise
 
     @classmethod
     def opened(cls, settings: Settings, folder: Path) -> SqliteStore:
-        return cls(folder, lock_seconds=settings.lock_seconds)
+        vectors = vector_database(settings)
+        return cls(folder, lock_seconds=settings.lock_seconds, vectors=vectors, legs=settings.index_legs)
 
     @classmethod
     def migrated(cls, folder: Path) -> tuple[list[int], int]:
@@ -155,6 +168,10 @@ class SqliteStore(SqliteReading):
     def _writing_nested(self) -> bool:
         return self._lock.depth > 1
 
+    def _outside(self, vectors: VectorDatabase, legs: Sequence[str], library: str) -> Outside:
+        truth = SqliteTruth(self.database, self.folder, library, vectors.address, legs)
+        return Outside(vectors, legs, library, truth)
+
     def _library_id(self) -> str:
         with translated():
             row = self.database.reader.execute(queries()["library_id"]).fetchone()
@@ -170,9 +187,21 @@ class SqliteStore(SqliteReading):
 
     def view(self, user_id: str) -> SqliteSearchView:
         generation, seq, waiting_now = self._served_now(user_id)
-        if generation is not None:
-            seq = self._indexes.expected(generation, seq)
-        return SqliteSearchView(self.database, self._indexes, generation, seq, user_id, waiting_now)
+        if generation is None:
+            return SqliteSearchView(self.database, self._indexes, None, seq, user_id, waiting_now)
+        seq = self._indexes.expected(generation, seq)
+        if self._indexes.outside is None:
+            return SqliteSearchView(self.database, self._indexes, generation, seq, user_id, waiting_now)
+        behind, legs = self._indexes.behind(generation), self._indexes.outside.legs
+        return SqliteSearchView(
+            self.database,
+            self._indexes,
+            generation,
+            seq,
+            user_id,
+            max(waiting_now, behind if "dense" in legs else 0),
+            waiting_words=behind if "lexical" in legs else 0,
+        )
 
     def look_again(self, user_id: str) -> None:
         """Open what other processes did to the indexes, beside searches: from now on they do not do so themselves."""
@@ -200,7 +229,7 @@ class SqliteStore(SqliteReading):
             found = generations.find(self.database.reader, user_id, generation)
         if found is None:
             raise NotFound(f"there is no generation {generation}")
-        seq = self._indexes.catch_up(found)
+        seq = self._indexes.catch_up(found, strictly=True).own
         return SqliteSearchView(self.database, self._indexes, found, seq, user_id, 0, trial=True)
 
     def serving(self, user_id: str) -> Generation | None:
@@ -409,13 +438,14 @@ class SqliteStore(SqliteReading):
 
         Its indexes are ready before the first search can meet it.
         """
-        seq = self._indexes.catch_up(to)
+        seq = self._indexes.catch_up(to, strictly=True).own
         self._indexes.grow_graph(to)
         before = self.serving(user_id)
         with self.database.transaction() as connection:
             generations.switch(connection, user_id, to, seq)
             generations.apply_planned(connection, user_id, to)
             self._choose(connection, user_id, choices)
+        self._indexes.promote(to)
         self._drop_kept(user_id, but=before if keep else None)
         return True
 
@@ -443,13 +473,16 @@ class SqliteStore(SqliteReading):
         """Let both indexes catch up, then let searches expect it: only now are documents ready."""
         self._publish(user_id, generation, self._indexes.catch_up(generation))
 
-    def _publish(self, user_id: str, generation: Generation, seq: int) -> None:
+    def _publish(self, user_id: str, generation: Generation, reached: Reached) -> None:
         with self.database.transaction() as connection:
-            connection.execute(queries()["mark_ready"], (user_id, generation.pk, seq))
-            connection.execute(queries()["set_visible"], (seq, user_id))
+            connection.execute(queries()["mark_ready"], (user_id, generation.pk, reached.all))
+            connection.execute(queries()["set_visible"], (reached.own, user_id))
 
     def publish_behind(self, user_id: str, generation: Generation) -> None:
         """Have the words indexed by another process meanwhile, and publish what it has done; see `publish_all`."""
+        if not self._indexes.serves_words():
+            self.publish_changes(user_id, generation)
+            return
         if not self._indexer.answered(wait=False):
             return
         self._publish(user_id, generation, self._indexes.seen(generation))
@@ -502,10 +535,11 @@ class SqliteStore(SqliteReading):
         found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
         found.checked = {"documents": self.counts(user_id)["ready"], "chunks": intact}
         if repair and any(problem.mendable for problem in found.problems):
-            self._indexes.rebuild(generation)
+            found.repaired = self._indexes.mend(generation)
             found.problems = [problem for problem in found.problems if not problem.mendable]
             found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
-        found.repaired = self._indexes.notes(generation)
+            self.publish_changes(user_id, generation)
+        found.repaired += self._indexes.notes(generation)
         return found
 
     def compact(self, user_id: str) -> None:
@@ -518,6 +552,7 @@ class SqliteStore(SqliteReading):
         self.checkpoint()
         for generation in self.generations(user_id):
             self._indexes.rebuild(generation)
+            self._indexes.compact_outside(generation)
 
     # ── moving
 

@@ -57,10 +57,4 @@ def check_indexes(database: Database, indexes: Indexes, generation: Generation) 
         rows = connection.execute(queries()["live_keys"], (generation.user_id, generation.pk)).fetchall()
     served = np.array([row[0] for row in rows], dtype=np.int64)
     embedded = np.array([row[0] for row in rows if not row[1]], dtype=np.int64)
-    for name, truth, keys in (
-        ("lexical", served, indexes.lexical(generation, seq).keys()),
-        ("dense", embedded, indexes.dense(generation, seq).keys()),
-    ):
-        missing, extra = len(np.setdiff1d(truth, keys)), len(np.setdiff1d(keys, truth))
-        if missing or extra:
-            yield Problem(f"{name} index: {missing} chunks missing, {extra} too many", mendable=True)
+    yield from indexes.check(generation, seq, served, embedded)

@@ -8,14 +8,12 @@ from itertools import chain
 import numpy as np
 
 from footnotes.index import Allowed, Found, Vector
-from footnotes.index.dense import DenseIndex
-from footnotes.index.lexical import LexicalIndex
 from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.records import Generation, HitRow, Place
 from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database, translated
 from footnotes.store.sqlite.filters import compile_filter, facet_groups
-from footnotes.store.sqlite.indexes import Indexes
+from footnotes.store.sqlite.indexes import DenseLeg, Indexes, LexicalLeg
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.views import Symbols
 from footnotes.types import Filter
@@ -41,6 +39,7 @@ class SqliteSearchView:
         user_id: str,
         waiting: int,
         *,
+        waiting_words: int = 0,
         trial: bool = False,
     ) -> None:
         self._database = database
@@ -49,9 +48,10 @@ class SqliteSearchView:
         self._seq = seq
         self._user_id = user_id
         self.waiting = waiting
+        self.waiting_words = waiting_words
         self._trial = trial
-        self._lexical_index: LexicalIndex | None = None
-        self._dense_index: DenseIndex | None = None
+        self._lexical_index: LexicalLeg | None = None
+        self._dense_index: DenseLeg | None = None
 
     @property
     def embedder(self) -> str:
@@ -127,12 +127,12 @@ class SqliteSearchView:
         index = self._dense()
         return None if index is None else index.vectors(keys)
 
-    def _lexical(self) -> LexicalIndex | None:
+    def _lexical(self) -> LexicalLeg | None:
         if self._lexical_index is None and self._generation is not None:
             self._lexical_index = self._indexes.lexical(self._generation, self._seq)
         return self._lexical_index
 
-    def _dense(self) -> DenseIndex | None:
+    def _dense(self) -> DenseLeg | None:
         if self._dense_index is None and self._generation is not None:
             self._dense_index = self._indexes.dense(self._generation, self._seq)
         return self._dense_index

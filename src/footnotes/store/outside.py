@@ -1,0 +1,289 @@
+"""A vector database beside a store: how it is kept up with the truth, and what is said while it is not.
+
+The store is written first and loses nothing when the database is away. What changed waits in the change log, and is
+taken over in portions, oldest first: after each the database is marked, so that a catch-up that was cut off goes on
+where it stopped.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from footnotes import registry
+from footnotes.config import Settings
+from footnotes.errors import ConfigError, FootnotesError, IndexFailed, IndexUnavailable, StoreLocked
+from footnotes.index import Change, Keys
+from footnotes.index.outside import Scope, Shelf, VectorDatabase
+from footnotes.store.records import Generation, Problem
+
+LEGS = ("dense", "lexical")
+_LOOK_AGAIN_SECONDS = 2.0
+"""A shelf that is behind is asked so seldom how far it has come: another process may be filling it."""
+
+
+def vector_database(settings: Settings) -> VectorDatabase | None:
+    """The vector database the settings name, if they name one."""
+    if not settings.index:
+        return None
+    if not settings.index_legs or (unknown := set(settings.index_legs) - set(LEGS)):
+        named = "none" if not settings.index_legs else repr(min(unknown))
+        raise ConfigError(
+            f"index_legs names {named}; a vector database serves legs",
+            remedy='Set index_legs to ["dense"] or ["dense", "lexical"], or leave index empty.',
+        )
+    scheme = settings.index.partition(":")[0].partition("+")[0]
+    if ":" not in settings.index or scheme not in registry.names("indexes"):
+        raise ConfigError(  # said without the address: it may hold a password
+            "the setting index is no address of a vector database",
+            remedy='Write it as "qdrant://host:6333", "chroma://host:8000" or "chroma:FOLDER".',
+        )
+    opened: VectorDatabase = registry.find("indexes", scheme).opened(settings)
+    if missing := set(settings.index_legs) - opened.legs:
+        raise ConfigError(
+            f"{scheme} cannot serve the {min(missing)} leg", remedy='Leave it out of index_legs: ["dense"].'
+        )
+    return opened
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Some of what changed, and the change up to which that is all."""
+
+    seq: int
+    changes: Iterable[Change]
+
+
+class Truth(Protocol):
+    """What a store gives a vector database, and what it remembers of it."""
+
+    def held(self, generation: Generation) -> AbstractContextManager[None]:
+        """One process at a time fills a shelf."""
+        ...
+
+    def words(self, generation: Generation) -> str:
+        """By what the terms are weighed now; a shelf that was filled by anything else is filled anew."""
+        ...
+
+    def last(self, generation: Generation) -> int:
+        """The last change there is."""
+        ...
+
+    def portion(self, generation: Generation, after: int) -> AbstractContextManager[Portion | None]:
+        """The next documents that changed after a change, each as it is now; None when there are none."""
+        ...
+
+    def behind(self, generation: Generation, seq: int) -> int:
+        """How many documents changed after a change."""
+        ...
+
+    def again(self, generation: Generation, keys: Keys, seq: int) -> AbstractContextManager[Portion]:
+        """The documents of some chunks once more."""
+        ...
+
+    def keys(self, generation: Generation) -> Keys:
+        """The chunks a shelf has when it lacks nothing, sorted."""
+        ...
+
+    def note(self, generation: Generation) -> None:
+        """A shelf is about to be filled: whatever happens to the generation, it is to be emptied some day."""
+        ...
+
+    def reached(self, generation: Generation, seq: int) -> None:
+        """A shelf has seen all changes up to this one: documents that waited for it are ready."""
+        ...
+
+    def dropped(self) -> list[Scope]:
+        """Shelves of generations that are gone, and that nobody could empty yet."""
+        ...
+
+    def forget(self, scope: Scope) -> None:
+        """Such a shelf is empty now."""
+        ...
+
+
+class Outside:
+    """The shelves of a store in one vector database. `failure` is why it could not be kept up, if it could not."""
+
+    def __init__(self, database: VectorDatabase, legs: Iterable[str], library: str, truth: Truth) -> None:
+        self.legs = frozenset(legs)
+        self.failure: IndexFailed | None = None
+        self._database = database
+        self._library = library
+        self._truth = truth
+        self._shelves: dict[int, tuple[str, Shelf]] = {}
+        self._looked: dict[int, float] = {}
+        self._guard = threading.Lock()
+        self._filler: threading.Thread | None = None
+        self._stopping = threading.Event()
+
+    @property
+    def address(self) -> str:
+        return self._database.address
+
+    def close(self) -> None:
+        """Stop what is being done behind; the rest is done next time."""
+        self._stopping.set()
+        if self._filler is not None:
+            self._filler.join()
+        self._database.close()
+
+    def shelf(self, generation: Generation) -> Shelf:
+        words = self._truth.words(generation) if "lexical" in self.legs else ""
+        with self._guard:
+            known = self._shelves.get(generation.pk)
+            if known is None or known[0] != words:
+                known = self._shelves[generation.pk] = (words, self._database.shelf(self._scope(generation, words)))
+            return known[1]
+
+    def _scope(self, generation: Generation, words: str) -> Scope:
+        return Scope(
+            self._library,
+            generation.user_id,
+            generation.pk,
+            generation.fingerprint,
+            generation.dimensions,
+            words,
+        )
+
+    # ── keeping up
+
+    def catch_up(self, generation: Generation) -> int:
+        """Bring a shelf to the last change there is, and return it; raises what keeps the database from that."""
+        try:
+            with self._truth.held(generation):
+                seq = self._filled(generation)
+        except IndexFailed as failure:
+            self.failure = failure
+            raise
+        self.failure = None
+        self._truth.reached(generation, seq)
+        return seq
+
+    def attempt(self, generation: Generation) -> int:
+        """As `catch_up`; where that fails, the change the shelf is known to have seen. The rest waits in the log."""
+        try:
+            return self.catch_up(generation)
+        except (IndexFailed, StoreLocked):
+            return self.shelf(generation).seq
+
+    def catch_up_behind(self, generation: Generation) -> None:
+        """Catch up in a thread of its own, unless one is at it."""
+        with self._guard:
+            if self._stopping.is_set() or (self._filler is not None and self._filler.is_alive()):
+                return
+            self._filler = threading.Thread(target=self._fill_quietly, args=(generation,), name="footnotes-shelf")
+            self._filler.start()
+
+    def behind(self, generation: Generation) -> int:
+        """How many documents the shelf does not know yet; where there are any, they are being brought."""
+        shelf = self.shelf(generation)
+        if shelf.seq < self._truth.last(generation) and self._may_look(generation):
+            with suppress(IndexFailed):  # the leg itself says what is wrong
+                shelf.refresh()
+        documents = self._truth.behind(generation, shelf.seq)
+        if documents:
+            self.catch_up_behind(generation)
+        return documents
+
+    def _may_look(self, generation: Generation) -> bool:
+        now = time.monotonic()
+        if now - self._looked.get(generation.pk, -_LOOK_AGAIN_SECONDS) < _LOOK_AGAIN_SECONDS:
+            return False
+        self._looked[generation.pk] = now
+        return True
+
+    def _fill_quietly(self, generation: Generation) -> None:
+        with suppress(FootnotesError, _Stopped):  # searches say what they lack
+            self.catch_up(generation)
+
+    def _filled(self, generation: Generation) -> int:
+        self._empty_dropped()
+        self._truth.note(generation)
+        shelf = self.shelf(generation)
+        seen = shelf.refresh()
+        if seen > self._truth.last(generation):
+            # The library is younger than what was made of it: somebody went back to a copy of it.
+            shelf.clear()
+            seen = 0
+        while True:
+            with self._truth.portion(generation, seen) as portion:
+                if portion is None:
+                    return seen
+                self._stop_if_asked()
+                shelf.apply(portion.changes, seq=portion.seq)
+                seen = portion.seq
+
+    def _stop_if_asked(self) -> None:
+        if threading.current_thread() is self._filler and (
+            self._stopping.is_set() or not threading.main_thread().is_alive()
+        ):
+            raise _Stopped
+
+    # ── generations
+
+    def promote(self, generation: Generation) -> None:
+        self.shelf(generation).promote()
+
+    def drop(self, generation: Generation) -> None:
+        """Empty the shelf of a generation that is gone; where the database is away, when it is back."""
+        with self._guard:
+            self._shelves.pop(generation.pk, None)
+        try:
+            with self._truth.held(generation):
+                self._empty_dropped()
+        except (IndexFailed, StoreLocked) as failure:
+            if isinstance(failure, IndexFailed):
+                self.failure = failure
+
+    def _empty_dropped(self) -> None:
+        for scope in self._truth.dropped():
+            self._database.shelf(scope).clear()
+            self._truth.forget(scope)
+
+    # ── checking
+
+    def check(self, generation: Generation) -> list[Problem]:
+        """Compare what is on the shelf with what the store has."""
+        name = f"vector database {self.address}"
+        try:
+            missing, extra = self._differences(generation)
+        except IndexFailed as failure:
+            return [Problem(f"{failure.message} ({failure.code})", mendable=not isinstance(failure, IndexUnavailable))]
+        if not len(missing) and not len(extra):
+            return []
+        return [Problem(f"{name}: {len(missing)} chunks missing, {len(extra)} too many", mendable=True)]
+
+    def mend(self, generation: Generation) -> list[str]:
+        """Bring what is missing, and take out what is too much. Says what was done."""
+        self.catch_up(generation)
+        missing, extra = self._differences(generation)
+        with self._truth.held(generation):
+            shelf = self.shelf(generation)
+            if len(extra):
+                shelf.remove(extra.tolist())
+            if len(missing):
+                with self._truth.again(generation, missing, shelf.seq) as portion:
+                    shelf.apply(portion.changes, seq=portion.seq)
+        changed = len(missing) + len(extra)
+        return [f"vector database: {len(missing)} chunks brought, {len(extra)} taken out"] if changed else []
+
+    def compact(self, generation: Generation) -> None:
+        """Leave no byte of what was removed, where that is in our hands: the files of a server are its owner's."""
+        self.catch_up(generation)
+        with self._truth.held(generation):
+            self.shelf(generation).compact()
+
+    def _differences(self, generation: Generation) -> tuple[Keys, Keys]:
+        truth, keys = self._truth.keys(generation), self.shelf(generation).keys()
+        return np.setdiff1d(truth, keys), np.setdiff1d(keys, truth)
+
+
+class _Stopped(Exception):
+    """The store is being closed."""

@@ -1,0 +1,108 @@
+"""Legs that a vector database serves, as searches see them: it proposes, and what the folder has decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from footnotes.index import Allowed, Found, Keys, Vector
+from footnotes.index.outside import Shelf, Weights
+from footnotes.store.records import Generation
+from footnotes.store.sqlite import chunks, words
+from footnotes.store.sqlite.connection import Database, translated
+from footnotes.store.sqlite.sql import queries
+from footnotes.store.weights import FIELDS, place, question_weights
+
+
+class OutsideDense:
+    """Nearest neighbours from the database, scored again from the stored vectors. What is gone is left out."""
+
+    def __init__(self, database: Database, generation: Generation, shelf: Shelf) -> None:
+        self._database = database
+        self._generation = generation
+        self._shelf = shelf
+
+    def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
+        if limit < 1 or (allowed is not None and len(allowed.keys) == 0):
+            return Found()
+        known = self.score(vector, self._shelf.search(vector, limit, allowed).keys)
+        best = sorted(known.items(), key=lambda item: (-item[1], item[0]))[:limit]
+        return Found([key for key, _ in best], [score for _, score in best])
+
+    def score(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
+        """The exact cosine of given chunks."""
+        found, vectors = self._stored(keys)
+        return dict(zip(found, (vectors @ vector).tolist(), strict=True)) if found else {}
+
+    def vectors(self, keys: Sequence[int]) -> Vector | None:
+        """The vectors of given chunks, a row each; None when one of them is not here any more."""
+        found, vectors = self._stored(keys)
+        if not keys or len(found) < len(keys):
+            return None
+        at = {key: row for row, key in enumerate(found)}
+        ordered: Vector = vectors[[at[key] for key in keys]]
+        return ordered
+
+    def keys(self) -> Keys:
+        return self._shelf.keys()
+
+    def _stored(self, keys: Sequence[int]) -> tuple[list[int], Vector]:
+        generation = self._generation
+        bindings = (chunks.as_table(keys), generation.model, generation.pk, generation.user_id)
+        with translated():
+            rows: Any = self._database.reader.execute(queries()["vectors_of_keys"], bindings).fetchall()
+        stored = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float16).astype(np.float32)
+        return [row[0] for row in rows], stored.reshape(len(rows), -1) if rows else stored
+
+
+class OutsideWords:
+    """BM25 as one inner product, weighed by the rarity of words in the tenant's own chunks."""
+
+    def __init__(self, database: Database, generation: Generation, shelf: Shelf) -> None:
+        self._database = database
+        self._generation = generation
+        self._shelf = shelf
+        self._known: dict[int, int] = {}
+
+    def count(self) -> int:
+        return self._counted(words.CHUNKS)
+
+    def document_frequency(self, term: str) -> int:
+        """How many chunks have the term in their body."""
+        return self._counted(place("body", term))
+
+    def search(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None = None) -> Found:
+        weights = self._weights(terms)
+        if not weights or limit < 1 or (allowed is not None and len(allowed.keys) == 0):
+            return Found()
+        return self._shelf.search_words(weights, limit, allowed)
+
+    def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
+        weights = self._weights(terms)
+        found = self._shelf.score_words(weights, keys) if weights and keys else {}
+        return dict.fromkeys(keys, 0.0) | found
+
+    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
+        return self._shelf.having(facets, limit, allowed) if facets else []
+
+    def keys(self) -> Keys:
+        return self._shelf.keys()
+
+    def _weights(self, terms: Mapping[str, float]) -> Weights:
+        places = [place(field, term) for term in terms for field in FIELDS]
+        self._look_up([*places, words.CHUNKS])
+        return question_weights(terms, self.count(), lambda field, term: self._counted(place(field, term)))
+
+    def _counted(self, at: int) -> int:
+        if at not in self._known:
+            self._look_up([at])
+        return self._known[at]
+
+    def _look_up(self, places: Sequence[int]) -> None:
+        missing = [at for at in places if at not in self._known]
+        if missing:
+            with translated():
+                found = words.counts(self._database.reader, self._generation.pk, missing)
+            self._known |= dict.fromkeys(missing, 0) | found
