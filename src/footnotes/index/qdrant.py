@@ -1,0 +1,204 @@
+"""A Qdrant that serves the dense leg, the lexical one, or both.
+
+`index = "qdrant://host:6333"` names it, or `qdrant+https://…`; a path behind it is the beginning of the names of
+collections and `footnotes` where there is none. `index_options` are those of `footnotes.index.qdrant_settings.Options`.
+
+Everybody's chunks of one embedding model are in one collection, `<prefix>-<model>`, told apart by their payload: every
+search, count and deletion names tenant and generation. Beside them each generation has a mark, a point without vectors
+that says what the generation was filled from and the last change it has seen. An alias `<prefix>.<tenant>` leads those
+who look from outside to the collection that serves. No collection is ever deleted: without tenants it is empty.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from footnotes.config import Settings
+from footnotes.errors import IndexMissing
+from footnotes.index import Allowed, Change, Found, Keys, Vector
+from footnotes.index.outside import Scope, Weights
+from footnotes.index.qdrant_calls import Calls
+from footnotes.index.qdrant_collection import Collections
+from footnotes.index.qdrant_filling import Filling, Points
+from footnotes.index.qdrant_points import SHELF, any_key, key_of, mark_id, sayable, within
+from footnotes.index.qdrant_search import Search
+from footnotes.index.qdrant_settings import LEGS, Options, check_legs, options_of, place_of
+
+REMOVED_AT_ONCE = 5_000
+
+
+class QdrantDatabase:
+    """A connection to one Qdrant, shared by all shelves and threads."""
+
+    legs = LEGS
+
+    def __init__(self, calls: Calls, options: Options) -> None:
+        self.address = calls.place.shown
+        self._calls = calls
+        self._options = options
+        self._collections = Collections(calls, options)
+
+    @classmethod
+    def opened(cls, settings: Settings) -> QdrantDatabase:
+        """From the settings; nothing is asked of the network yet."""
+        check_legs(settings)
+        options = options_of(settings.index_options)
+        return cls(Calls(place_of(settings), options.grpc_port), options)
+
+    def shelf(self, scope: Scope) -> QdrantShelf:
+        return QdrantShelf(self._calls, self._collections, scope, self._options)
+
+    def close(self) -> None:
+        self._calls.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a shelf says of itself."""
+
+    fill: str
+    """Drawn anew whenever it is filled from the beginning: who began before that must not go on."""
+    seq: int = 0
+
+
+class QdrantShelf:
+    """One generation of one tenant in a Qdrant."""
+
+    def __init__(self, calls: Calls, collections: Collections, scope: Scope, options: Options) -> None:
+        self._calls = calls
+        self._collections = collections
+        self._scope = scope
+        self._options = options
+        self._name = collections.name(scope)
+        self._points = Points(calls, self._name, options.ordering)
+        self._search = Search(calls, self._name, scope, options)
+        self._asked = False
+        self._known: Mark | None = None
+
+    @property
+    def seq(self) -> int:
+        return self._known.seq if self._known else 0
+
+    def refresh(self) -> int:
+        self._known = self._mark(patient=False)
+        self._asked = True
+        return self.seq
+
+    # ── reading
+
+    def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
+        return self._search.nearest(vector, limit, allowed)
+
+    def search_words(self, weights: Weights, limit: int, allowed: Allowed | None = None) -> Found:
+        return self._search.words(weights, limit, allowed)
+
+    def score_words(self, weights: Weights, keys: Sequence[int]) -> dict[int, float]:
+        return self._search.scores(weights, keys)
+
+    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
+        return self._search.having(facets, limit, allowed)
+
+    def keys(self) -> Keys:
+        try:
+            found = [key_of(one) for page in self._points.pages(within(self._scope)) for one in page]
+        except IndexMissing:
+            found = []
+        return np.sort(np.asarray(found, dtype=np.int64))
+
+    # ── writing
+
+    def apply(self, changes: Iterable[Change], *, seq: int) -> None:
+        """Take changes in, then remember `seq`. Stopped anywhere, the same changes again make it whole."""
+        try:
+            mark = self._begun()
+            filling = Filling(self._points, self._scope, seq=seq, batch=self._options.batch, fresh=mark.seq == 0)
+            filling.run(changes)
+            self._check_unchanged(mark)
+            self._write_mark(Mark(mark.fill, seq))
+        except IndexMissing:
+            self._forget()
+            raise
+
+    def clear(self) -> None:
+        """The mark goes first: what is left when this is stopped counts as nothing."""
+        self._known, self._asked = None, True
+        try:
+            self._points.drop([mark_id(self._scope)])
+            self._points.drop_all(within(self._scope))
+        except IndexMissing:
+            self._collections.forget(self._scope)
+
+    def remove(self, keys: Sequence[int]) -> None:
+        for start in range(0, len(keys), REMOVED_AT_ONCE):
+            some = keys[start : start + REMOVED_AT_ONCE]
+            self._points.drop(within(self._scope, any_key(self._scope, some)))
+
+    def promote(self) -> None:
+        """Switch the tenant's alias to this collection, in one step."""
+        from qdrant_client import models
+
+        self._collections.ready(self._scope)
+        alias = f"{self._calls.place.prefix}.{self._scope.tenant}"
+        steps: list[models.AliasOperations] = [
+            models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias)),
+            models.CreateAliasOperation(create_alias=models.CreateAlias(collection_name=self._name, alias_name=alias)),
+        ]
+        self._calls.write(lambda client: client.update_collection_aliases(steps))
+
+    # ── the mark
+
+    def _begun(self) -> Mark:
+        """The mark to go on from; where there is none, the shelf is emptied and a new one drawn."""
+        mark = self._mark(patient=True)
+        if self._known and self._known.seq and (mark is None or mark.fill != self._known.fill):
+            raise self._calls.failed(IndexMissing, f"no longer has what was in the collection {self._name}")
+        if mark is None:
+            self._collections.forget(self._scope)
+        self._collections.ready(self._scope)
+        if mark is not None and mark.seq and (self.seq or not self._asked):
+            return mark
+        mark = Mark(secrets.token_hex(8))
+        self._write_mark(mark)
+        self._points.drop_all(within(self._scope))
+        return mark
+
+    def _check_unchanged(self, mark: Mark) -> None:
+        """Nobody emptied the shelf meanwhile: what was sent before would be missing, and nobody would know."""
+        now = self._mark(patient=True)
+        if now is None or now.fill != mark.fill:
+            raise self._calls.failed(
+                IndexMissing, f"was emptied by another process while the collection {self._name} was written"
+            )
+
+    def _mark(self, *, patient: bool) -> Mark | None:
+        """As the database has it; None where it is missing or another's."""
+        tried = self._calls.write if patient else self._calls.read
+        try:
+            found = tried(lambda client: client.retrieve(self._name, [mark_id(self._scope)], with_payload=True))
+        except IndexMissing:
+            return None
+        payload = (found[0].payload if found else None) or {}
+        if payload.get("identity") != sayable(self._scope.identity):
+            return None
+        return Mark(str(payload.get("fill", "")), int(payload.get("seen", 0)))
+
+    def _write_mark(self, mark: Mark) -> None:
+        from qdrant_client import models
+
+        payload = {
+            SHELF: self._scope.tenant,
+            "shelf_generation": self._scope.generation,
+            "identity": sayable(self._scope.identity),
+            "fill": mark.fill,
+            "seen": mark.seq,
+        }
+        self._points.put([models.PointStruct(id=mark_id(self._scope), vector={}, payload=payload)])
+        self._known, self._asked = mark, True
+
+    def _forget(self) -> None:
+        self._known, self._asked = None, False
+        self._collections.forget(self._scope)

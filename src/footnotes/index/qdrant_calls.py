@@ -1,0 +1,245 @@
+"""Calls to one Qdrant: in bounded time, tried again where that helps, and every failure an error of our own."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from footnotes import tracing
+from footnotes.errors import (
+    IndexFailed,
+    IndexForeign,
+    IndexMismatch,
+    IndexMissing,
+    IndexRefused,
+    IndexUnavailable,
+    MissingExtra,
+)
+from footnotes.index.qdrant_settings import Place
+from footnotes.remote.circuit import Circuit
+from footnotes.remote.redact import redacted
+
+if TYPE_CHECKING:
+    import httpx
+    from qdrant_client import QdrantClient
+
+T = TypeVar("T")
+
+CONNECT_SECONDS = 3.0
+COOLING_SECONDS = 5.0
+"""After a call that found nobody, the next ones fail at once for so long."""
+WRITE_ATTEMPTS = 4
+FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0
+CONNECTIONS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What went wrong in one try."""
+
+    error: IndexFailed
+    silent: bool = False
+    """Nobody answered, as against an answer that says no."""
+    cut: bool = False
+    """The connection broke: all that were kept open do so once when a server is started anew."""
+    pause: float | None = None
+    """The seconds the server asked to wait."""
+
+
+class Calls:
+    """The connection, made at the first call. Safe to share between threads."""
+
+    def __init__(self, place: Place, grpc_port: int = 0, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.place = place
+        self.name = f"Qdrant at {place.shown}"
+        self._grpc_port = grpc_port
+        self._sleep = sleep
+        self._circuit = Circuit(self.name, failures=1, cooling=COOLING_SECONDS, error=IndexUnavailable)
+        self._client: QdrantClient | None = None
+        self._opening = threading.Lock()
+        self._jitter = random.Random()
+
+    def read(self, call: Callable[[QdrantClient], T]) -> T:
+        """What a search waits for: one try, and one more at once where only a kept connection was gone."""
+        return self._tried(call, lambda fault, attempt: fault.cut and attempt == 1)
+
+    def write(self, call: Callable[[QdrantClient], T]) -> T:
+        """What may take a while, and may be done twice: tried again with longer and longer waits."""
+        return self._tried(call, self._waited)
+
+    def close(self) -> None:
+        with self._opening:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def failed(self, kind: type[IndexFailed], what: str) -> IndexFailed:
+        """An error that says where."""
+        return kind(f"{self.name} {what}")
+
+    # ── tries
+
+    def _tried(self, call: Callable[[QdrantClient], T], again: Callable[[Fault, int], bool]) -> T:
+        self._circuit.enter()
+        client = self._opened()
+        with tracing.span("index", database="qdrant"):
+            for attempt in itertools.count(1):
+                try:
+                    result = call(client)
+                except Exception as error:
+                    fault = self._fault(error)
+                    if fault is None:
+                        raise
+                    if not again(fault, attempt):
+                        self._count(fault)
+                        raise fault.error from error
+                else:
+                    self._circuit.succeeded()
+                    return result
+        raise AssertionError("counting does not end")
+
+    def _count(self, fault: Fault) -> None:
+        if fault.silent:
+            self._circuit.failed()
+        else:
+            self._circuit.succeeded()
+
+    def _waited(self, fault: Fault, attempt: int) -> bool:
+        """As long as the server asked for, or longer each time with full jitter; False when it is no use."""
+        if attempt >= WRITE_ATTEMPTS or not isinstance(fault.error, IndexUnavailable):
+            return False
+        wait = self._jitter.uniform(0, FIRST_WAIT * 2.0**attempt) if fault.pause is None else fault.pause
+        self._sleep(min(LONGEST_WAIT, wait))
+        return True
+
+    def _opened(self) -> QdrantClient:
+        with self._opening:
+            if self._client is None:
+                self._client = self._new_client()
+            return self._client
+
+    def _new_client(self) -> QdrantClient:
+        try:
+            import httpx
+            from qdrant_client import QdrantClient
+        except ModuleNotFoundError as error:
+            raise MissingExtra(
+                f"{self.name} needs the package 'qdrant-client', which is not installed",
+                remedy='pip install "footnotes[qdrant]"',
+            ) from error
+        # The key goes as a header: given as `api_key` it would be warned of on every plain connection.
+        options: dict[str, Any] = {
+            "limits": httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
+            "event_hooks": {"request": [self._prepare]},
+            "trust_env": False,
+        }
+        return QdrantClient(
+            url=self.place.url,
+            port=None,
+            headers=dict(self.place.headers),
+            timeout=max(1, round(self.place.seconds)),
+            grpc_port=self._grpc_port or 6334,
+            prefer_grpc=self._grpc_port > 0,
+            check_compatibility=False,
+            **options,
+        )
+
+    def _prepare(self, request: httpx.Request) -> None:
+        """Times, which the client knows in whole seconds and all alike, and how the answer is to come.
+
+        Uncompressed: compressed answers are written in two pieces, and the second waits until the first is
+        acknowledged, 40 ms on Linux.
+        """
+        seconds = self.place.seconds
+        connect = min(CONNECT_SECONDS, seconds)
+        request.extensions["timeout"] = {"connect": connect, "read": seconds, "write": seconds, "pool": seconds}
+        request.headers.update({"accept-encoding": "identity", **tracing.headers()})
+
+    # ── what failed
+
+    def _fault(self, error: Exception) -> Fault | None:
+        """An error of the client as one of ours; None when it is a mistake of this program."""
+        import grpc
+        from qdrant_client.common.client_exceptions import QdrantException
+        from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+        if isinstance(error, UnexpectedResponse):
+            return Fault(self._of_status(error.status_code or 0, _said(error.content)))
+        if isinstance(error, ResponseHandlingException):
+            return self._of_connection(error.source)
+        if isinstance(error, QdrantException):
+            pause = getattr(error, "retry_after_s", None)
+            return Fault(self.failed(IndexUnavailable, "asks for a pause: it has too much to do"), pause=pause)
+        if isinstance(error, grpc.RpcError):
+            return self._of_code(error)
+        return None
+
+    def _of_connection(self, source: Exception) -> Fault:
+        import httpx
+
+        if isinstance(source, httpx.ConnectTimeout | httpx.ConnectError):
+            return self._silent("cannot be reached")
+        if isinstance(source, httpx.TimeoutException):
+            return self._silent(f"did not answer within {self.place.seconds:g} s")
+        if isinstance(source, httpx.HTTPError):
+            return Fault(self.failed(IndexUnavailable, "broke off the connection"), silent=True, cut=True)
+        return Fault(self.failed(IndexUnavailable, "answered with something that is not from a Qdrant"))
+
+    def _of_code(self, error: Any) -> Fault:
+        """gRPC says the same in codes of its own."""
+        code, said = error.code().name, error.details() or ""
+        if code == "UNAVAILABLE":
+            return self._silent("cannot be reached")
+        if code == "DEADLINE_EXCEEDED":
+            return self._silent(f"did not answer within {self.place.seconds:g} s")
+        return Fault(self._of_status(_STATUS_OF_CODE.get(code, 500), said))
+
+    def _silent(self, what: str) -> Fault:
+        return Fault(self.failed(IndexUnavailable, what), silent=True)
+
+    def _of_status(self, status: int, said: str | None) -> IndexFailed:
+        if status in (401, 403):
+            return self.failed(IndexRefused, f"refused the key or what it may do ({status})")
+        if status == 413:
+            return self.failed(IndexFailed, "refused a call because there was too much in it (413)")
+        if said is None:
+            return self.failed(IndexUnavailable, f"answered {status}, and not as a Qdrant would")
+        return self.failed(*_meaning(status, said, redacted(said, self.place.secrets)))
+
+
+def _meaning(status: int, said: str, quoted: str) -> tuple[type[IndexFailed], str]:
+    if status == 409 or "already exists" in said:
+        return IndexForeign, f"has something else of that name: {quoted}"
+    if status == 404 and "ollection" in said:
+        return IndexMissing, f"has no such collection: {quoted}"
+    if "imension error" in said:
+        return IndexMismatch, f"holds vectors of another length: {quoted}"
+    if status >= 500 or status == 429:
+        return IndexUnavailable, f"failed with {status}: {quoted}"
+    return IndexFailed, f"refused a call with {status}: {quoted}"
+
+
+_STATUS_OF_CODE = {
+    "UNAUTHENTICATED": 401,
+    "PERMISSION_DENIED": 403,
+    "NOT_FOUND": 404,
+    "ALREADY_EXISTS": 409,
+    "RESOURCE_EXHAUSTED": 429,
+    "INVALID_ARGUMENT": 400,
+    "FAILED_PRECONDITION": 400,
+}
+
+
+def _said(content: bytes) -> str | None:
+    """The sentence in the server's answer; None where it does not look like one of Qdrant's."""
+    try:
+        status = json.loads(content)["status"]
+        return str(status["error"])
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -1,0 +1,131 @@
+"""Chunks as points of a Qdrant, and filters over them. Nothing here asks the network.
+
+A point's id is half the library's id and the chunk's key, so that libraries may share a collection and keys come back
+without reading anything. Its payload says whose it is (`tenant`, `generation`), what it is part of (`document`), what
+filters test (`facets`), the change it came with (`seq`) and, for others who look, `metadata`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from footnotes.index import Entry
+from footnotes.index.outside import Scope, Weights
+
+if TYPE_CHECKING:
+    from qdrant_client import models
+
+DENSE, LEXICAL = "dense", "lexical"
+SHELF = "shelf"
+"""The payload of a shelf's mark: another name than those of chunks, so that nothing that looks for them finds it."""
+_KEY = (1 << 64) - 1
+
+
+def point_id(scope: Scope, key: int) -> str:
+    return str(uuid.UUID(int=int(scope.library[:16], 16) << 64 | key & _KEY))
+
+
+def key_of(identifier: object) -> int:
+    """The chunk's key in a point's id."""
+    low = int(str(identifier).replace("-", "")[-16:], 16)
+    return low - (1 << 64) if low >> 63 else low
+
+
+def mark_id(scope: Scope) -> str:
+    """The id of the point that says what a shelf has seen."""
+    name = f"{scope.tenant}/{scope.generation}"
+    return str(uuid.UUID(bytes=hashlib.sha256(name.encode()).digest()[:16]))
+
+
+def point_of(scope: Scope, entry: Entry, seq: int) -> models.PointStruct:
+    """One chunk."""
+    from qdrant_client import models
+
+    vectors: dict[str, Any] = {}
+    if entry.vector:
+        vectors[DENSE] = np.frombuffer(entry.vector, dtype=np.float16).astype(np.float32).tolist()
+    if entry.weights:
+        vectors[LEXICAL] = sparse_of(entry.weights)
+    payload = {
+        "tenant": scope.tenant,
+        "generation": scope.generation,
+        "document": entry.document,
+        "facets": [sayable(facet) for facet in entry.facets],
+        "seq": seq,
+        "metadata": sayable(dict(entry.metadata)),
+    }
+    return models.PointStruct(id=point_id(scope, entry.key), vector=vectors, payload=payload)
+
+
+def sparse_of(weights: Weights) -> models.SparseVector:
+    from qdrant_client import models
+
+    return models.SparseVector(indices=list(weights), values=[float(value) for value in weights.values()])
+
+
+def sayable(value: Any) -> Any:
+    """The value as JSON can say it: files may have names that are no text, and numbers may be none."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {sayable(str(key)): sayable(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [sayable(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        return str(value)
+    return value
+
+
+# ── filters
+
+
+def within(scope: Scope, *more: models.Condition) -> models.Filter:
+    """Only this tenant's chunks of this generation, whatever else is asked for."""
+    from qdrant_client import models
+
+    return models.Filter(must=[equals("tenant", scope.tenant), equals("generation", scope.generation), *more])
+
+
+def equals(field: str, value: int | str) -> models.Condition:
+    from qdrant_client import models
+
+    return models.FieldCondition(key=field, match=models.MatchValue(value=value))
+
+
+def any_facet(facets: Sequence[str]) -> models.Condition:
+    from qdrant_client import models
+
+    return models.FieldCondition(key="facets", match=models.MatchAny(any=[sayable(facet) for facet in facets]))
+
+
+def any_document(documents: Iterable[int]) -> models.Condition:
+    from qdrant_client import models
+
+    return models.FieldCondition(key="document", match=models.MatchAny(any=sorted(documents)))
+
+
+def any_key(scope: Scope, keys: Iterable[int]) -> models.Condition:
+    from qdrant_client import models
+
+    return models.HasIdCondition(has_id=[point_id(scope, int(key)) for key in keys])
+
+
+def is_empty(field: str) -> models.Condition:
+    from qdrant_client import models
+
+    return models.IsEmptyCondition(is_empty=models.PayloadField(key=field))
+
+
+def not_after(seq: int) -> models.Condition:
+    """What came with this change or one before."""
+    from qdrant_client import models
+
+    return models.FieldCondition(key="seq", range=models.Range(lte=seq))

@@ -1,0 +1,161 @@
+"""Searches of one shelf: what passes a filter, and nothing else, whichever way the filter can be said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from footnotes.index import Allowed, Found, Keys, Vector
+from footnotes.index.outside import Scope, Weights
+from footnotes.index.qdrant_calls import Calls
+from footnotes.index.qdrant_points import DENSE, LEXICAL, any_facet, any_key, key_of, sparse_of, within
+from footnotes.index.qdrant_settings import Options
+
+if TYPE_CHECKING:
+    from qdrant_client import models
+
+Asked: TypeAlias = "Callable[[int, list[Any], bool], Found]"
+"""A search, given the limit, the conditions and whether every point that passes them is to be compared."""
+
+NAMED_MOST = 20_000
+"""A filter that lets so many chunks through is sent as their ids; 800 kB."""
+EXACT_MOST = 10_000
+"""As few are all compared: the graph is made for tenants, and may miss some of a small part of one."""
+WIDER = (4, 32)
+"""How many times the limit is asked for where what is not allowed is dropped afterwards."""
+WIDEST = 10_000
+SCROLLED = 1_000
+
+
+class Search:
+    """Asks one collection, always within one scope."""
+
+    def __init__(self, calls: Calls, collection: str, scope: Scope, options: Options) -> None:
+        self._calls = calls
+        self._collection = collection
+        self._scope = scope
+        self._options = options
+
+    def nearest(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
+        """By cosine."""
+        query = np.asarray(vector, dtype=np.float32).tolist()
+        return self._best(lambda width, more, exact: self._query(query, DENSE, width, more, exact), limit, allowed)
+
+    def words(self, weights: Weights, limit: int, allowed: Allowed | None) -> Found:
+        """By the inner product of weights, which is exact always."""
+        if not weights:
+            return Found()
+        query = sparse_of(weights)
+        return self._best(
+            lambda width, more, exact: _above_zero(self._query(query, LEXICAL, width, more, exact)), limit, allowed
+        )
+
+    def scores(self, weights: Weights, keys: Sequence[int]) -> dict[int, float]:
+        """That product for given chunks, and none where it is zero."""
+        if not weights or not keys:
+            return {}
+        query = sparse_of(weights)
+        found = self._each(lambda width, more, exact: self._query(query, LEXICAL, width, more, exact), len(keys), keys)
+        return {key: score for key, score in zip(found.keys, found.scores, strict=True) if score}
+
+    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None) -> list[int]:
+        """Chunks with any of the facets, in the order of their keys."""
+        if not facets or limit < 1 or (allowed is not None and not len(allowed.keys)):
+            return []
+        wanted = within(self._scope, any_facet(facets), *self._said(allowed))
+        found: list[int] = []
+        offset: Any = None
+        while len(found) < limit:
+            keys, offset = self._scrolled(wanted, offset, limit if allowed is None else max(limit, SCROLLED))
+            found.extend(keys if allowed is None else _among(Found(keys, [0.0] * len(keys)), allowed.keys).keys)
+            if offset is None:
+                break
+        return found[:limit]
+
+    # ── filters
+
+    def _best(self, ask: Asked, limit: int, allowed: Allowed | None) -> Found:
+        if limit < 1 or (allowed is not None and not len(allowed.keys)):
+            return Found()
+        if allowed is None:
+            return ask(limit, [], False)
+        said, exact = self._said(allowed), len(allowed.keys) <= EXACT_MOST
+        for width in (limit, *(times * limit for times in WIDER)) if said else (times * limit for times in WIDER):
+            found = ask(min(width, WIDEST), said, exact)
+            kept = _among(found, allowed.keys)
+            if len(kept.keys) >= limit or len(found.keys) < min(width, WIDEST):
+                return Found(kept.keys[:limit], kept.scores[:limit])
+        return self._each(ask, limit, allowed.keys.tolist())
+
+    def _said(self, allowed: Allowed | None) -> list[Any]:
+        """The filter as conditions, in facets or in ids; none where both cannot be or are too many."""
+        if allowed is None:
+            return []
+        if allowed.facets:
+            return [any_facet(group) for group in allowed.facets]
+        return [any_key(self._scope, allowed.keys.tolist())] if len(allowed.keys) <= NAMED_MOST else []
+
+    def _each(self, ask: Asked, limit: int, keys: Sequence[int]) -> Found:
+        """The best of given chunks: some asked for at a time, all of them compared."""
+        best: list[tuple[float, int]] = []
+        for start in range(0, len(keys), NAMED_MOST):
+            some = keys[start : start + NAMED_MOST]
+            found = ask(min(limit, len(some)), [any_key(self._scope, some)], True)
+            best = sorted([*best, *((-score, key) for key, score in zip(found.keys, found.scores, strict=True))])
+            best = best[:limit]
+        return Found([key for _, key in best], [-score for score, _ in best])
+
+    # ── calls
+
+    def _query(self, query: Any, using: str, limit: int, more: list[Any], exact: bool) -> Found:
+        wanted, params = within(self._scope, *more), self._params(using, exact)
+        answer = self._calls.read(
+            lambda client: client.query_points(
+                self._collection,
+                query=query,
+                using=using,
+                query_filter=wanted,
+                search_params=params,
+                limit=limit,
+                with_payload=False,
+                with_vectors=False,
+            )
+        )
+        ranked = sorted((-point.score, key_of(point.id)) for point in answer.points)
+        return Found([key for _, key in ranked], [-score for score, _ in ranked])
+
+    def _params(self, using: str, exact: bool) -> models.SearchParams | None:
+        from qdrant_client import models
+
+        if using == LEXICAL:
+            return None
+        quantization = models.QuantizationSearchParams(rescore=True, oversampling=2.0)
+        return models.SearchParams(
+            exact=exact,
+            hnsw_ef=self._options.search_ef,
+            quantization=quantization if self._options.quantization else None,
+        )
+
+    def _scrolled(self, wanted: models.Filter, offset: Any, limit: int) -> tuple[list[int], Any]:
+        found, after = self._calls.read(
+            lambda client: client.scroll(
+                self._collection, wanted, limit=limit, offset=offset, with_payload=False, with_vectors=False
+            )
+        )
+        return [key_of(record.id) for record in found], after
+
+
+def _among(found: Found, keys: Keys) -> Found:
+    """What of it is among sorted keys, whatever the database thinks of the filter."""
+    asked = np.asarray(found.keys, dtype=np.int64)
+    at = np.searchsorted(keys, asked)
+    inside = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == asked)
+    kept = [(key, score) for key, score, good in zip(found.keys, found.scores, inside, strict=True) if good]
+    return Found([key for key, _ in kept], [score for _, score in kept])
+
+
+def _above_zero(found: Found) -> Found:
+    some = sum(score > 0 for score in found.scores)
+    return Found(found.keys[:some], found.scores[:some])
