@@ -1,0 +1,237 @@
+"""The dense leg in a Chroma: a server somebody runs, or a folder in this process. One collection a generation.
+
+Chroma has vectors and filters, and no lexical leg of its own that could be weighed as ours is: words stay with the
+store. The mark of a collection, its metadata, says whose it is and up to which change it was filled.
+
+A server may be used by any number of processes. A folder may too: see `footnotes.index.chroma_folder`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from footnotes.config import Settings
+from footnotes.errors import IndexFailed, IndexMissing
+from footnotes.index import Allowed, Change, Found, Keys, Vector
+from footnotes.index.chroma_calls import Calls, Connection, Known, ids_of
+from footnotes.index.chroma_filling import Filling
+from footnotes.index.chroma_filters import all_of, any_of, batches, best, cosines, is_among, where_of
+from footnotes.index.chroma_folder import FolderConnection
+from footnotes.index.chroma_server import ServerConnection
+from footnotes.index.chroma_settings import LEGS, Place, place_of
+from footnotes.index.outside import Scope, Weights
+
+EXACT_KEYS = 300
+"""So few allowed chunks are fetched and compared: quicker than the graph, and exact."""
+OVERSAMPLED_MOST = 1_000
+"""So many are taken from the graph at most, in the hope that enough of them are allowed."""
+NAMED_KEYS = 10_000
+"""So many allowed chunks are named in a search at most."""
+
+
+class ChromaDatabase:
+    """A Chroma, shared between threads. Nothing is opened before the first call needs it."""
+
+    legs = LEGS
+
+    def __init__(self, place: Place) -> None:
+        self.address = place.shown
+        self._place = place
+        self._connection: Connection = ServerConnection(place) if place.folder is None else FolderConnection(place)
+
+    @classmethod
+    def opened(cls, settings: Settings) -> ChromaDatabase:
+        return cls(place_of(settings))
+
+    def shelf(self, scope: Scope) -> ChromaShelf:
+        return ChromaShelf(self._connection, self._place, scope)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class ChromaShelf:
+    """One generation's collection. Readers share it; one fills it at a time, guarded by the store's lock."""
+
+    def __init__(self, connection: Connection, place: Place, scope: Scope) -> None:
+        name = f"{place.prefix}-{scope.tenant}-g{scope.generation}"
+        self._dimensions = scope.dimensions
+        self._calls = Calls(connection, place, name, scope.identity, scope.dimensions)
+        self._copy = Calls(connection, place, f"{name}-copy", scope.identity, scope.dimensions)
+        self._known: Known | None = None
+
+    @property
+    def seq(self) -> int:
+        known = self._known
+        return 0 if known is None else max(0, known.seq)
+
+    def refresh(self) -> int:
+        """Ask for the last change the collection has seen: 0 where it is empty, filled by another model, or missing.
+
+        One of this name that Footnotes did not make raises `IndexForeign`.
+        """
+        self._known = self._calls.look()
+        return self.seq
+
+    # ── searching
+
+    def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
+        """The nearest chunks by cosine, best first, and only those `allowed`."""
+        if limit < 1 or (allowed is not None and not len(allowed.keys)):
+            return Found()
+        try:
+            return self._searched(vector, limit, allowed)
+        except IndexMissing:
+            if not self.refresh():
+                raise
+            return self._searched(vector, limit, allowed)  # another process made it anew
+
+    def _searched(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
+        known, vector = self._filled(), np.asarray(vector, dtype=np.float32)
+        if known is None:
+            return Found()
+        if allowed is None:
+            return best(*self._calls.query(known, vector, limit), limit)
+        if len(allowed.keys) <= EXACT_KEYS:
+            return self._compared(known, vector, limit, allowed.keys)
+        return (
+            self._by_facets(known, vector, limit, allowed)
+            or self._by_luck(known, vector, limit, allowed.keys)
+            or self._by_name(known, vector, limit, allowed.keys)
+            or self._compared(known, vector, limit, allowed.keys)
+        )
+
+    def _by_facets(self, known: Known, vector: Vector, limit: int, allowed: Allowed) -> Found | None:
+        """Chroma filters; None where it cannot, or where too few are found."""
+        where = where_of(allowed)
+        if where is None:
+            return None
+        found = best(*self._calls.query(known, vector, limit, where=where), limit, allowed.keys)
+        return found if len(found.keys) >= min(limit, len(allowed.keys)) else None
+
+    def _by_luck(self, known: Known, vector: Vector, limit: int, allowed: Keys) -> Found | None:
+        """More are taken than wanted, and those dropped that are not allowed; None where too few remain."""
+        share = len(allowed) / max(1, self._calls.count(known))
+        wanted = int(1.5 * limit / min(1.0, share)) + 20
+        if wanted > OVERSAMPLED_MOST:
+            return None
+        found = best(*self._calls.query(known, vector, wanted), limit, allowed)
+        return found if len(found.keys) >= min(limit, len(allowed)) else None
+
+    def _by_name(self, known: Known, vector: Vector, limit: int, allowed: Keys) -> Found | None:
+        """Chroma searches among the named; None where they are too many, or one of them went meanwhile."""
+        if len(allowed) > NAMED_KEYS:
+            return None
+        named = self._calls.existing(known, ids_of(allowed.tolist()))
+        if not named:
+            return Found()
+        try:
+            found = best(*self._calls.query(known, vector, limit, ids=named), limit, allowed)
+        except IndexMissing:
+            raise
+        except IndexFailed as failure:
+            if "finding id" not in failure.message:
+                raise
+            return None
+        return found if len(found.keys) >= min(limit, len(named)) else None
+
+    def _compared(self, known: Known, vector: Vector, limit: int, allowed: Keys) -> Found:
+        """The allowed ones are fetched and compared with the vector, one and all."""
+        top = Found()
+        for keys in batches(allowed):
+            there, rows = self._calls.vectors(known, keys)
+            if len(there):
+                scores = cosines(rows, vector)
+                top = best([*top.keys, *there.tolist()], [*top.scores, *scores.tolist()], limit, allowed)
+        return top
+
+    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
+        """Chunks that have any of some facets, and only those `allowed`."""
+        known = self._filled() if facets and limit > 0 else None
+        if known is None:
+            return []
+        clauses = [any_of(facets)]
+        narrower = None if allowed is None else where_of(allowed)
+        if narrower is not None:
+            clauses.append(narrower)
+        found: list[int] = []
+        page = limit if allowed is None else max(limit, 1_000)
+        for keys in self._calls.pages(known, all_of(clauses), page):
+            fine = [True] * len(keys) if allowed is None else is_among(keys, allowed.keys)
+            found.extend(key for key, good in zip(keys, fine, strict=True) if good)
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def search_words(self, weights: Weights, limit: int, allowed: Allowed | None = None) -> Found:
+        raise IndexFailed("Chroma does not serve the lexical leg", remedy='Set index_legs to ["dense"].')
+
+    def score_words(self, weights: Weights, keys: Sequence[int]) -> dict[int, float]:
+        raise IndexFailed("Chroma does not serve the lexical leg", remedy='Set index_legs to ["dense"].')
+
+    def keys(self) -> Keys:
+        """Every key that can be found, sorted."""
+        known = self._filled()
+        if known is None:
+            return np.zeros(0, dtype=np.int64)
+        found = [key for page in self._calls.pages(known) for key in page]
+        return np.unique(np.array(found, dtype=np.int64))
+
+    def _filled(self) -> Known | None:
+        """The collection; None where there never was one, as far as is known. One that went is missed."""
+        if self._known is None or self._known.seq < 1:
+            self._known = self._calls.look()
+        return self._known if self.seq else None
+
+    # ── filling
+
+    def apply(self, changes: Iterable[Change], *, seq: int) -> None:
+        """Take changes in, and mark the collection with `seq` at last. What was cut off is mended by the next time."""
+        known = self._calls.look()
+        fresh = known is None or known.seq < 1
+        if known is not None and fresh:
+            self.clear()
+        filling_into = self._calls.make() if known is None or fresh else known
+        filling = Filling(self._calls, filling_into, self._dimensions, fresh=fresh)
+        for change in changes:
+            filling.take(change)
+        filling.finish()
+        self._known = self._calls.mark(filling_into, seq)
+
+    def remove(self, keys: Sequence[int]) -> None:
+        """Take single chunks out, whatever the change log says of them."""
+        known = self._filled()
+        if known is not None and keys:
+            self._calls.delete(known, self._calls.existing(known, ids_of(keys)))
+
+    def clear(self) -> None:
+        """Delete the collection and, in a folder, what Chroma leaves of it. One that is not ours is left alone."""
+        self._known = None
+        if self._calls.look() is not None:
+            self._calls.drop()
+            self._calls.sweep()
+
+    def compact(self) -> None:
+        """Leave no byte of what was removed in the files of a folder: the collection is copied, and the old one goes.
+
+        A server's files are its owner's: removed chunks stay in them (in free pages of chroma.sqlite3, in its queue,
+        and in the graphs, whose folders outlive even a deleted collection) until the server is stopped, `chroma vacuum`
+        is run, and folders of collections that are gone are deleted.
+        """
+        known = self._calls.look()
+        if self._calls.place.folder is None or known is None or known.seq < 1:
+            return
+        self._copy.drop()
+        copy = self._copy.make()
+        for ids, vectors, told in self._calls.records(known, self._calls.batch):
+            self._copy.put(copy, ids, vectors, told)
+        copy = self._copy.mark(copy, known.seq)
+        self._calls.drop()
+        self._copy.rename(copy, self._calls.name)
+        self._calls.sweep()
+        self._known = self._calls.look()
+
+    def promote(self) -> None:
+        """Nothing to do: each generation has a collection of its own, and nobody looks at one by another name."""

@@ -1,0 +1,246 @@
+"""One collection of a Chroma: the calls that are made to it, and the mark by which we know it as ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from footnotes.errors import IndexFailed, IndexForeign, IndexMismatch, IndexMissing
+from footnotes.index import Keys, Vector
+from footnotes.index.chroma_settings import Options, Place
+
+FORMAT = 1
+_MARK, _IDENTITY, _SEQ = "footnotes", "footnotes_identity", "footnotes_seq"
+_SPACE = "cosine"
+_PAGE = 10_000
+IDS_AT_ONCE = 5_000
+"""SQLite under Chroma takes 32,766 values in a statement; this many are well below, and answered in time."""
+
+Where: TypeAlias = dict[str, Any]
+
+
+class Connection(Protocol):
+    """A server, or a folder in this process. Both lend the client's `ServerAPI`."""
+
+    def reading(self, name: str) -> AbstractContextManager[Any]: ...
+
+    def writing(self, name: str) -> AbstractContextManager[Any]: ...
+
+    def sweep(self) -> bool:
+        """Take what was removed out of the files; False where they are not ours."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A collection as it was last seen: what Chroma says of it, and up to which change it was filled."""
+
+    model: Any
+    seq: int
+
+
+class Calls:
+    """Calls to the collection of one name. Every one may raise an `IndexFailed`."""
+
+    def __init__(self, connection: Connection, place: Place, name: str, identity: str, dimensions: int) -> None:
+        self.name = name
+        self.place = place
+        self._connection = connection
+        self._identity = identity
+        self._dimensions = dimensions
+        self._where = {"tenant": place.options.tenant, "database": place.options.database}
+
+    # ── the collection as a whole
+
+    def look(self) -> Known | None:
+        """The collection as it is now; None where there is none. One that is not ours is refused."""
+        try:
+            with self._connection.reading(self.name) as client:
+                model = client.get_collection(self.name, **self._where)
+        except IndexMissing:
+            return None
+        return self._known(model)
+
+    def make(self, *, seq: int = 0) -> Known:
+        """The collection, empty if it was not there."""
+        with self._connection.writing(self.name) as client:
+            model = client.create_collection(
+                self.name,
+                configuration={"hnsw": _graph(self.place.options)},
+                metadata=self._marked(seq),
+                get_or_create=True,
+                **self._where,
+            )
+        return self._known(model)
+
+    def mark(self, known: Known, seq: int) -> Known:
+        """Write down up to which change the collection is filled. Chroma does it in one transaction."""
+        with self._writing(known) as collection:
+            collection.modify(metadata=self._marked(seq))
+        marked = self.look()  # to change a collection that is gone does not fail in a folder
+        if marked is None or marked.model.id != known.model.id:
+            raise IndexMissing(f"the collection {self.name} of {self.place.shown} was removed while it was filled")
+        return marked
+
+    def drop(self) -> None:
+        """Remove the collection; none is as good."""
+        try:
+            with self._connection.writing(self.name) as client:
+                client.delete_collection(self.name, **self._where)
+        except IndexMissing:
+            return
+
+    def rename(self, known: Known, name: str) -> None:
+        with self._writing(known) as collection:
+            collection.modify(name=name)
+
+    def sweep(self) -> bool:
+        return self._connection.sweep()
+
+    def _marked(self, seq: int) -> dict[str, Any]:
+        return {_MARK: FORMAT, _IDENTITY: self._identity, _SEQ: seq}
+
+    def _known(self, model: Any) -> Known:
+        mark: Mapping[str, Any] = model.metadata or {}
+        seq = mark.get(_SEQ)
+        if not isinstance(mark.get(_MARK), int) or not isinstance(seq, int):
+            raise IndexForeign(f"the collection {self.name} of {self.place.shown} was not made by Footnotes")
+        if (mark[_MARK], mark.get(_IDENTITY)) != (FORMAT, self._identity):
+            return Known(model, -1)
+        self._check(model)
+        return Known(model, seq)
+
+    def _check(self, model: Any) -> None:
+        space = ((model.configuration_json or {}).get("hnsw") or {}).get("space", _SPACE)
+        if space != _SPACE:
+            raise IndexMismatch(f"the collection {self.name} of {self.place.shown} compares by {space}, not by cosine")
+        if model.dimension not in (None, self._dimensions):
+            raise IndexMismatch(
+                f"the collection {self.name} of {self.place.shown} has vectors of {model.dimension} dimensions, "
+                f"and the model makes {self._dimensions}"
+            )
+
+    # ── its records
+
+    def count(self, known: Known) -> int:
+        with self._reading(known) as collection:
+            return int(collection.count())
+
+    def query(self, known: Known, vector: Vector, limit: int, **restriction: Any) -> tuple[list[int], list[float]]:
+        """The nearest keys and their cosines, as the graph finds them."""
+        with self._reading(known) as collection:
+            found = collection.query(
+                query_embeddings=vector.reshape(1, -1), n_results=limit, include=["distances"], **restriction
+            )
+        return self.keys_of(found["ids"][0]), [1.0 - distance for distance in found["distances"][0]]
+
+    def vectors(self, known: Known, keys: Keys) -> tuple[Keys, Vector]:
+        """Those of some keys that are there, and their vectors."""
+        with self._reading(known) as collection:
+            found = collection.get(ids=ids_of(keys.tolist()), include=["embeddings"])
+        rows = np.asarray(found["embeddings"], dtype=np.float32).reshape(len(found["ids"]), -1)
+        return np.array(self.keys_of(found["ids"]), dtype=np.int64), rows
+
+    def existing(self, known: Known, ids: Sequence[str]) -> list[str]:
+        """Those of some ids that are there."""
+        found: list[str] = []
+        for start in range(0, len(ids), IDS_AT_ONCE):
+            with self._reading(known) as collection:
+                found.extend(collection.get(ids=list(ids[start : start + IDS_AT_ONCE]), include=[])["ids"])
+        return found
+
+    def told(self, known: Known, **restriction: Any) -> dict[str, dict[str, Any]]:
+        """The metadata of some records, by id."""
+        with self._reading(known) as collection:
+            found = collection.get(include=["metadatas"], **restriction)
+        return {record: dict(told or {}) for record, told in zip(found["ids"], found["metadatas"], strict=True)}
+
+    def pages(self, known: Known, where: Where | None = None, page: int = _PAGE) -> Iterator[list[int]]:
+        """The keys of the records, or of some, page by page."""
+        offset = 0
+        while True:
+            with self._reading(known) as collection:
+                found = collection.get(where=where, limit=page, offset=offset, include=[])["ids"]
+            yield self.keys_of(found)
+            if len(found) < page:
+                return
+            offset += len(found)
+
+    def put(self, known: Known, ids: list[str], vectors: Vector, told: list[dict[str, Any]]) -> None:
+        with self._writing(known) as collection:
+            collection.upsert(ids=ids, embeddings=vectors, metadatas=told)
+
+    def delete(self, known: Known, ids: Sequence[str]) -> None:
+        for start in range(0, len(ids), self.batch):
+            with self._writing(known) as collection:
+                collection.delete(ids=list(ids[start : start + self.batch]))
+
+    def records(self, known: Known, page: int) -> Iterator[tuple[list[str], Vector, list[dict[str, Any]]]]:
+        """Everything, page by page."""
+        offset = 0
+        while True:
+            with self._reading(known) as collection:
+                found = collection.get(limit=page, offset=offset, include=["embeddings", "metadatas"])
+            if found["ids"]:
+                yield found["ids"], np.asarray(found["embeddings"], dtype=np.float32), found["metadatas"]
+            if len(found["ids"]) < page:
+                return
+            offset += len(found["ids"])
+
+    @property
+    def batch(self) -> int:
+        """As many records as may be sent at once."""
+        with self._connection.reading(self.name) as client:
+            return max(1, min(self.place.options.batch, int(client.get_max_batch_size())))
+
+    def keys_of(self, ids: Sequence[str]) -> list[int]:
+        try:
+            return [int(record) for record in ids]
+        except ValueError:
+            raise IndexForeign(
+                f"the collection {self.name} of {self.place.shown} has records that Footnotes did not put there"
+            ) from None
+
+    @contextmanager
+    def _reading(self, known: Known) -> Iterator[Any]:
+        with self._connection.reading(self.name) as client:
+            yield _collection(client, known.model)
+
+    @contextmanager
+    def _writing(self, known: Known) -> Iterator[Any]:
+        with self._connection.writing(self.name) as client:
+            yield _collection(client, known.model)
+
+
+def ids_of(keys: Sequence[int]) -> list[str]:
+    return [str(key) for key in keys]
+
+
+def chunk_vector(raw: bytes, dimensions: int, key: int) -> Vector:
+    """A vector as the store keeps it, in the precision of Chroma."""
+    vector = np.frombuffer(raw, dtype=np.float16).astype(np.float32)
+    if len(vector) != dimensions or not np.isfinite(vector).all():
+        raise IndexFailed(f"the stored vector of chunk {key} is damaged", remedy="Run `footnotes verify`.")
+    return vector
+
+
+def _graph(options: Options) -> dict[str, Any]:
+    return {
+        "space": _SPACE,
+        "ef_construction": options.ef_construction,
+        "max_neighbors": options.max_neighbors,
+        "ef_search": options.ef_search,
+    }
+
+
+def _collection(client: Any, model: Any) -> Any:
+    """Without an embedding function: Chroma would fetch a model for one."""
+    from chromadb.api.models.Collection import Collection
+
+    return Collection(client=client, model=model, embedding_function=None)

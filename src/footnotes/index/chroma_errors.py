@@ -1,0 +1,97 @@
+"""What Chroma and its client raise, said in the words of our own errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from footnotes.errors import (
+    FootnotesError,
+    IndexFailed,
+    IndexMismatch,
+    IndexMissing,
+    IndexRefused,
+    IndexUnavailable,
+    MissingExtra,
+)
+from footnotes.remote.redact import redacted
+
+
+@contextmanager
+def translated(address: str, secrets: Sequence[str] = ()) -> Iterator[None]:
+    """Around calls of the client, and nothing else: whatever they raise becomes an error of the tree."""
+    try:
+        yield
+    except FootnotesError:
+        raise
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            f"Chroma needs the package '{error.name}', which is not installed", remedy='pip install "footnotes[chroma]"'
+        ) from error
+    except Exception as error:
+        # Nothing of it goes on: texts and frames of other people's errors may hold the key.
+        raise _error_of(error, address, secrets) from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # how Rust fails; it does not count as an Exception
+            raise
+        raise IndexFailed(f"{address} failed within: {redacted(str(error), secrets)}") from None
+
+
+def _error_of(error: Exception, address: str, secrets: Sequence[str]) -> IndexFailed:
+    from chromadb import errors
+
+    said = redacted(str(error), secrets)
+    unreachable = _unreachable(error, address)
+    if unreachable is not None:
+        return unreachable
+    if isinstance(error, (errors.AuthorizationError, errors.ChromaAuthError)):
+        return IndexRefused(f"{address} does not accept the key")
+    if isinstance(error, errors.NotFoundError):
+        return IndexMissing(f"{address} has no such collection any more")
+    if isinstance(error, errors.RateLimitError):
+        return IndexUnavailable(f"{address} asks to wait: {said}")
+    if isinstance(error, errors.InvalidDimensionException) or "dimension" in said:
+        return IndexMismatch(f"{address} has vectors of another kind: {said}")
+    if isinstance(error, errors.InvalidArgumentError) and said.startswith(("Database [", "Tenant [")):
+        return IndexMissing(f"{address} refuses: {said}", remedy="Create it there, or correct index_options.")
+    return IndexFailed(f"{address} failed: {said or type(error).__name__}")
+
+
+def _unreachable(error: Exception, address: str) -> IndexUnavailable | None:
+    import httpx
+
+    if isinstance(error, httpx.TimeoutException):
+        return IndexUnavailable(f"{address} did not answer in time")
+    if isinstance(error, httpx.ConnectError):
+        return IndexUnavailable(f"{address} cannot be reached")
+    if isinstance(error, (httpx.HTTPError, httpx.StreamError)):
+        return IndexUnavailable(f"{address} broke off the connection")
+    return None
+
+
+def checked(response: Any, address: str) -> None:
+    """Look at an answer before the client does, which forgets the status of what it cannot read."""
+    status = response.status_code
+    if status in (401, 403, 407):
+        raise IndexRefused(f"{address} does not accept the key" if _has_key(response) else f"{address} wants a key")
+    if status == 429 or status in (502, 503, 504):
+        raise IndexUnavailable(f"{address} cannot serve now (status {status})")
+    if not _speaks_chroma(response):
+        raise IndexUnavailable(f"what answers at {address} is no Chroma of version 1 (status {status})")
+
+
+def _has_key(response: Any) -> bool:
+    return any(name in response.request.headers for name in ("authorization", "x-chroma-token"))
+
+
+def _speaks_chroma(response: Any) -> bool:
+    """Whether it is JSON and, where it is an error, told as Chroma tells them: an object with `error`."""
+    if response.is_success:
+        return str(response.headers.get("content-type", "")).startswith("application/json")
+    response.read()
+    try:
+        told = response.json()
+    except ValueError:
+        return False
+    return isinstance(told, dict) and "error" in told

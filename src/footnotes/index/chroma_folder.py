@@ -1,0 +1,248 @@
+"""A Chroma embedded in this process, in a folder that several processes may use.
+
+Chroma 1.5 keeps a collection's graph in the memory of each process that opened it. It never looks whether another one
+wrote: searches then miss what came since, and two that write put their graphs over each other's, which loses vectors
+for good. A lock beside the files prevents both: many may read, one may write, and who finds that another process wrote
+opens the files again. Within a process, threads share one client, and search while one of them writes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from footnotes.errors import IndexUnavailable
+from footnotes.index.chroma_errors import translated
+from footnotes.index.chroma_settings import Place
+
+LOCK = "footnotes.lock"
+_FILE = "chroma.sqlite3"
+_POLL_SECONDS = 0.005
+_SEGMENT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_FREE, _SHARED, _EXCLUSIVE = fcntl.LOCK_UN, fcntl.LOCK_SH, fcntl.LOCK_EX
+
+
+class FolderConnection:
+    """The folder's client, lent under the folder's lock."""
+
+    def __init__(self, place: Place) -> None:
+        assert place.folder is not None
+        self._place = place
+        self._folder = place.folder
+        self._client: Any = None
+        self._system: Any = None
+        self._loaded: set[str] = set()
+        """Collections whose graph is in memory; loading one may write, and wants the folder for itself."""
+        self._seen = b""
+        self._lock_file = -1
+        self._mode = _FREE
+        self._users = self._writers = self._waiting = 0
+        self._turn = threading.Condition()
+        self._loading = threading.Lock()
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[Any]:
+        """The client, while no other process writes. `name` is the collection that is meant."""
+        with self._lent(name, write=False) as client, translated(self._place.shown):
+            yield client
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Any]:
+        """The client, while no other process reads or writes."""
+        with self._lent(name, write=True) as client, translated(self._place.shown):
+            yield client
+
+    def close(self) -> None:
+        with self._turn:
+            while self._users:
+                self._turn.wait()
+            self._stop()
+            if self._lock_file >= 0:
+                os.close(self._lock_file)
+                self._lock_file = -1
+
+    def sweep(self) -> bool:
+        """Take what was removed out of the files: graphs of collections that are gone, and free pages of SQLite.
+
+        Chroma leaves both behind. Everybody waits meanwhile.
+        """
+        with self._alone(), translated(self._place.shown):
+            self._stop()
+            if not (self._folder / _FILE).exists():
+                return True
+            with closing(sqlite3.connect(self._folder / _FILE, isolation_level=None)) as database:
+                database.execute("VACUUM")
+                living = {row[0] for row in database.execute("SELECT id FROM segments")}
+            for path in self._folder.iterdir():
+                if _SEGMENT.fullmatch(path.name) and path.name not in living:
+                    shutil.rmtree(path)
+        return True
+
+    # ── taking turns
+
+    @contextmanager
+    def _lent(self, name: str, *, write: bool) -> Iterator[Any]:
+        turn = self._enter(name, write)
+        try:
+            with self._loading:
+                if name not in self._loaded:
+                    self._load(name)
+            yield self._client
+        finally:
+            self._leave(turn)
+
+    def _enter(self, name: str, write: bool) -> bool:
+        """Wait for the turn; tells whether it is one that may write, which a reader gets where files must be opened."""
+        with self._turn:
+            while self._mode != _FREE and not self._may_join(name, write):
+                self._waiting += 1
+                try:
+                    self._turn.wait()
+                finally:
+                    self._waiting -= 1
+            turn = self._acquire(name, write) if self._mode == _FREE else write
+            if write:
+                self._note()
+            self._users += 1
+            self._writers += turn
+            return turn
+
+    def _may_join(self, name: str, write: bool) -> bool:
+        if self._mode == _EXCLUSIVE:
+            return self._writers > 0
+        return not write and self._waiting == 0 and name in self._loaded
+
+    def _leave(self, write: bool) -> None:
+        with self._turn:
+            self._users -= 1
+            self._writers -= write
+            if not self._users:
+                self._release()
+                self._turn.notify_all()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        with self._turn:
+            while self._mode != _FREE:
+                self._turn.wait()
+            self._lock(_EXCLUSIVE)
+            try:
+                self._note()
+                yield
+            finally:
+                self._release()
+                self._turn.notify_all()
+
+    # ── the lock, and whether another process wrote
+
+    def _acquire(self, name: str, write: bool) -> bool:
+        self._lock(_EXCLUSIVE if write else _SHARED)
+        try:
+            ready = self._client is not None and self._seen == self._noted()
+            if not write and not (ready and name in self._loaded):
+                write = True
+                self._lock(_EXCLUSIVE)
+                ready = self._client is not None and self._seen == self._noted()
+            if not ready:
+                self._open()
+        except BaseException:
+            self._release()
+            raise
+        return write
+
+    def _lock(self, mode: int) -> None:
+        if self._lock_file < 0:
+            self._lock_file = self._lock_opened()
+        deadline = time.monotonic() + self._place.seconds
+        while True:
+            try:
+                fcntl.flock(self._lock_file, mode | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise IndexUnavailable(
+                        f"{self._place.shown} is being written by another process",
+                        remedy="Wait for it; for many processes run `chroma run` and name the server in `index`.",
+                    ) from None
+                time.sleep(_POLL_SECONDS)
+        self._mode = mode
+
+    def _lock_opened(self) -> int:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise IndexUnavailable(f"{self._place.shown} cannot be opened ({error.strerror})") from error
+
+    def _release(self) -> None:
+        if self._mode == _EXCLUSIVE:
+            self._seen = self._noted()
+        fcntl.flock(self._lock_file, fcntl.LOCK_UN)
+        self._mode = _FREE
+
+    def _noted(self) -> bytes:
+        """Which writing was the last: a number nobody had before, and which file it was."""
+        try:
+            number = str((self._folder / _FILE).stat().st_ino)
+        except OSError:
+            number = ""
+        return os.pread(self._lock_file, 16, 0) + number.encode()
+
+    def _note(self) -> None:
+        """Before anything is written: one that dies in the middle has written too."""
+        os.pwrite(self._lock_file, os.urandom(16), 0)
+
+    # ── the client
+
+    def _open(self) -> None:
+        self._stop()
+        with translated(self._place.shown):
+            self._system, self._client = _client(self._folder)
+
+    def _stop(self) -> None:
+        system, self._system, self._client = self._system, None, None
+        self._loaded.clear()
+        if system is not None:
+            system.stop()
+
+    def _load(self, name: str) -> None:
+        """Chroma takes what its log has beyond a graph into it at the first call, and may save it then."""
+        from chromadb.errors import NotFoundError
+
+        options = self._place.options
+        where = {"tenant": options.tenant, "database": options.database}
+        with translated(self._place.shown):
+            try:
+                self._client._count(self._client.get_collection(name, **where).id, **where)
+            except NotFoundError:
+                return
+        self._loaded.add(name)
+
+
+def _client(folder: Path) -> tuple[Any, Any]:
+    """Chroma in this process, and not shared: its own registry of open folders would not let go of one."""
+    from chromadb.api import ServerAPI
+    from chromadb.config import Settings, System
+
+    make: Any = Settings  # a file .env beside a program is none of our settings
+    settings = make(
+        _env_file=None,
+        chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
+        is_persistent=True,
+        persist_directory=str(folder),
+        anonymized_telemetry=False,
+    )
+    system = System(settings)
+    interface: Any = ServerAPI
+    client = system.instance(interface)
+    system.start()
+    return system, client

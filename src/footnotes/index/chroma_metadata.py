@@ -1,0 +1,92 @@
+"""Metadata as Chroma keeps it, and back without loss.
+
+Chroma knows names with a text, a number or a truth value each. Nested objects become dotted names; what it would lose
+(null, lists, empty objects, numbers beyond 64 bits) becomes JSON behind `json:`; names that it or we reserve are
+escaped: `~` and four hexadecimal digits stand for a character, a `~` alone for an empty name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import TypeAlias, cast
+
+from footnotes.types import JsonValue, Metadata
+
+Flat: TypeAlias = dict[str, "str | int | float | bool"]
+
+OWN = "_"
+"""Names that begin so are ours: `_document`, `_seq`, `_facets`."""
+_JSON = "json:"
+_RESERVED = re.compile(r"[#$_]|chroma:")
+_SPECIAL = re.compile(r"[~.\ud800-\udfff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_ESCAPED = re.compile(r"~([0-9a-f]{4})")
+_MOST_INTEGER = 2**63
+
+
+def flattened(metadata: Metadata) -> Flat:
+    """The metadata as names with plain values; raises `ValueError` for numbers that JSON does not know."""
+    flat: Flat = {}
+    for name, value in metadata.items():
+        _flatten(_reserved(_escaped(name)), value, flat)
+    return flat
+
+
+def restored(flat: Mapping[str, object]) -> dict[str, JsonValue]:
+    """The metadata that was flattened; names of our own are left out."""
+    metadata: dict[str, JsonValue] = {}
+    for name, value in flat.items():
+        if name.startswith(OWN):
+            continue
+        *path, last = (_unescaped(part) for part in name.split("."))
+        inner = metadata
+        for part in path:
+            inner = cast("dict[str, JsonValue]", inner.setdefault(part, {}))
+        inner[last] = _read(value)
+    return metadata
+
+
+def _flatten(name: str, value: JsonValue, flat: Flat) -> None:
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            _flatten(f"{name}.{_escaped(key)}", item, flat)
+    else:
+        flat[name] = _written(value)
+
+
+def _written(value: JsonValue) -> str | int | float | bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and not value.startswith(_JSON) and not _SURROGATE.search(value):
+        return value
+    if isinstance(value, int) and -_MOST_INTEGER <= value < _MOST_INTEGER:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return _JSON + json.dumps(value, allow_nan=False)
+
+
+def _read(value: object) -> JsonValue:
+    if isinstance(value, str) and value.startswith(_JSON):
+        return cast("JsonValue", json.loads(value.removeprefix(_JSON)))
+    return cast("JsonValue", value)
+
+
+def _escaped(name: str) -> str:
+    return _SPECIAL.sub(lambda found: _code(found[0]), name) or "~"
+
+
+def _reserved(name: str) -> str:
+    """A first name that Chroma or we would take for something else, made harmless."""
+    return _code(name[0]) + name[1:] if _RESERVED.match(name) else name
+
+
+def _code(character: str) -> str:
+    return f"~{ord(character):04x}"
+
+
+def _unescaped(part: str) -> str:
+    return "" if part == "~" else _ESCAPED.sub(lambda found: chr(int(found[1], 16)), part)
