@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 from footnotes.config import Settings
 from footnotes.engine import Library
 from footnotes.errors import FootnotesError
+from footnotes.ingest.importing.records import TakenOver
 from footnotes.ingest.transfer import Imported
 from footnotes.store.records import Verification
 from footnotes.types import Added, Answer, Chunk, Document, Event, Followed, Job, NearDuplicate, SearchResult, Synced
@@ -146,6 +147,9 @@ class AsyncLibrary:
 
     async def import_(self, file: str | Path, **options: Any) -> Imported:
         return await self._run(self.library.import_, file, **options)
+
+    async def import_from(self, source: str, **options: Any) -> TakenOver:
+        return await self._run(self.library.import_from, source, **options)
 
     @staticmethod
     async def _run(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

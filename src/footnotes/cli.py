@@ -15,6 +15,7 @@ import click
 from footnotes import __version__, shapes
 from footnotes.commands.copy import copy_command
 from footnotes.commands.follow import sync_command, watch_command
+from footnotes.commands.importing import import_command
 from footnotes.commands.jobs import jobs_command
 from footnotes.commands.migrate import migrate_command
 from footnotes.commands.options import pairs as _pairs
@@ -87,7 +88,7 @@ def _opened(command: Callable[..., None]) -> Callable[..., None]:
     def run(library: str | None, **options: Any) -> None:
         from footnotes.engine import Library
 
-        creating = command.__name__ in ("add", "import_")
+        creating = command.__name__ == "add"
         with Library(library, create=creating) as opened:
             command(opened, **options)
 
@@ -627,20 +628,6 @@ def export(library: Library, file: str, collection: str | None, as_json: bool) -
         click.echo(f"wrote {_count(counts['documents'], 'document')} and {_count(counts['chunks'], 'chunk')} to {file}")
 
 
-@main.command("import")
-@click.argument("file", type=click.Path(dir_okay=False))
-@_common
-@_opened
-def import_(library: Library, file: str, collection: str | None, as_json: bool) -> None:
-    """Append the documents of an export; never overwrites."""
-    with _progress() as progress:
-        done = library.import_(file, collection=collection, on_progress=progress)
-    if as_json:
-        _print_json({"added": done.added, "skipped": done.skipped})
-    else:
-        click.echo(f"added {_count(done.added, 'document')}, {done.skipped} were there already")
-
-
 # ── printing ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -695,6 +682,7 @@ main.add_command(jobs_command)
 main.add_command(serve_command)
 main.add_command(keys_command)
 main.add_command(copy_command)
+main.add_command(import_command)
 main.add_command(migrate_command)
 main.add_command(mcp_command)
 main.add_command(worker_command)

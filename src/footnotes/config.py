@@ -37,13 +37,14 @@ class Settings:
     originals: str = ""  # with such a database: a folder or s3://bucket/prefix for originals that are kept
 
     # ── a vector database in place of an index of our own
-    index: str = field(
-        default="", repr=False
-    )  # qdrant://host:6333, chroma://host:8000, chroma:FOLDER; empty for none
+    index: str = field(default="", repr=False)  # qdrant://host:6333, chroma://host:8000 or chroma:FOLDER; or none
     index_legs: tuple[str, ...] = ("dense",)  # the legs it serves: "dense" and, with qdrant, "lexical"
     index_api_key: str = field(default="", repr=False)  # its key
     index_seconds: float = 10.0  # time one call to it may take
     index_options: Mapping[str, Any] = field(default_factory=dict)  # its shards, replicas and more: docs/vectors.md
+
+    # ── taking over a collection
+    import_api_key: str = field(default="", repr=False)  # key of the vector database `footnotes import --from` reads
 
     # ── ingest
     chunker: str = "passages"  # the chunker of collections that chose none

@@ -84,6 +84,7 @@ from footnotes.types import (
 )
 
 if TYPE_CHECKING:
+    from footnotes.ingest.importing.records import TakenOver
     from footnotes.ingest.wiki.pages import Vocabulary
 
 _LOG = logging.getLogger("footnotes.retrieve")
@@ -874,6 +875,43 @@ class Library:
                 embed_batch=self.settings.embed_batch,
                 on_progress=on_progress or quiet,
             )
+
+    def import_from(
+        self,
+        source: str,
+        *,
+        collection: str | None = None,
+        text_field: str = "",
+        vector: str = "",
+        group_by: str = "",
+        model: str = "",
+        on_progress: OnProgress | None = None,
+    ) -> TakenOver:
+        """Take over a collection of another tool: `chroma://…`, `chroma:FOLDER#NAME`, `qdrant://…` or `json:FILE`.
+
+        Appends, never overwrites. `text_field`, `vector` and `group_by` name fields where the source does not say
+        enough; `model` is the one its vectors were made by, which is checked.
+        """
+        from footnotes.ingest.importing.addresses import make_reader
+        from footnotes.ingest.importing.records import ImportOptions
+        from footnotes.ingest.importing.take_over import take_over
+
+        name = checked_collection(collection or self.settings.collection)
+        options = ImportOptions(collection=name, text_field=text_field, vector=vector, group_by=group_by, model=model)
+        embedder = self.embedder()
+        reader = make_reader(source, options, self.settings, dimensions=embedder.dimensions)
+        with self._store.writing(self._user, "taking over a collection"):
+            done = take_over(
+                self._store,
+                self._user,
+                reader,
+                options,
+                embedder=embedder,
+                embed_batch=self.settings.embed_batch,
+                on_progress=on_progress or quiet,
+            )
+        self._finish_graph(on_progress)
+        return done
 
     # ── parts
 

@@ -372,6 +372,7 @@ class ProviderError(FootnotesError):
     code = "provider_error"
     default_remedy = "Check the provider's status and the settings."
     retry_after: float | None = None  # the seconds a provider asked to wait
+    status: int | None = None  # of its answer, where it gave one
 
 
 class ProviderUnavailable(ProviderError):

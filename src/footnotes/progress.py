@@ -13,6 +13,7 @@ SHOWN_AFTER = 1.0
 PLAIN_EVERY = 5.0
 STALLED_AFTER = 30.0
 _UNITS = {
+    "importing": "records",
     "reading": "files",
     "parsing": "characters",
     "embedding": "chunks",

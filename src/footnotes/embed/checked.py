@@ -35,7 +35,9 @@ def embed_all(
     with tracing.span("embed", embedder=embedder.name, texts=len(texts), role=role):
         for rows in _batches_by_length(texts, batch):
             chosen = [texts[row] for row in rows]
-            vectors[rows] = _checked(_with_retries(embedder, chosen, role, attempts, sleep), embedder, role, len(rows))
+            vectors[rows] = checked_vectors(
+                _with_retries(embedder, chosen, role, attempts, sleep), embedder, role, len(rows)
+            )
     return vectors
 
 
@@ -49,7 +51,7 @@ def embed_one(
 ) -> Matrix:
     """The checked unit vector of one text, as a row."""
     with tracing.span("embed", embedder=embedder.name, texts=1, role=role):
-        row: Matrix = _checked(_with_retries(embedder, [text], role, attempts, sleep), embedder, role, 1)[0]
+        row: Matrix = checked_vectors(_with_retries(embedder, [text], role, attempts, sleep), embedder, role, 1)[0]
     return row
 
 
@@ -84,7 +86,7 @@ def _wait_seconds(error: FootnotesError, attempt: int, jitter: Random) -> float:
     return jitter.uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt))
 
 
-def _checked(vectors: Matrix, embedder: Embedder, role: Role, count: int) -> Matrix:
+def checked_vectors(vectors: Matrix, embedder: Embedder, role: Role, count: int) -> Matrix:
     """The vectors at unit length, or an error: a wrong vector in the store would be silent forever."""
     if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32:
         with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite and is refused below

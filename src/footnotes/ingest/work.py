@@ -35,7 +35,7 @@ class NewSource:
 class Progress:
     """Where the work stands: a stage, how far it is, and the file it is about."""
 
-    stage: Literal["reading", "parsing", "embedding", "indexing", "graph"]
+    stage: Literal["importing", "reading", "parsing", "embedding", "indexing", "graph"]
     done: int
     total: int
     path: str = ""

@@ -55,9 +55,16 @@ class Remote:
 
     def post(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> Any:
         """The JSON object or list the provider answers with."""
+        return self._asked(path, body, deadline)
+
+    def get(self, path: str, *, deadline: Deadline | None = None) -> Any:
+        """The JSON object or list that is at an address."""
+        return self._asked(path, None, deadline)
+
+    def _asked(self, path: str, body: Mapping[str, Any] | None, deadline: Deadline | None) -> Any:
         until = deadline or Deadline(self.endpoint.timeout)
         with tracing.span("provider", provider=self.endpoint.provider, path=path):
-            return self._tried(lambda: self._post_once(path, body, until), until)
+            return self._tried(lambda: self._asked_once(path, body, until), until)
 
     def lines(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> Iterator[str]:
         """The lines the provider streams. Retried only until the first line has come."""
@@ -83,7 +90,7 @@ class Remote:
 
     # ── one try
 
-    def _post_once(self, path: str, body: Mapping[str, Any], until: Deadline) -> Any:
+    def _asked_once(self, path: str, body: Mapping[str, Any] | None, until: Deadline) -> Any:
         with self._response(path, body, until) as response:
             return parsed_json(self.endpoint.provider, self._body(response, until))
 
@@ -101,8 +108,8 @@ class Remote:
                 yield pending.decode("utf-8", "replace")
 
     @contextmanager
-    def _response(self, path: str, body: Mapping[str, Any], until: Deadline) -> Iterator[httpx.Response]:
-        """An answer with a good status; whatever else happens becomes an error of the tree."""
+    def _response(self, path: str, body: Mapping[str, Any] | None, until: Deadline) -> Iterator[httpx.Response]:
+        """An answer with a good status; whatever else happens becomes an error of the tree. No body asks with GET."""
         client = self._http()
         import httpx
 
@@ -111,12 +118,14 @@ class Remote:
         read = until.remaining(self.endpoint.timeout)
         timeout = httpx.Timeout(read, connect=min(CONNECT_SECONDS, read))
         try:
-            with client.stream("POST", path, json=dict(body), timeout=timeout, headers=tracing.headers()) as response:
+            what: dict[str, Any] = {"method": "GET"} if body is None else {"method": "POST", "json": dict(body)}
+            with client.stream(url=path, timeout=timeout, headers=tracing.headers(), **what) as response:
                 if not response.is_success:
                     said = redacted(message_in(self._body(response, until).decode("utf-8", "replace")), self._secrets)
                     setting = self.endpoint.key_setting
                     fault = error_of_status(provider, response.status_code, response.headers, said, setting)
                     assert fault is not None
+                    fault.status = response.status_code
                     raise fault
                 yield response
         except httpx.TimeoutException as error:

@@ -1,0 +1,95 @@
+"""What can stand after --from: chroma://host:8000/COLLECTION, chroma:FOLDER#COLLECTION, qdrant://…, json:FILE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from footnotes.config import Settings
+from footnotes.errors import OptionError
+from footnotes.ingest.importing.json_file import JsonReader
+from footnotes.ingest.importing.records import ImportOptions, Reader
+
+_PORTS = {"chroma": 8000, "qdrant": 6333}
+_KNOWN = (
+    "Write chroma://host:8000/COLLECTION, chroma:FOLDER#COLLECTION, qdrant://host:6333/COLLECTION or json:FILE; "
+    "chroma+https:// and qdrant+https:// are encrypted."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A collection of a server. `parameters` are what stands after the question mark."""
+
+    kind: str
+    scheme: str
+    place: str
+    path: str
+    collection: str
+    parameters: dict[str, str]
+
+    @property
+    def base_url(self) -> str:
+        return f"{self.scheme}://{self.place}{self.path}"
+
+    @property
+    def shown(self) -> str:
+        encrypted = "+https" if self.scheme == "https" else ""
+        return f"{self.kind}{encrypted}://{self.place}{self.path}/{self.collection}"
+
+
+def make_reader(source: str, options: ImportOptions, settings: Settings, *, dimensions: int) -> Reader:
+    """The reader for a source. Nothing is opened yet."""
+    kind, colon, rest = source.partition(":")
+    if kind == "json" and rest:
+        return JsonReader(Path(rest).expanduser())
+    if kind == "chroma" and rest and not rest.startswith("//"):
+        from footnotes.ingest.importing.chroma import ChromaFolderReader
+
+        folder, _, collection = rest.rpartition("#") if "#" in rest else (rest, "", "")
+        return ChromaFolderReader(Path(folder).expanduser(), collection)
+    if not colon or not rest.startswith("//") or kind.removesuffix("+https") not in _PORTS:
+        raise OptionError("what stands after --from names no collection", remedy=_KNOWN)
+    address = parsed(source)
+    if address.kind == "chroma":
+        from footnotes.ingest.importing.chroma import ChromaServerReader
+
+        return ChromaServerReader(address, settings, key_for(address, settings))
+    from footnotes.ingest.importing.qdrant import QdrantReader
+
+    return QdrantReader(address, settings, key_for(address, settings), vector=options.vector, dimensions=dimensions)
+
+
+def parsed(source: str) -> Address:
+    """The address of a server's collection. One that holds a key is refused: others can read command lines."""
+    try:
+        parts = urlsplit(source)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise OptionError("the address after --from cannot be read", remedy=_KNOWN) from error
+    kind, _, encrypted = parts.scheme.partition("+")
+    if not host:
+        raise OptionError("the address after --from names no host", remedy=_KNOWN)
+    if "@" in parts.netloc:
+        raise OptionError(
+            "a key does not belong in the address, where others can read it",
+            remedy="Set import_api_key in the settings, or FOOTNOTES_IMPORT_API_KEY in the environment.",
+        )
+    shown = f"[{host}]" if ":" in host else host
+    before, _, collection = parts.path.rstrip("/").rpartition("/")
+    parameters = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    scheme = "https" if encrypted else "http"
+    return Address(kind, scheme, f"{shown}:{port or _PORTS[kind]}", before, unquote(collection), parameters)
+
+
+def key_for(address: Address, settings: Settings) -> str:
+    """The key of the source. That of the library's own vector database is sent to that database alone."""
+    if settings.import_api_key or not settings.index_api_key or "://" not in settings.index:
+        return settings.import_api_key
+    try:
+        own = parsed(settings.index)
+    except (OptionError, KeyError):
+        return ""
+    same = (own.kind, own.scheme, own.place) == (address.kind, address.scheme, address.place)
+    return settings.index_api_key if same else ""

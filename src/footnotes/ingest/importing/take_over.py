@@ -1,0 +1,388 @@
+"""A collection of another tool, taken over: read through, joined to documents, stored, its vectors with it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from footnotes.embed import Embedder, Matrix
+from footnotes.embed.metric import stored_dimensions
+from footnotes.errors import (
+    DimensionMismatch,
+    FootnotesError,
+    ImportFormatError,
+    Interrupted,
+    OptionError,
+    StoreError,
+    StoreLocked,
+)
+from footnotes.ingest.importing import places
+from footnotes.ingest.importing.grouping import CHUNKER, GroupedPart, Outline, grouped, outlined
+from footnotes.ingest.importing.records import Found, ImportOptions, Reader, TakenOver, VectorCounts
+from footnotes.ingest.importing.spool import NewRecord, Spool, SpooledDocument, SpooledRecord
+from footnotes.ingest.importing.texts import TEXT_FIELDS, clean_text, text_and_metadata
+from footnotes.ingest.importing.vectors import TOO_LONG, UNUSABLE, Verdict, judged, packed_vector, unit_vector
+from footnotes.ingest.names import checked_metadata
+from footnotes.ingest.waiting import WaitingDocuments
+from footnotes.ingest.work import OnProgress, Progress, input_hash
+from footnotes.store import Store
+from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Publication
+from footnotes.text.script import stated_language
+from footnotes.text.sketch import Sketcher
+from footnotes.text.tokens import count_tokens
+from footnotes.types import JsonValue
+
+BATCH_CHUNKS = 1_000
+REPORTED_EVERY = 100
+_FIELDS_NAMED = 20
+_STOPPED = Interrupted(
+    "the import was stopped before its vectors were made", remedy="Run `footnotes resume` to go on where it stopped."
+)
+
+
+def take_over(
+    store: Store,
+    user_id: str,
+    reader: Reader,
+    options: ImportOptions,
+    *,
+    embedder: Embedder,
+    embed_batch: int,
+    on_progress: OnProgress,
+) -> TakenOver:
+    """Append what a reader gives. All of it is read before the first document is taken in."""
+    if (serving := store.serving(user_id)) is not None:
+        _check_embedder(serving, embedder)
+    with reader, Spool(store.incoming(user_id)) as spool:
+        reading = Reading(reader, options, spool, on_progress)
+        reading.run()
+        work = Taking(store, user_id, spool, options, reader.origin, embedder, embed_batch, on_progress)
+        work.run()
+    return TakenOver(
+        source=reader.origin,
+        records=reading.total,
+        added=work.added,
+        skipped=work.skipped,
+        chunks=work.chunks,
+        left_out=dict(reading.left_out),
+        vectors=VectorCounts(work.taken, work.embedded, work.known, dict(work.reasons)),
+        notes=(*reader.notes, *work.notes),
+    )
+
+
+def _check_embedder(generation: Generation, embedder: Embedder) -> None:
+    if generation.fingerprint != embedder.fingerprint:
+        raise DimensionMismatch(
+            f"the library's vectors are of {generation.embedder} ({generation.dimensions} dimensions), "
+            f"the settings name {embedder.name} ({embedder.dimensions})",
+        )
+
+
+class Reading:
+    """Source → spool. What has no text, or cannot be kept, is counted with the reason."""
+
+    def __init__(self, reader: Reader, options: ImportOptions, spool: Spool, on_progress: OnProgress) -> None:
+        self._reader = reader
+        self._options = options
+        self._spool = spool
+        self._on_progress = on_progress
+        self._fields: dict[str, None] = {}
+        self._grouped = 0
+        self.total = 0
+        self.left_out: Counter[str] = Counter()
+
+    def run(self) -> None:
+        expected = self._reader.count()
+        for found in self._reader.records():
+            if self.total % REPORTED_EVERY == 0:
+                self._on_progress(Progress("importing", self.total, expected))
+            self.total += 1
+            self._take(found)
+        self._check()
+        self._spool.complete()
+
+    def _take(self, found: Found) -> None:
+        if len(self._fields) < _FIELDS_NAMED:
+            self._fields.update(dict.fromkeys(map(str, found.payload)))
+        text, metadata = text_and_metadata(found, self._options.text_field)
+        if text is None:
+            self.left_out[self._no_text()] += 1
+            return
+        try:
+            kept = checked_metadata(metadata)
+        except OptionError:
+            try:  # what is no Unicode is replaced before it is given up
+                kept = checked_metadata(json.loads(clean_text(json.dumps(metadata, ensure_ascii=False))))
+            except (OptionError, ValueError, TypeError, RecursionError) as error:
+                self.left_out[str(error)] += 1
+                return
+        group = places.group_of(kept, self._options.group_by)
+        self._grouped += group is not None
+        self._spool.put(
+            NewRecord(
+                id=clean_text(found.id),
+                text=text,
+                metadata=json.dumps(kept, sort_keys=True),
+                tokens=count_tokens(text),
+                group=group,
+                order=places.order_of(kept),
+                vector=packed_vector(found.vector),
+            )
+        )
+
+    def _no_text(self) -> str:
+        if self._options.text_field:
+            return f"there is no text in the field {self._options.text_field}"
+        return f"there is no text: none of the fields {', '.join(TEXT_FIELDS)}"
+
+    def _check(self) -> None:
+        """Options that fit no record at all are mistakes."""
+        fields = ", ".join(list(self._fields)[:_FIELDS_NAMED]) or "none"
+        if self.total and not self._spool.count:
+            reason = next(iter(self.left_out))
+            raise ImportFormatError(
+                f"none of the {self.total:,} records can be taken over: {reason}; the fields there are: {fields}",
+                remedy="Name the field that holds the text: --text-field NAME.",
+            )
+        wanted = self._options.group_by
+        if wanted not in ("", places.NO_GROUPS) and self._spool.count and not self._grouped:
+            raise OptionError(
+                f"no record has the field {wanted!r} to group by; the fields there are: {fields}",
+                remedy="Name another field after --group-by, or `-` to make every record a document.",
+            )
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What is written next: drafts, some of them complete, and the vectors that came with their chunks."""
+
+    drafts: list[Draft] = field(default_factory=list)
+    sources: set[str] = field(default_factory=set)
+    chunks: int = 0
+    vectors: dict[bytes, Matrix] = field(default_factory=dict)
+
+    def add(self, draft: Draft) -> None:
+        self.drafts.append(draft)
+        self.sources.add(draft.source)
+
+
+class Taking:
+    """Spool → store, document by document. Whoever has one already keeps it as it is."""
+
+    def __init__(
+        self,
+        store: Store,
+        user_id: str,
+        spool: Spool,
+        options: ImportOptions,
+        origin: str,
+        embedder: Embedder,
+        embed_batch: int,
+        on_progress: OnProgress,
+    ) -> None:
+        self._store = store
+        self._user_id = user_id
+        self._spool = spool
+        self._options = options
+        self._origin = origin
+        self._embedder = embedder
+        self._embed_batch = embed_batch
+        self._on_progress = on_progress
+        self._batch = _Batch()
+        self._sampled: set[bytes] = set()
+        self._verdict = Verdict(False)
+        self.notes: list[str] = []
+        self.added = self.skipped = self.chunks = self.taken = self.embedded = self.known = 0
+        self.reasons: Counter[str] = Counter()
+
+    def run(self) -> None:
+        generation = self._generation()
+        total = self._mark_known()
+        if total:
+            self._judge(generation)
+        for number, document in enumerate(self._spool.documents(new_only=True)):
+            self._on_progress(Progress("indexing", number, total))
+            self._take(generation, document)
+        self._flush(generation)
+        self._embed(generation)
+
+    def _generation(self) -> Generation:
+        generation = self._store.ensure_generation(
+            self._user_id,
+            embedder=self._embedder.name,
+            fingerprint=self._embedder.fingerprint,
+            dimensions=stored_dimensions(self._embedder),
+            plan={},
+        )
+        _check_embedder(generation, self._embedder)
+        return generation
+
+    def _mark_known(self) -> int:
+        """How many documents are new; the others are in the library, or came twice."""
+        new = 0
+        for document in self._spool.documents():
+            outline = self._outline(document)
+            row = self._same(outline)
+            if self._spool.is_first(document, outline.file_hash) and (row is None or row.current is None):
+                new += 1
+            else:
+                self._spool.set_known(document)
+                self.skipped += 1
+        return new
+
+    def _outline(self, document: SpooledDocument) -> Outline:
+        return outlined(self._spool.records_of(document), document.group)
+
+    def _same(self, outline: Outline) -> DocumentRow | None:
+        return self._store.find_by_hash(self._user_id, self._options.collection, outline.file_hash)
+
+    def _judge(self, generation: Generation) -> None:
+        self._verdict = judged(self._spool, self._embedder, model=self._options.model, batch=self._embed_batch)
+        if self._verdict.note:
+            self.notes.append(self._verdict.note)
+        if self._verdict.sampled is not None:  # made once is made for good
+            texts, vectors = self._verdict.sampled
+            hashes = [input_hash(text) for text in texts]
+            self._store.save_vectors(self._user_id, generation, hashes, vectors)
+            self._sampled.update(hashes)
+
+    # ── one document
+
+    def _take(self, generation: Generation, document: SpooledDocument) -> None:
+        outline = self._outline(document)
+        draft = self._draft(document, outline, generation)
+        sketcher, language = Sketcher(), dict[str, JsonValue]()
+        self._batch.add(draft)
+        for number, made in enumerate(grouped(self._spool.records_of(document), outline)):
+            language = language if number else stated_language(made.part.text)
+            sketcher.add(made.part.text)
+            self._buffer(draft, made)
+            if self._batch.chunks >= BATCH_CHUNKS and made.part.end < outline.characters:
+                self._flush(generation, unfinished=draft)
+                if draft.elsewhere is not None:
+                    return
+        draft.sketch = sketcher.sketch()
+        draft.publication = Publication(
+            mime="text/plain",
+            title=outline.title,
+            characters=outline.characters,
+            pages=outline.pages,
+            chunks=outline.records,
+            metadata={**language, **outline.shared},
+            warnings=(self._warning(outline),),
+        )
+        if self._batch.chunks >= BATCH_CHUNKS:
+            self._flush(generation)
+
+    def _draft(self, document: SpooledDocument, outline: Outline, generation: Generation) -> Draft:
+        return Draft(
+            collection=self._options.collection,
+            source=self._source(document, outline),
+            filename=outline.filename,
+            file_hash=outline.file_hash,
+            size=outline.size,
+            ingestion_version=f"0/imported/0/{CHUNKER}/{generation.fingerprint}",
+            metadata=outline.shared,
+            title=outline.title,
+            replaces=self._same(outline),
+        )
+
+    def _source(self, document: SpooledDocument, outline: Outline) -> str:
+        """Where it comes from, by a name that nothing else in the library goes by: what was there keeps its own."""
+        name = document.group
+        if name is None:
+            name = next(iter(self._spool.records_of(document))).id
+        source = f"{self._origin}#{name}"
+        before = self._store.find_by_source(self._user_id, self._options.collection, source)
+        is_others = before is not None and before.document.file_hash != outline.file_hash
+        return f"{source}@{outline.file_hash[:12]}" if is_others or source in self._batch.sources else source
+
+    def _warning(self, outline: Outline) -> str:
+        records = f"{outline.records:,} records" if outline.records > 1 else "a record"
+        return f"the text is that of {records} of {self._origin}, not that of the file they were made from"
+
+    def _buffer(self, draft: Draft, made: GroupedPart) -> None:
+        draft.parts.append(made.part)
+        for chunk, record in made.chunks:
+            draft.chunks.append(chunk)
+            self._consider(chunk, record)
+        self._batch.chunks += len(made.chunks)
+
+    def _consider(self, chunk: NewChunk, record: SpooledRecord) -> None:
+        """Keep the vector a record came with, or the reason why it is made anew."""
+        if record.vector is None:
+            return
+        if not self._verdict.accepted:
+            self.reasons[self._verdict.reason] += 1
+            return
+        row = unit_vector(record.vector, self._embedder)
+        room = self._embedder.max_tokens
+        if row is None:
+            self.reasons[UNUSABLE] += 1
+        elif room and record.tokens > room:
+            self.reasons[TOO_LONG] += 1
+        else:
+            self._batch.vectors.setdefault(chunk.input_hash, row)
+
+    # ── many documents
+
+    def _flush(self, generation: Generation, *, unfinished: Draft | None = None) -> None:
+        """Write the batch, vectors first, so that a document that has them all is complete at once."""
+        batch, self._batch = self._batch, _Batch()
+        if not batch.drafts:
+            return
+        self._save_vectors(generation, batch)
+        self._store.save(self._user_id, generation, batch.drafts)
+        for draft in batch.drafts:
+            self._settle(draft)
+        self._store.publish_changes(self._user_id, generation)
+        if unfinished is not None and unfinished.elsewhere is None:
+            self._batch.add(unfinished)
+
+    def _save_vectors(self, generation: Generation, batch: _Batch) -> None:
+        hashes = [chunk.input_hash for draft in batch.drafts for chunk in draft.chunks]
+        missing = self._store.missing_vectors(self._user_id, generation, hashes)
+        given = [key for key in missing if key in batch.vectors]
+        if given:
+            vectors = np.stack([batch.vectors[key] for key in given])
+            self._store.save_vectors(self._user_id, generation, given, vectors)
+        sampled = self._sampled.intersection(hashes)
+        self._sampled -= sampled
+        self.taken += len(given)
+        self.embedded += len(missing) - len(given) + len(sampled)
+        self.known += len(hashes) - len(missing) - len(sampled)
+
+    def _settle(self, draft: Draft) -> None:
+        if draft.refused is not None:
+            raise StoreLocked(draft.refused.message, remedy=draft.refused.remedy)
+        if draft.elsewhere is not None:
+            self._store.await_settled(self._user_id, draft.elsewhere)
+            row = self._store.find_by_hash(self._user_id, draft.collection, draft.file_hash)
+            if row is None or row.current is None:
+                raise StoreLocked(f"another writer gave up {draft.filename}", remedy="Run the same import again.")
+            self.skipped += 1
+        elif draft.publication is not None:
+            self.added += 1
+            self.chunks += draft.publication.chunks
+
+    def _embed(self, generation: Generation) -> None:
+        """Vectors for what came without, or with others; also for what earlier work left."""
+        waiting = WaitingDocuments(
+            self._store, generation, embedder=self._embedder, batch=self._embed_batch, on_progress=self._on_progress
+        )
+        try:
+            for _ in waiting.embed():
+                pass
+        except StoreError:
+            raise
+        except FootnotesError as error:
+            self._store.set_waiting(self._user_id, "queued", error.info())
+            raise
+        except BaseException:
+            with suppress(StoreError):
+                self._store.set_waiting(self._user_id, "queued", _STOPPED.info())
+            raise

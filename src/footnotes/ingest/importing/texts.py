@@ -1,0 +1,106 @@
+"""Where tools put a record's text, and what then is its metadata.
+
+LangChain writes `page_content` (in JavaScript `pageContent`) beside `metadata`, and serialises a document with
+`kwargs`; LlamaIndex writes the whole node as JSON in `_node_content`; others write plain fields.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from footnotes.ingest.importing.records import Found
+
+TEXT_FIELDS = (
+    "page_content", "pageContent", "text", "content", "document", "body", "chunk", "chunk_text", "passage",
+)  # fmt: skip
+_NODE = "_node_content"
+_NODE_PLACES = ("start_char_idx", "end_char_idx")
+_CANNOT_BE_KEPT = re.compile("[\x00\ud800-\udfff]")
+
+
+def text_and_metadata(found: Found, text_field: str = "") -> tuple[str | None, dict[str, Any]]:
+    """The text of a record, None where there is none, and all else that is said of it."""
+    payload = _unwrapped(found.payload)
+    text, rest = _text_in(found, payload, text_field)
+    return (clean_text(text) if text and text.strip() else None), _flat(_node_metadata(rest))
+
+
+def clean_text(text: str) -> str:
+    """The text without what no store can hold: as long as it was, and the same in all of them."""
+    return _CANNOT_BE_KEPT.sub("\ufffd", text)
+
+
+def field_of(values: Mapping[str, Any], name: str) -> Any:
+    """The value of a field; `a.b` also means `b` inside `a`."""
+    if name in values:
+        return values[name]
+    outer, dot, inner = name.partition(".")
+    deeper = values.get(outer) if dot else None
+    return field_of(deeper, inner) if isinstance(deeper, Mapping) else None
+
+
+def _unwrapped(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """LangChain's serialisation holds the document's fields as `kwargs`."""
+    inner = payload.get("kwargs")
+    return dict(inner) if isinstance(inner, Mapping) and "lc" in payload else dict(payload)
+
+
+def _text_in(found: Found, payload: dict[str, Any], text_field: str) -> tuple[str | None, dict[str, Any]]:
+    if text_field:
+        value = field_of(payload, text_field)
+        return (value if isinstance(value, str) else None), _without(payload, text_field)
+    if found.text and found.text.strip():
+        return found.text, payload
+    if (node := _node(payload)) is not None and (text := _node_text(node)):
+        return text, payload
+    for name in TEXT_FIELDS:
+        value = payload.get(name)
+        if isinstance(value, str) and value.strip():
+            return value, _without(payload, name)
+    return None, payload
+
+
+def _without(payload: dict[str, Any], name: str) -> dict[str, Any]:
+    if name in payload:
+        return {key: value for key, value in payload.items() if key != name}
+    outer, _, inner = name.partition(".")
+    deeper = payload.get(outer)
+    return {**payload, outer: _without(dict(deeper), inner)} if isinstance(deeper, Mapping) else payload
+
+
+def _node(payload: Mapping[str, Any]) -> dict[str, Any] | None:
+    packed = payload.get(_NODE)
+    if isinstance(packed, str):
+        with suppress(ValueError, RecursionError):
+            packed = json.loads(packed)
+    return packed if isinstance(packed, dict) else None
+
+
+def _node_text(node: Mapping[str, Any]) -> str | None:
+    for value in (node.get("text"), field_of(node, "text_resource.text")):
+        if isinstance(value, str) and value.strip():
+            return value
+    return None
+
+
+def _node_metadata(payload: dict[str, Any]) -> dict[str, Any]:
+    """A node's own metadata and place, in place of the JSON it was packed in."""
+    if (node := _node(payload)) is None:
+        return payload
+    said = node.get("metadata")
+    places = {name: node[name] for name in _NODE_PLACES if node.get(name) is not None}
+    rest = {key: value for key, value in payload.items() if key != _NODE}
+    return {**places, **(said if isinstance(said, Mapping) else {}), **rest}
+
+
+def _flat(payload: dict[str, Any]) -> dict[str, Any]:
+    """What stands in `metadata` is the metadata; fields beside it belong to it too, unless that would hide one."""
+    inner = payload.get("metadata")
+    beside = {key: value for key, value in payload.items() if key != "metadata"}
+    if inner is None:
+        return beside
+    return {**inner, **beside} if isinstance(inner, Mapping) and not set(inner) & set(beside) else payload

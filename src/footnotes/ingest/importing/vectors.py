@@ -1,0 +1,100 @@
+"""Whether vectors that came with a collection are those the library's embedder would make.
+
+Nobody's word is taken for it: a sample of the texts is embedded again and compared. A name that does not match is
+reason enough to make them anew; one that matches is checked all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from footnotes.embed import Embedder, Matrix
+from footnotes.embed.checked import checked_vectors, embed_all
+from footnotes.errors import DimensionMismatch, InvalidVector
+from footnotes.ingest.importing.spool import Spool
+
+SAMPLE = 32
+LEAST_COSINE = 0.99
+"""The same weights in half precision or with int8 weights stay above it (0.9995 measured); other models do not."""
+UNUSABLE = "they hold NaN or infinity, or nothing but zeros"
+TOO_LONG = "their texts are longer than the model reads at once, so that they stand for the beginning alone"
+_FLOAT = np.dtype("<f4")
+_SAME_MODEL = {  # as its makers call it, and as our settings do
+    "all-minilm-l6-v2": "minilm-l6",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether given vectors are taken over, and what is said of it. `sampled` are those made for the comparison."""
+
+    accepted: bool
+    reason: str = ""
+    note: str = ""
+    sampled: tuple[tuple[str, ...], Matrix] | None = None
+
+
+def packed_vector(given: Sequence[Any] | None) -> bytes | None:
+    """A vector as bytes of float32; None where there is none, or something that is no list of numbers."""
+    if given is None or isinstance(given, (str, bytes)):
+        return None
+    try:
+        with np.errstate(over="ignore"):
+            vector = np.asarray(given, dtype=_FLOAT)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return vector.tobytes() if vector.ndim == 1 and len(vector) else None
+
+
+def judged(spool: Spool, embedder: Embedder, *, model: str, batch: int) -> Verdict:
+    """Compare a sample of what came with what the embedder makes of the same texts."""
+    sizes = spool.vector_sizes()
+    if not sizes:
+        return Verdict(False)
+    if model and not is_same_model(model, embedder.name):
+        return Verdict(False, f"they are said to be made by {model}, and the library's embedder is {embedder.name}")
+    wanted = embedder.dimensions * _FLOAT.itemsize
+    if wanted not in sizes:
+        found = ", ".join(f"{size // _FLOAT.itemsize:,}" for size in sorted(sizes))
+        return Verdict(False, f"they have {found} dimensions; those of {embedder.name} have {embedder.dimensions:,}")
+    sample = spool.sample(SAMPLE, vector_bytes=wanted, most_tokens=embedder.max_tokens)
+    usable = [(text, row) for text, packed in sample if (row := unit_vector(packed, embedder)) is not None]
+    return _compared(usable, embedder, batch) if usable else Verdict(False, UNUSABLE if sample else TOO_LONG)
+
+
+def _compared(sample: Sequence[tuple[str, Matrix]], embedder: Embedder, batch: int) -> Verdict:
+    texts = tuple(text for text, _ in sample)
+    made = embed_all(embedder, texts, role="passage", batch=batch)
+    least = float((made * np.stack([row for _, row in sample])).sum(axis=1).min())
+    if not least >= LEAST_COSINE:
+        said = f"{embedder.name} makes others: in a sample of {len(texts)} the least alike have a cosine of {least:.3f}"
+        return Verdict(False, said, sampled=(texts, made))
+    compared = f"a sample of {len(texts)} was embedded again with {embedder.name}"
+    return Verdict(True, note=f"{compared}; the least alike have a cosine of {min(least, 1.0):.4f}")
+
+
+def unit_vector(packed: bytes, embedder: Embedder) -> Matrix | None:
+    """A given vector as the store would keep it; None where it cannot be compared with anything."""
+    vector = np.frombuffer(packed, dtype=_FLOAT).astype(np.float32)
+    try:
+        row: Matrix = checked_vectors(vector[np.newaxis], embedder, "passage", 1)[0]
+    except (InvalidVector, DimensionMismatch):
+        return None
+    return row
+
+
+def is_same_model(name: str, embedder: str) -> bool:
+    """Whether two names mean one model: with or without its provider or owner before it."""
+    one, other = _plain(name), _plain(embedder)
+    return one == other or one.endswith((f":{other}", f"/{other}")) or other.endswith((f":{one}", f"/{one}"))
+
+
+def _plain(name: str) -> str:
+    plain = name.strip().lower()
+    for theirs, ours in _SAME_MODEL.items():
+        plain = plain.removesuffix(theirs) + ours if plain.endswith(theirs) else plain
+    return plain
