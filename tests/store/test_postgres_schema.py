@@ -126,6 +126,7 @@ def test_each_migration_is_one_transaction(postgres: PostgresServer, monkeypatch
         with database(address) as opened:
             assert schema.version(opened) == number - 1  # type: ignore[arg-type]
         assert migrated(address, to=number) == [number]
+    assert migrated(address) == []  # functions are put in place when all tables are there
     assert described(postgres, address) == described(postgres, postgres.fresh())
 
 

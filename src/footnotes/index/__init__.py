@@ -66,6 +66,8 @@ class Allowed:
     keys: Keys
     facets: tuple[tuple[str, ...], ...] = ()
     """Conjunction of disjunctions of facet terms; empty when the filter cannot be said in facets."""
+    listed: bool = True
+    """Whether the keys are given. Where not, there are facets, and whoever asked looks at what was found once more."""
 
 
 class Index(Protocol):

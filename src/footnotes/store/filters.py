@@ -1,4 +1,7 @@
-"""Filters → SQL. What a filter means is said here once; a store adds how its database spells it."""
+"""Filters → SQL, and → facet terms where a filter can be said in them.
+
+What a filter means is said here once; a store adds how its database spells it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from footnotes.errors import FilterError
-from footnotes.store.facets import DATES, LISTED, as_number, facet_text
+from footnotes.store.facets import CHUNK_FIELDS, DATES, LISTED, as_number, facet_term, facet_text
 from footnotes.types import AllOf, AnyOf, Condition, Filter, JsonValue, Not
 
 MAX_CONDITIONS = 200
@@ -167,6 +170,28 @@ def listed(condition: Condition) -> list[JsonValue]:
     if not isinstance(condition.value, list):
         raise FilterError(f"'in' needs a list of values for {condition.key!r}")
     return condition.value
+
+
+def facet_groups(where: Filter) -> tuple[tuple[str, ...], ...]:
+    """The filter as a conjunction of alternatives of facet terms; empty when it cannot be said so."""
+    if isinstance(where, Condition):
+        conditions: tuple[Filter, ...] = (where,)
+    elif isinstance(where, AllOf):
+        conditions = where.filters
+    else:
+        return ()
+    groups = [_group(condition) for condition in conditions]
+    return tuple(groups) if groups and all(groups) else ()
+
+
+def _group(condition: Filter) -> tuple[str, ...]:
+    if not isinstance(condition, Condition) or condition.key in CHUNK_FIELDS:
+        return ()
+    if condition.operator == "eq":
+        return (facet_term(condition.key, facet_text(condition.value)),)
+    if condition.operator == "in":
+        return tuple(facet_term(condition.key, facet_text(value)) for value in listed(condition))
+    return ()
 
 
 def check_size(where: Filter) -> None:

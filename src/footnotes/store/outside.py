@@ -21,7 +21,7 @@ from footnotes.config import Settings
 from footnotes.errors import ConfigError, FootnotesError, IndexFailed, IndexUnavailable, StoreLocked
 from footnotes.index import Change, Keys
 from footnotes.index.outside import Scope, Shelf, VectorDatabase
-from footnotes.store.records import Generation, Problem
+from footnotes.store.records import Generation, Problem, Verification
 
 LEGS = ("dense", "lexical")
 _LOOK_AGAIN_SECONDS = 2.0
@@ -99,8 +99,8 @@ class Truth(Protocol):
         """A shelf has seen all changes up to this one: documents that waited for it are ready."""
         ...
 
-    def dropped(self) -> list[Scope]:
-        """Shelves of generations that are gone, and that nobody could empty yet."""
+    def dropped(self, user_id: str) -> list[Scope]:
+        """Shelves of a tenant's generations that are gone, and that nobody could empty yet."""
         ...
 
     def forget(self, scope: Scope) -> None:
@@ -117,7 +117,7 @@ class Outside:
         self._database = database
         self._library = library
         self._truth = truth
-        self._shelves: dict[int, tuple[str, Shelf]] = {}
+        self._shelves: dict[int, Shelf] = {}
         self._looked: dict[int, float] = {}
         self._guard = threading.Lock()
         self._filler: threading.Thread | None = None
@@ -135,22 +135,20 @@ class Outside:
         self._database.close()
 
     def shelf(self, generation: Generation) -> Shelf:
-        words = self._truth.words(generation) if "lexical" in self.legs else ""
         with self._guard:
             known = self._shelves.get(generation.pk)
-            if known is None or known[0] != words:
-                known = self._shelves[generation.pk] = (words, self._database.shelf(self._scope(generation, words)))
-            return known[1]
+        return known or self._placed(generation)
 
-    def _scope(self, generation: Generation, words: str) -> Scope:
-        return Scope(
-            self._library,
-            generation.user_id,
-            generation.pk,
-            generation.fingerprint,
-            generation.dimensions,
-            words,
-        )
+    def _placed(self, generation: Generation) -> Shelf:
+        """The shelf as it is to be filled now: words may be weighed otherwise than when it was first asked for."""
+        words = self._truth.words(generation) if "lexical" in self.legs else ""
+        model = (generation.fingerprint, generation.dimensions)
+        scope = Scope(self._library, generation.user_id, generation.pk, *model, words)
+        with self._guard:
+            known = self._shelves.get(generation.pk)
+            if known is None or known.scope != scope:
+                known = self._shelves[generation.pk] = self._database.shelf(scope)
+            return known
 
     # ── keeping up
 
@@ -204,9 +202,9 @@ class Outside:
             self.catch_up(generation)
 
     def _filled(self, generation: Generation) -> int:
-        self._empty_dropped()
+        self._empty_dropped(generation.user_id)
         self._truth.note(generation)
-        shelf = self.shelf(generation)
+        shelf = self._placed(generation)
         seen = shelf.refresh()
         if seen > self._truth.last(generation):
             # The library is younger than what was made of it: somebody went back to a copy of it.
@@ -228,8 +226,14 @@ class Outside:
 
     # ── generations
 
-    def promote(self, generation: Generation) -> None:
-        self.shelf(generation).promote()
+    def note(self, generation: Generation) -> None:
+        """A generation is to be served from here: nothing of it is ready before it is on its shelf."""
+        self._truth.note(generation)
+
+    def promote_quietly(self, generation: Generation) -> None:
+        """Tell those who look into the database from outside which generation serves. Nothing of ours needs it."""
+        with suppress(IndexFailed):
+            self.shelf(generation).promote()
 
     def drop(self, generation: Generation) -> None:
         """Empty the shelf of a generation that is gone; where the database is away, when it is back."""
@@ -237,13 +241,13 @@ class Outside:
             self._shelves.pop(generation.pk, None)
         try:
             with self._truth.held(generation):
-                self._empty_dropped()
+                self._empty_dropped(generation.user_id)
         except (IndexFailed, StoreLocked) as failure:
             if isinstance(failure, IndexFailed):
                 self.failure = failure
 
-    def _empty_dropped(self) -> None:
-        for scope in self._truth.dropped():
+    def _empty_dropped(self, user_id: str) -> None:
+        for scope in self._truth.dropped(user_id):
             self._database.shelf(scope).clear()
             self._truth.forget(scope)
 
@@ -259,6 +263,15 @@ class Outside:
         if not len(missing) and not len(extra):
             return []
         return [Problem(f"{name}: {len(missing)} chunks missing, {len(extra)} too many", mendable=True)]
+
+    def verified(self, generation: Generation, *, repair: bool) -> Verification:
+        """What is wrong with the shelf; with `repair`, it is mended first where that is possible."""
+        found = Verification(problems=self.check(generation))
+        if repair and any(problem.mendable for problem in found.problems):
+            with suppress(IndexFailed):  # what is still wrong is found by the next check
+                found.repaired = self.mend(generation)
+            found.problems = self.check(generation)
+        return found
 
     def mend(self, generation: Generation) -> list[str]:
         """Bring what is missing, and take out what is too much. Says what was done."""

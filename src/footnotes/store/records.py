@@ -223,3 +223,8 @@ class Verification:
     @property
     def ok(self) -> bool:
         return not self.problems
+
+    def add(self, other: Verification) -> None:
+        """Take over what another check found."""
+        self.problems += other.problems
+        self.repaired += other.repaired

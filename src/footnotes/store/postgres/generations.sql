@@ -108,7 +108,9 @@ WHERE d.user_id = $1 AND d.pk = $3 AND c.chunk_index > $4 AND c.embedding IS NUL
 ORDER BY c.chunk_index LIMIT $5
 
 -- name: finish_waiting
-UPDATE documents d SET status = 'ready', error = NULL, holder = NULL
+-- Where a vector database serves, they are ready when it has them too.
+UPDATE documents d SET error = NULL, holder = NULL, status = CASE
+    WHEN EXISTS (SELECT 1 FROM shelves s WHERE s.generation = $3 AND s.in_use) THEN 'indexing' ELSE 'ready' END
 WHERE d.user_id = $1 AND d.pk = ANY ($4) AND d.holder = $2 AND d.current IS NOT NULL
 AND d.status IN ('embedding', 'queued') AND NOT EXISTS (
     SELECT 1 FROM document_chunks c WHERE c.generation = $3 AND c.document = d.pk AND c.version = d.current

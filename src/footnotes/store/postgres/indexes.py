@@ -35,8 +35,11 @@ class Indexes:
         self._worth = worth
         self._method = method
 
-    def grow(self, generation: Generation) -> bool:
-        """Do what is due for a generation; says whether an index was built. What another server is at is left to it."""
+    def grow(self, generation: Generation, *, dense: bool = True) -> bool:
+        """Do what is due for a generation; says whether an index was built. What another server is at is left to it.
+
+        Without `dense`, vectors are searched elsewhere and need no index here.
+        """
         with self._database.owning() as connection:
             lock = (_LOCK_CLASS, generation.pk % 2**31)
             if not connection.value("SELECT pg_try_advisory_lock($1, $2)", *lock):
@@ -45,7 +48,7 @@ class Indexes:
                 if statistics.is_scattered(connection, generation.user_id, generation.pk):
                     statistics.fold(connection, generation.user_id, generation.pk)
                 reweigh.if_due(connection, generation)
-                return self._build(connection, generation)
+                return dense and self._build(connection, generation)
             finally:
                 connection.execute("SELECT pg_advisory_unlock($1, $2)", *lock)
 

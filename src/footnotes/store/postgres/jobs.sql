@@ -91,7 +91,8 @@ WHERE o.user_id = $1 ORDER BY o.pk
 -- name: is_unfinished
 SELECT EXISTS (SELECT 1 FROM versions WHERE user_id = $1 AND holder IS NOT NULL AND holder NOT IN (SELECT living()))
     OR EXISTS (SELECT 1 FROM documents WHERE user_id = $1 AND status NOT IN ('ready', 'failed', 'queued')
-               AND (holder IS NULL OR holder NOT IN (SELECT living())))
+               AND (holder IS NULL OR holder NOT IN (SELECT living()))
+               AND NOT (status = 'indexing' AND holder IS NULL AND is_behind(pk, $1)))
     OR EXISTS (SELECT 1 FROM originals WHERE user_id = $1 AND document IS NULL
                AND (holder IS NULL OR holder NOT IN (SELECT living())))
     OR EXISTS (SELECT 1 FROM jobs WHERE user_id = $1 AND holder <> ''
@@ -108,10 +109,12 @@ AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.pk = v.document AND d.current 
 
 -- name: settle_left_documents
 UPDATE documents SET holder = NULL, updated_at = now(),
-    status = CASE WHEN current IS NULL THEN 'failed' WHEN status = 'embedding' THEN 'queued' ELSE 'ready' END,
+    status = CASE WHEN current IS NULL THEN 'failed' WHEN status = 'embedding' THEN 'queued'
+                  WHEN is_behind(pk, $1) THEN 'indexing' ELSE 'ready' END,
     error = CASE WHEN current IS NULL OR status = 'embedding' THEN $3::jsonb END
 WHERE user_id = $1 AND status NOT IN ('ready', 'failed', 'queued')
 AND (holder IS NULL OR holder = $2 OR holder NOT IN (SELECT living()))
+AND NOT (status = 'indexing' AND holder IS NULL AND is_behind(pk, $1))
 
 -- name: let_go_left_documents
 UPDATE documents SET holder = NULL WHERE user_id = $1 AND status IN ('ready', 'failed', 'queued')

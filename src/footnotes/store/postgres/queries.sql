@@ -115,6 +115,7 @@ UPDATE documents SET holder = NULL WHERE user_id = $1 AND pk = $2 AND holder = $
 
 -- name: mark_ready
 UPDATE documents SET status = 'ready', holder = NULL WHERE user_id = $1 AND status = 'indexing' AND holder = $2
+AND NOT is_behind(pk, $1)
 
 -- name: drop_documents
 DELETE FROM documents WHERE user_id = $1 AND pk = ANY ($2)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from footnotes.errors import SchemaTooNew, StoreUnavailable
 from footnotes.store.postgres import rewords
 from footnotes.store.postgres.database import Connection, Database
-from footnotes.store.postgres.sql import migrations
+from footnotes.store.postgres.sql import functions, migrations
 
 _LOCK = 4607_0001
 _TABLE = """
@@ -20,6 +22,7 @@ def migrate(database: Database, *, to: int | None = None) -> list[int]:
         connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
         applied = _migrate(connection, to)
         if to is None:
+            _put_functions(connection)
             rewords.bring_up_to_date(connection)
         return applied
 
@@ -43,11 +46,16 @@ def check(database: Database) -> None:
         raise StoreUnavailable(
             f"the database has schema {found}; this version needs {newest()}", remedy="Run `footnotes migrate`."
         )
-    _check_words(database)
+    _check_made(database)
 
 
-def _check_words(database: Database) -> None:
+def _check_made(database: Database) -> None:
+    """Refuse words and functions that were made by another version."""
     with database.owning() as connection:
+        if _outdated_functions(connection):
+            raise StoreUnavailable(
+                "the functions of this database are those of an older version", remedy="Run `footnotes migrate`."
+            )
         if rewords.outdated(connection):
             raise StoreUnavailable(
                 "the words of this database were made by an older version", remedy="Run `footnotes migrate`."
@@ -65,6 +73,33 @@ def _migrate(connection: Connection, to: int | None) -> list[int]:
             connection.execute(_as_transaction(number, script))
             applied.append(number)
     return applied
+
+
+def _put_functions(connection: Connection) -> None:
+    """Put functions in place that are not there as they should be. Those of older servers are called as before."""
+    for name, script in _outdated_functions(connection).items():
+        version, digest = _described(script)
+        noted = f"""
+            INSERT INTO footnotes_functions (name, version, digest) VALUES ('{name}', {version:d}, '{digest}')
+            ON CONFLICT (name) DO UPDATE SET version = excluded.version, digest = excluded.digest"""  # noqa: S608
+        connection.execute(f"BEGIN;\n{script}\n;{noted};\nCOMMIT;")
+
+
+def _outdated_functions(connection: Connection) -> dict[str, str]:
+    """Those that are missing or older here. What a newer version of Footnotes put in place stays."""
+    rows = connection.fetch("SELECT name, version, digest FROM footnotes_functions")
+    known = {row["name"]: (row["version"], row["digest"]) for row in rows}
+    return {name: script for name, script in functions().items() if _is_older(known.get(name), _described(script))}
+
+
+def _is_older(known: tuple[int, str] | None, here: tuple[int, str]) -> bool:
+    return known is None or known[0] < here[0] or (known[0] == here[0] and known != here)
+
+
+def _described(script: str) -> tuple[int, str]:
+    """The version in a function's first line, `-- version 3`, and the digest of all of it."""
+    first = script.partition("\n")[0]
+    return int(first.removeprefix("-- version ")), hashlib.sha256(script.encode()).hexdigest()
 
 
 def _as_transaction(number: int, script: str) -> str:

@@ -3,6 +3,9 @@
 SELECT u.serving, u.changed,
        (SELECT count(*) FROM documents w WHERE w.user_id = $1 AND w.status IN ('embedding', 'queued')
         AND w.current IS NOT NULL) AS waiting,
+       (SELECT count(*) FROM (
+           SELECT 1 FROM index_changes c WHERE c.generation = $2 AND c.seq > (
+               SELECT s.seq FROM shelves s WHERE s.generation = $2 AND s.in_use) LIMIT 100000) later) AS behind,
        s.total, s.frequencies,
        f.key, f.lexical_rank, f.lexical_score, f.dense_rank, f.dense_score, f.embedding, f.id, f.document, f.document_id,
        f.chunk_index, f.start_offset, f.end_offset, f.page_first, f.page_last, f.line_first, f.line_last,
@@ -13,7 +16,7 @@ FROM (SELECT max(k.body) FILTER (WHERE t.place IS NULL) AS total,
       FROM unnest($3::text[]) WITH ORDINALITY AS t (term, place)
       FULL JOIN term_statistics($2, $3) k ON k.term = t.term) s
 LEFT JOIN users u ON u.user_id = $1
-LEFT JOIN search_chunks($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, {allowed}, $14, $15, $16) f ON true
+LEFT JOIN search_chunks($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, {allowed}, $14, $15, $16, $17, $18) f ON true
 LEFT JOIN documents d ON d.pk = f.document
 
 -- name: allowed_keys

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import resources
 
 from footnotes.store import statements
 
@@ -16,6 +17,12 @@ def queries() -> dict[str, str]:
     for name in _COLUMNS:
         found = {key: query.replace("{" + name + "}", found[name]) for key, query in found.items()}
     return found
+
+
+def functions() -> dict[str, str]:
+    """Functions of the database by name, as they are now: a file each, put in place whenever it has changed."""
+    folder = resources.files(__package__) / "functions"
+    return {item.name.partition(".")[0]: item.read_text("utf-8") for item in folder.iterdir()}
 
 
 def migrations() -> list[tuple[int, str]]:

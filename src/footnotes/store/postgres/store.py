@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from footnotes.config import Settings
 from footnotes.errors import FootnotesError, NotFound, StoreLocked, StoreUnavailable
+from footnotes.index.outside import VectorDatabase
 from footnotes.store.address import redacted
 from footnotes.store.files import Files, FolderFiles, files_of
 from footnotes.store.originals import FOLDER, Originals
+from footnotes.store.outside import Outside, vector_database
 from footnotes.store.postgres import (
     chunks,
     documents,
@@ -41,6 +43,8 @@ from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.indexes import Indexes
 from footnotes.store.postgres.originals import PostgresOriginals
 from footnotes.store.postgres.origins import PostgresOrigins
+from footnotes.store.postgres.outside import PostgresTruth
+from footnotes.store.postgres.outside_legs import OutsideLegs
 from footnotes.store.postgres.persistence import persistent, persistently
 from footnotes.store.postgres.reading import PostgresReading
 from footnotes.store.postgres.sql import queries
@@ -67,7 +71,16 @@ class PostgresStore(PostgresReading):
 
     kind = "postgresql"
 
-    def __init__(self, address: str, folder: Path, *, migrate: bool = True, files: Files | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        folder: Path,
+        *,
+        migrate: bool = True,
+        files: Files | None = None,
+        vectors: VectorDatabase | None = None,
+        legs: Sequence[str] = ("dense",),
+    ) -> None:
         self.folder = folder
         self.address = redacted(address)
         try:
@@ -88,13 +101,25 @@ class PostgresStore(PostgresReading):
         self.originals = Originals(
             files or FolderFiles(folder / FOLDER), PostgresOriginals(self.database, self._writers)
         )
+        self.outside = None if vectors is None else self._made_outside(vectors, legs)
         self._served: dict[str, Served] = {}
         self._grower: threading.Thread | None = None
         self._guard = threading.Lock()
 
     @classmethod
     def opened(cls, settings: Settings, folder: Path) -> PostgresStore:
-        return cls(settings.store, folder, migrate=settings.migrate, files=files_of(settings.originals, folder))
+        return cls(
+            settings.store,
+            folder,
+            migrate=settings.migrate,
+            files=files_of(settings.originals, folder),
+            vectors=vector_database(settings),
+            legs=settings.index_legs,
+        )
+
+    def _made_outside(self, vectors: VectorDatabase, legs: Sequence[str]) -> Outside:
+        library = str(self.database.fetch("", "SELECT id FROM library")[0][0])
+        return Outside(vectors, legs, library, PostgresTruth(self.database, library, vectors.address, legs))
 
     @classmethod
     def migrated(cls, settings: Settings) -> tuple[list[int], int]:
@@ -109,6 +134,8 @@ class PostgresStore(PostgresReading):
         grower = self._grower
         if grower is not None:
             grower.join()
+        if self.outside is not None:
+            self.outside.close()
         self._writers.close()
         self.database.close()
 
@@ -150,6 +177,7 @@ class PostgresStore(PostgresReading):
             connection.execute(queries()["share_tenant"], user_id)
             yield connection
             connection.execute(queries()["bump"], user_id)
+        self._bring_serving(user_id)
 
     # ── searching
 
@@ -158,7 +186,13 @@ class PostgresStore(PostgresReading):
         if served is None:
             with self.database.reading(user_id) as connection:
                 served = self._served[user_id] = generations.served(connection, user_id)
-        return PostgresSearchView(self.database, user_id, served, self._noticing(user_id))
+        legs = self._outside_legs(served.generation)
+        return PostgresSearchView(self.database, user_id, served, self._noticing(user_id), outside=legs)
+
+    def _outside_legs(self, generation: Generation | None) -> OutsideLegs | None:
+        if self.outside is None or generation is None:
+            return None
+        return OutsideLegs(self.database, self.outside, generation)
 
     def _noticing(self, user_id: str) -> Callable[[int | None, int, int], None]:
         """What a search saw of what serves now is what the next one begins with."""
@@ -178,7 +212,10 @@ class PostgresStore(PostgresReading):
             found = generations.find(connection, user_id, generation)
         if found is None:
             raise NotFound(f"there is no generation {generation}")
-        return PostgresSearchView(self.database, user_id, Served(found), lambda *_: None, trial=True)
+        if self.outside is not None:
+            self.outside.catch_up(found)
+        legs = self._outside_legs(found)
+        return PostgresSearchView(self.database, user_id, Served(found), lambda *_: None, outside=legs, trial=True)
 
     def look_again(self, user_id: str) -> None:
         """Searches ask the database: they see what others wrote without being told."""
@@ -203,7 +240,7 @@ class PostgresStore(PostgresReading):
             return found
         with self.database.transaction(user_id) as connection:
             connection.execute(queries()["own_tenant"], user_id)
-            return generations.serving(connection, user_id) or generations.make(
+            made = generations.serving(connection, user_id) or generations.make(
                 connection,
                 user_id,
                 embedder=embedder,
@@ -212,6 +249,9 @@ class PostgresStore(PostgresReading):
                 plan=plan,
                 state="serving",
             )
+        if self.outside is not None:
+            self.outside.note(made)
+        return made
 
     def missing_vectors(self, user_id: str, generation: Generation, hashes: Iterable[bytes]) -> list[bytes]:
         made = self._writers.vectors(user_id, generation.model)
@@ -274,6 +314,7 @@ class PostgresStore(PostgresReading):
             documents.set_metadata(connection, user_id, row.pk, merged)
             documents.put_facets(connection, user_id, documents.by_pk(connection, user_id, [row.pk]))
             connection.execute(queries()["bump"], user_id)
+        self._bring_serving(user_id)
 
     @persistent
     def forget_source(self, user_id: str, collection: str, source: str) -> None:
@@ -356,6 +397,7 @@ class PostgresStore(PostgresReading):
         """Those of these documents that have all their vectors are ready."""
         with self.database.transaction(user_id) as connection:
             waiting.finish(connection, user_id, self._writers.number(user_id), generation, pks)
+        self._bring(generation)
 
     # ── the journal
 
@@ -433,7 +475,9 @@ class PostgresStore(PostgresReading):
         the first search can meet it.
         """
         self._hold_generations(user_id)
-        self._indexes.grow(to)
+        self._grow(to)
+        if self.outside is not None:
+            self.outside.catch_up(to)
         with self.database.transaction(user_id) as connection:
             connection.execute(queries()["own_tenant"], user_id)
             before = generations.serving(connection, user_id)
@@ -441,6 +485,8 @@ class PostgresStore(PostgresReading):
                 return False
             generations.switch(connection, user_id, to)
             generations.choose(connection, user_id, choices)
+        if self.outside is not None:
+            self.outside.promote_quietly(to)
         self._drop_kept(user_id, but=before if keep else None)
         return True
 
@@ -448,6 +494,8 @@ class PostgresStore(PostgresReading):
         with self.database.transaction(user_id) as connection:
             generations.drop(connection, user_id, generation)
         self._indexes.drop(generation)
+        if self.outside is not None:
+            self.outside.drop(generation)
 
     def remember_choices(self, user_id: str) -> None:
         """Write down which chunkers the generation that serves was made with, so that a rollback can restore them."""
@@ -461,7 +509,11 @@ class PostgresStore(PostgresReading):
 
     @persistent
     def publish_changes(self, user_id: str, generation: Generation) -> None:
-        """What is committed is found already: the documents that lack nothing are ready."""
+        """What is committed is found already: the documents that lack nothing are ready.
+
+        Where a vector database serves, it is brought what came; those it has not got yet are not ready.
+        """
+        self._bring(generation)
         with self.database.transaction(user_id) as connection:
             if connection.execute(queries()["mark_ready"], user_id, self._writers.number_if_any(user_id)):
                 connection.execute(queries()["bump"], user_id)
@@ -488,7 +540,19 @@ class PostgresStore(PostgresReading):
 
     def _grow_quietly(self, generation: Generation) -> None:
         with suppress(FootnotesError):  # what could not be improved is no failure of anything else
-            self._indexes.grow(generation)
+            self._grow(generation)
+
+    def _grow(self, generation: Generation) -> bool:
+        return self._indexes.grow(generation, dense=self.outside is None or "dense" not in self.outside.legs)
+
+    def _bring_serving(self, user_id: str) -> None:
+        """What changed in the generation that serves is brought to a vector database, if there is one."""
+        if self.outside is not None and (generation := self.serving(user_id)) is not None:
+            self.outside.attempt(generation)
+
+    def _bring(self, generation: Generation) -> None:
+        if self.outside is not None:
+            self.outside.attempt(generation)
 
     def grow_graph(
         self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
@@ -497,7 +561,7 @@ class PostgresStore(PostgresReading):
         grower = self._grower
         if grower is not None:
             grower.join()
-        return self._indexes.grow(generation)
+        return self._grow(generation)
 
     # ── moving
 
@@ -519,6 +583,8 @@ class PostgresStore(PostgresReading):
                 verify.recount(connection, generation)
             found.problems = [problem for problem in found.problems if not problem.mendable]
             found.repaired.append("statistics: counted anew")
+        if self.outside is not None:
+            found.add(self.outside.verified(generation, repair=repair))
         return found
 
     def compact(self, user_id: str) -> None:
@@ -528,3 +594,6 @@ class PostgresStore(PostgresReading):
                 statistics.fold(connection, user_id, generation.pk)
         with self.database.owning() as connection:
             upkeep.vacuum(connection)
+        if self.outside is not None:
+            for generation in self.generations(user_id):
+                self.outside.compact(generation)

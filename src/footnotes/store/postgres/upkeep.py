@@ -25,6 +25,8 @@ TABLES = (
     "origins",
     "originals",
     "jobs",
+    "index_changes",
+    "shelves",
 )
 
 _SIZE = """

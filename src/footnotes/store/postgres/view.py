@@ -14,6 +14,7 @@ from footnotes.errors import FootnotesError, InputError
 from footnotes.index import FIELD_WEIGHTS, Allowed, Found, Vector
 from footnotes.store.postgres.database import Database
 from footnotes.store.postgres.filters import compile_filter
+from footnotes.store.postgres.outside_legs import Given, OutsideLegs, said_in_facets
 from footnotes.store.postgres.sql import queries
 from footnotes.store.postgres.words import definition
 from footnotes.store.records import Generation, HitRow, Place
@@ -45,7 +46,9 @@ class _Fetched:
     dense: list[int] = field(default_factory=list)
     frequencies: dict[str, int] = field(default_factory=dict)
     chunks: int = 0
+    behind: int = 0
     error: FootnotesError | None = None
+    failures: dict[str, FootnotesError] = field(default_factory=dict)
 
 
 class PostgresSearchView:
@@ -58,9 +61,11 @@ class PostgresSearchView:
         served: Served,
         notice: Callable[[int | None, int, int], None],
         *,
+        outside: OutsideLegs | None = None,
         trial: bool = False,
     ) -> None:
         self._database = database
+        self._outside = outside
         self._user_id = user_id
         self._generation = served.generation
         self._served = served
@@ -87,11 +92,17 @@ class PostgresSearchView:
 
     @property
     def waiting(self) -> int:
-        return 0 if self._trial else self._served.waiting
+        return 0 if self._trial else max(self._served.waiting, self._behind("dense"))
 
     @property
     def waiting_words(self) -> int:
-        return 0
+        return 0 if self._trial else self._behind("lexical")
+
+    def _behind(self, leg: str) -> int:
+        """How many documents a vector database that serves a leg does not know yet."""
+        if self._outside is None or self._fetched is None or leg not in self._outside.legs:
+            return 0
+        return self._fetched.behind
 
     def is_current(self) -> bool:
         """Whether the generation still served when the search was made."""
@@ -113,13 +124,24 @@ class PostgresSearchView:
         """Run both legs, or one of them, and keep all that is known of what they found."""
         self._fetched = _Fetched()
         try:
-            rows = self._ask(terms, vector, depth, where, reading, per_document, symbols)
+            given = self._given(terms, vector, depth, where)
+            self._fetched.failures = given.failures
+            vector = None if "dense" in given.failures else vector
+            asked = {} if "lexical" in given.failures else terms
+            rows = self._ask(asked, vector, depth, where, reading, per_document, symbols, given)
         except InputError:
             raise  # the question itself is at fault, not a leg
         except FootnotesError as error:
             self._fetched.error = error  # each leg says so for itself
             return
-        self._take(rows, list(terms))
+        self._take(rows, list(asked))
+
+    def _given(self, terms: Mapping[str, float], vector: Vector | None, depth: int, where: Filter | None) -> Given:
+        """What a vector database finds for the legs it serves, if there is one."""
+        if self._outside is None:
+            return Given()
+        allowed = None if where is None else said_in_facets(where) or self.allowed(where)
+        return self._outside.found(terms, vector, depth, allowed)
 
     def _ask(
         self,
@@ -130,6 +152,7 @@ class PostgresSearchView:
         reading: int,
         per_document: int,
         symbols: Symbols,
+        given: Given,
     ) -> list[Any]:
         from pgvector import HalfVector
 
@@ -149,6 +172,8 @@ class PostgresSearchView:
             BUDGET,
             reading,
             per_document,
+            given.lexical,
+            given.dense,
         ]
         allowed = "NULL::bigint[]"
         if where is not None:
@@ -163,6 +188,9 @@ class PostgresSearchView:
         first, found = rows[0], self._fetched
         found.frequencies = dict(zip(names, first["frequencies"] or [], strict=False))
         found.chunks = first["total"] or 0
+        found.behind = first["behind"]
+        if found.behind and self._outside is not None:
+            self._outside.catch_up_behind()
         # A document that came while the legs ran is not in the picture the statement began with.
         found.rows = {row["key"]: row for row in rows if row["key"] is not None and row["filename"] is not None}
         found.lexical = _ranked(found.rows, "lexical_rank")
@@ -196,7 +224,7 @@ class PostgresSearchView:
         return Allowed(np.sort(np.array(keys, dtype=np.int64)))
 
     def search_lexical(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> Found:
-        found = self._known()
+        found = self._known("lexical")
         return Found(found.lexical[:limit], [found.rows[key]["lexical_score"] for key in found.lexical[:limit]])
 
     def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
@@ -211,7 +239,7 @@ class PostgresSearchView:
         return {key for key in keys if key in rows and rows[key]["uses"]}
 
     def search_dense(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
-        found = self._known()
+        found = self._known("dense")
         return Found(found.dense[:limit], [found.rows[key]["dense_score"] for key in found.dense[:limit]])
 
     def score_dense(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
@@ -243,11 +271,11 @@ class PostgresSearchView:
             _hit(row, row["content"] or texts[row["key"]]) for row in known if row["content"] or row["key"] in texts
         ]
 
-    def _known(self) -> _Fetched:
+    def _known(self, leg: str = "") -> _Fetched:
         if self._fetched is None:
             return _Fetched()
-        if self._fetched.error is not None:
-            raise self._fetched.error
+        if (error := self._fetched.failures.get(leg, self._fetched.error)) is not None:
+            raise error
         return self._fetched
 
 

@@ -1,12 +1,11 @@
-"""Filters → SQL of SQLite with bound values, and → facet terms where a filter can be said in them."""
+"""Filters → SQL of SQLite with bound values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from footnotes.store.facets import CHUNK_FIELDS, facet_term, facet_text
-from footnotes.store.filters import FilterCompiler, check_size, listed
-from footnotes.types import AllOf, Condition, Filter
+from footnotes.store.filters import FilterCompiler, check_size
+from footnotes.types import Filter
 
 Bindings = list[str | int | float | None]
 
@@ -16,28 +15,6 @@ def compile_filter(where: Filter, user_id: str) -> tuple[str, Bindings]:
     check_size(where)
     compiler = _SqliteFilters(user_id)
     return compiler.compiled(where), compiler.bindings
-
-
-def facet_groups(where: Filter) -> tuple[tuple[str, ...], ...]:
-    """The filter as a conjunction of alternatives of facet terms; empty when it cannot be said so."""
-    if isinstance(where, Condition):
-        conditions: tuple[Filter, ...] = (where,)
-    elif isinstance(where, AllOf):
-        conditions = where.filters
-    else:
-        return ()
-    groups = [_group(condition) for condition in conditions]
-    return tuple(groups) if groups and all(groups) else ()
-
-
-def _group(condition: Filter) -> tuple[str, ...]:
-    if not isinstance(condition, Condition) or condition.key in CHUNK_FIELDS:
-        return ()
-    if condition.operator == "eq":
-        return (facet_term(condition.key, facet_text(condition.value)),)
-    if condition.operator == "in":
-        return tuple(facet_term(condition.key, facet_text(value)) for value in listed(condition))
-    return ()
 
 
 class _SqliteFilters(FilterCompiler):

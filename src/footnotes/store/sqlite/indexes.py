@@ -7,14 +7,14 @@ import hashlib
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from footnotes.errors import IndexFailed, StoreFull, StoreUnavailable
+from footnotes.errors import StoreFull, StoreUnavailable
 from footnotes.index import IndexDamaged, Keys
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
@@ -163,24 +163,11 @@ class Indexes:
             missing, extra = len(np.setdiff1d(truth, keys)), len(np.setdiff1d(keys, truth))
             if missing or extra:
                 yield Problem(f"{slot.folder.name} index: {missing} chunks missing, {extra} too many", mendable=True)
-        if self.outside is not None:
-            yield from self.outside.check(generation)
-
-    def mend(self, generation: Generation) -> list[str]:
-        """Make anew what lies in the folder; bring to a vector database what it lacks. Says what was brought."""
-        self.rebuild(generation)
-        if self.outside is None:
-            return []
-        try:
-            return self.outside.mend(generation)
-        except IndexFailed:
-            return []  # what is still wrong is found by the next check
 
     def promote(self, generation: Generation) -> None:
         """A generation begins to serve: those who look into a vector database from outside are told."""
         if self.outside is not None:
-            with suppress(IndexFailed):  # nothing of ours depends on it
-                self.outside.promote(generation)
+            self.outside.promote_quietly(generation)
 
     def compact_outside(self, generation: Generation) -> None:
         if self.outside is not None:

@@ -174,8 +174,8 @@ class SqliteTruth:
                 # Words that another process is still indexing are not published yet.
                 connection.execute(queries()["mark_ready"], (generation.user_id, generation.pk, min(seq, visible)))
 
-    def dropped(self) -> list[Scope]:
-        rows: Any = self._database.reader.execute(queries()["dropped_shelves"], (self._address,)).fetchall()
+    def dropped(self, user_id: str) -> list[Scope]:
+        rows: Any = self._database.reader.execute(queries()["dropped_shelves"], (self._address, user_id)).fetchall()
         return [Scope(self._library, *row) for row in rows]
 
     def forget(self, scope: Scope) -> None:

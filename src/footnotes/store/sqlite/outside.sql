@@ -34,7 +34,7 @@ SELECT words FROM shelves WHERE address = ? AND generation = ?;
 
 -- name: dropped_shelves
 SELECT user_id, generation, fingerprint, dimensions, words FROM shelves s
-WHERE address = ? AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.pk = s.generation) ORDER BY generation;
+WHERE address = ? AND user_id = ? AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.pk = s.generation) ORDER BY generation;
 
 -- name: forget_shelf
 DELETE FROM shelves WHERE address = ? AND generation = ?;

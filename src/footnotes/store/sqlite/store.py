@@ -535,11 +535,12 @@ class SqliteStore(SqliteReading):
         found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
         found.checked = {"documents": self.counts(user_id)["ready"], "chunks": intact}
         if repair and any(problem.mendable for problem in found.problems):
-            found.repaired = self._indexes.mend(generation)
+            self._indexes.rebuild(generation)
             found.problems = [problem for problem in found.problems if not problem.mendable]
             found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
-            self.publish_changes(user_id, generation)
-        found.repaired += self._indexes.notes(generation)
+        found.repaired = self._indexes.notes(generation)
+        if self._indexes.outside is not None:
+            found.add(self._indexes.outside.verified(generation, repair=repair))
         return found
 
     def compact(self, user_id: str) -> None:

@@ -9,10 +9,11 @@ import numpy as np
 
 from footnotes.index import Allowed, Found, Vector
 from footnotes.store.facets import DEFINES, facet_term
+from footnotes.store.filters import facet_groups
 from footnotes.store.records import Generation, HitRow, Place
 from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database, translated
-from footnotes.store.sqlite.filters import compile_filter, facet_groups
+from footnotes.store.sqlite.filters import compile_filter
 from footnotes.store.sqlite.indexes import DenseLeg, Indexes, LexicalLeg
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.views import Symbols

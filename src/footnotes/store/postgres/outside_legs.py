@@ -1,0 +1,89 @@
+"""Legs that a vector database serves: what it proposes is given to the one statement of a search, which decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from footnotes.errors import FootnotesError, InputError
+from footnotes.index import Allowed, Vector
+from footnotes.index.outside import Shelf
+from footnotes.store.filters import facet_groups
+from footnotes.store.outside import Outside
+from footnotes.store.postgres.database import Database
+from footnotes.store.postgres.sql import queries
+from footnotes.store.records import Generation
+from footnotes.store.weights import cut, question_weights
+from footnotes.types import Filter
+
+_CHUNKS = " chunks"
+_SPARE = 10
+"""A few more than are wanted: what was deleted a moment ago may still be on the shelf."""
+
+
+@dataclass(slots=True)
+class Given:
+    """What a vector database found for the legs it serves, and why it found nothing where it failed."""
+
+    lexical: list[int] | None = None
+    dense: list[int] | None = None
+    failures: dict[str, FootnotesError] = field(default_factory=dict)
+
+
+class OutsideLegs:
+    """One search's legs in a vector database."""
+
+    def __init__(self, database: Database, outside: Outside, generation: Generation) -> None:
+        self._database = database
+        self._outside = outside
+        self._generation = generation
+
+    @property
+    def legs(self) -> frozenset[str]:
+        return self._outside.legs
+
+    def catch_up_behind(self) -> None:
+        self._outside.catch_up_behind(self._generation)
+
+    def found(self, terms: Mapping[str, float], vector: Vector | None, depth: int, allowed: Allowed | None) -> Given:
+        """Run the legs it serves and there is anything for. One that fails does not stop the other."""
+        given = Given()
+        shelf = self._outside.shelf(self._generation)
+        if "dense" in self.legs and vector is not None:
+            try:
+                given.dense = shelf.search(vector, depth + _SPARE, allowed).keys
+            except FootnotesError as error:
+                _note(given, "dense", error)
+        if "lexical" in self.legs and terms:
+            try:
+                given.lexical = self._by_words(shelf, terms, depth + _SPARE, allowed)
+            except FootnotesError as error:
+                _note(given, "lexical", error)
+        return given
+
+    def _by_words(self, shelf: Shelf, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> list[int]:
+        generation, names = self._generation, [cut(term) for term in terms]
+        rows = self._database.fetch(generation.user_id, queries()["frequencies_of_terms"], generation.pk, names)
+        known = {row["term"]: row for row in rows}
+        total = known[_CHUNKS]["body"] if _CHUNKS in known else 0
+
+        def frequency(name: str, term: str) -> float:
+            row = known.get(cut(term))
+            return 0.0 if row is None else float(row[name])
+
+        weights = question_weights(terms, total, frequency)
+        return shelf.search_words(weights, limit, allowed).keys if weights else []
+
+
+def said_in_facets(where: Filter) -> Allowed | None:
+    """A filter as facets alone, where it can be said in them: then nobody need list what passes it."""
+    groups = facet_groups(where)
+    return Allowed(np.zeros(0, dtype=np.int64), groups, listed=False) if groups else None
+
+
+def _note(given: Given, leg: str, error: FootnotesError) -> None:
+    if isinstance(error, InputError):
+        raise error  # the question itself is at fault, not a leg
+    given.failures[leg] = error
