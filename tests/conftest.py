@@ -11,9 +11,11 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from chroma import chroma_server  # noqa: F401
 from footnotes.engine import Library
 from libraries import HANDBOOK, TRAVEL, quick_library, write
 from postgres import postgres  # noqa: F401
+from qdrant import qdrant_server  # noqa: F401
 
 settings.register_profile("footnotes", deadline=None, max_examples=60, print_blob=True)
 settings.load_profile("footnotes")

@@ -1,8 +1,8 @@
 """Metadata as Chroma keeps it, and back without loss.
 
 Chroma knows names with a text, a number or a truth value each. Nested objects become dotted names; what it would lose
-(null, lists, empty objects, numbers beyond 64 bits) becomes JSON behind `json:`; names that it or we reserve are
-escaped: `~` and four hexadecimal digits stand for a character, a `~` alone for an empty name.
+(null, lists, empty objects, numbers beyond 64 bits or with many digits) becomes JSON behind `json:`; names that it or
+we reserve are escaped: `~` and four hexadecimal digits stand for a character, a `~` alone for an empty name.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import TypeAlias, cast
 
 from footnotes.types import JsonValue, Metadata
@@ -25,6 +26,8 @@ _SPECIAL = re.compile(r"[~.\ud800-\udfff]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _ESCAPED = re.compile(r"~([0-9a-f]{4})")
 _MOST_INTEGER = 2**63
+_SAFE_DIGITS, _SAFE_EXPONENT = 15, 22
+"""A number of so few digits, and the power of ten it is multiplied with, are both exact in a float."""
 
 
 def flattened(metadata: Metadata) -> Flat:
@@ -64,9 +67,17 @@ def _written(value: JsonValue) -> str | int | float | bool:
         return value
     if isinstance(value, int) and -_MOST_INTEGER <= value < _MOST_INTEGER:
         return value
-    if isinstance(value, float) and math.isfinite(value):
+    if isinstance(value, float) and _survives(value):
         return value
     return _JSON + json.dumps(value, allow_nan=False)
+
+
+def _survives(value: float) -> bool:
+    """Whether Chroma reads the number as it was written; the last digit of longer ones it gets wrong."""
+    if not math.isfinite(value):
+        return False
+    _, digits, exponent = Decimal(repr(value)).as_tuple()
+    return len(digits) <= _SAFE_DIGITS and abs(int(exponent)) <= _SAFE_EXPONENT
 
 
 def _read(value: object) -> JsonValue:
