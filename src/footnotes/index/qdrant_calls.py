@@ -173,6 +173,9 @@ class Calls:
             return Fault(self._of_status(error.status_code or 0, _said(error.content)))
         if isinstance(error, ResponseHandlingException):
             return self._of_connection(error.source)
+        # The client takes any 200 for an answer of Qdrant's, and stumbles over what it finds in it.
+        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | AssertionError):
+            return self._of_connection(error)
         if isinstance(error, QdrantException):
             pause = getattr(error, "retry_after_s", None)
             return Fault(self.failed(IndexUnavailable, "asks for a pause: it has too much to do"), pause=pause)

@@ -1,0 +1,430 @@
+"""A Qdrant that is down, refuses, belongs to somebody else or is not one: what is said, and how soon."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from footnotes.config import Settings
+from footnotes.errors import (
+    IndexFailed,
+    IndexForeign,
+    IndexMismatch,
+    IndexMissing,
+    IndexRefused,
+    IndexUnavailable,
+)
+from footnotes.index import Change, Entry, qdrant_calls
+from footnotes.index.outside import Scope
+from footnotes.index.qdrant import QdrantDatabase, QdrantShelf
+from qdrant import QdrantServer, asked, opened, running
+
+D = 8
+KEY = "a-key-that-nobody-may-read"
+SCOPE = Scope("0123456789abcdef" * 2, "ann", 1, "mini", D)
+VECTOR = np.full(D, D**-0.5, dtype=np.float32)
+CHANGES = [Change(1, 1, [Entry(n, 1, vector=VECTOR.astype(np.float16).tobytes(), weights={1: 1.0}) for n in range(5)])]
+_NUMBERS = itertools.count(1)
+
+
+@pytest.fixture
+def prefix() -> str:
+    return f"f{next(_NUMBERS)}"
+
+
+@pytest.fixture(autouse=True)
+def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qdrant_calls, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(qdrant_calls, "LONGEST_WAIT", 0.05)
+
+
+def every_call(shelf: QdrantShelf) -> list[Any]:
+    return [
+        shelf.refresh,
+        shelf.keys,
+        shelf.promote,
+        shelf.clear,
+        lambda: shelf.search(VECTOR, 3),
+        lambda: shelf.search_words({1: 1.0}, 3),
+        lambda: shelf.score_words({1: 1.0}, [1]),
+        lambda: shelf.having(["a"], 3),
+        lambda: shelf.remove([1]),
+        lambda: shelf.apply(CHANGES, seq=1),
+    ]
+
+
+def said(error: IndexFailed, database: QdrantDatabase) -> str:
+    """The message, which must name the address, be one sentence and hold no key."""
+    chain: list[BaseException] = [error]
+    while (cause := chain[-1].__cause__) is not None:
+        chain.append(cause)
+    assert not any(KEY in f"{one}{one!r}" for one in chain)
+    assert database.address in error.message
+    assert "\n" not in error.message and error.remedy
+    return error.message
+
+
+# ── down
+
+
+def test_nobody_there(prefix: str) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # bound and not listening: refused for certain
+        address = f"qdrant://127.0.0.1:{held.getsockname()[1]}/{prefix}"
+        for number in range(10):
+            database = QdrantDatabase.opened(Settings(index=address, index_api_key=KEY))
+            with pytest.raises(IndexUnavailable, match="cannot be reached") as caught:
+                every_call(database.shelf(SCOPE))[number]()
+            said(caught.value, database)
+            database.close()
+
+
+def test_a_dead_server_is_asked_once_and_then_left_alone_for_a_while(
+    qdrant_server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_calls, "COOLING_SECONDS", 0.5)
+    with running() as server:
+        database = opened(server, "dead", index_seconds=1.0)
+        shelf = database.shelf(SCOPE)
+        shelf.apply(CHANGES, seq=1)
+        os.kill(server.pid, signal.SIGSTOP)  # it takes connections and never answers
+        with pytest.raises(IndexUnavailable, match="did not answer within 1 s"):
+            shelf.search(VECTOR, 3)
+        for call in every_call(shelf):
+            with pytest.raises(IndexUnavailable, match="it is tried again in") as caught:
+                call()
+            said(caught.value, database)
+        os.kill(server.pid, signal.SIGCONT)
+        time.sleep(0.6)
+        assert len(shelf.search(VECTOR, 3).keys) == 3
+        assert shelf.refresh() == 1
+        database.close()
+
+
+def test_what_was_written_outlives_the_server(qdrant_server: QdrantServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qdrant_calls, "COOLING_SECONDS", 0.05)
+    with running() as server:
+        database = opened(server, "again")
+        shelf = database.shelf(SCOPE)
+        shelf.apply(CHANGES, seq=4)
+        server.kill()
+        with pytest.raises(IndexUnavailable):
+            shelf.search(VECTOR, 3)
+        with pytest.raises(IndexUnavailable):
+            time.sleep(0.06)
+            shelf.apply(CHANGES, seq=5)
+        server.start()
+        time.sleep(0.06)
+        assert len(shelf.search(VECTOR, 9).keys) == 5
+        assert shelf.refresh() == 4
+        shelf.apply([Change(6, 1, [Entry(77, 1)])], seq=6)
+        assert shelf.keys().tolist() == [77]
+        database.close()
+
+
+def test_connections_that_were_kept_open_over_a_restart_are_no_failure(qdrant_server: QdrantServer) -> None:
+    with running() as server:
+        database = opened(server, "kept")
+        shelf = database.shelf(SCOPE)
+        shelf.apply(CHANGES, seq=4)
+        server.kill()
+        server.start()
+        assert len(shelf.search(VECTOR, 9).keys) == 5
+        database.close()
+
+
+def test_a_server_that_comes_back_in_the_middle_of_a_run_is_waited_for(
+    qdrant_server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_calls, "FIRST_WAIT", 2.0)
+    monkeypatch.setattr(qdrant_calls, "LONGEST_WAIT", 3.0)
+    monkeypatch.setattr(qdrant_calls, "WRITE_ATTEMPTS", 30)
+    with running() as server:
+        database = opened(server, "middle")
+        shelf = database.shelf(SCOPE)
+        shelf.apply([], seq=1)
+
+        def interrupted() -> Iterator[Change]:
+            yield CHANGES[0]
+            server.kill()
+            threading.Timer(0.3, server.start).start()
+            yield Change(2, 2, [Entry(9, 2)])
+
+        shelf.apply(interrupted(), seq=2)
+        assert shelf.keys().tolist() == [0, 1, 2, 3, 4, 9]
+        assert shelf.refresh() == 2
+        database.close()
+
+
+# ── refused
+
+
+def test_a_wrong_key_is_refused_and_never_repeated(qdrant_server: QdrantServer) -> None:
+    with running(api_key=KEY) as server:
+        right = opened(server, "keys")
+        right.shelf(SCOPE).apply(CHANGES, seq=1)
+        assert right.shelf(SCOPE).refresh() == 1
+        for wrong in ("", KEY + "x"):
+            for options in ({}, {"grpc_port": server.grpc_port}):
+                database = opened(server, "keys", index_api_key=wrong, index_options=options)
+                for call in every_call(database.shelf(SCOPE)):
+                    with pytest.raises(IndexRefused) as caught:
+                        call()
+                    said(caught.value, database)
+                database.close()
+        grpc = opened(server, "keys", index_options={"grpc_port": server.grpc_port})
+        assert grpc.shelf(SCOPE).refresh() == 1
+        assert KEY not in repr(vars(right)) + repr(right._calls.place)
+        right.close()
+        grpc.close()
+
+
+# ── somebody else's
+
+
+def name_of(prefix: str) -> str:
+    return f"{prefix}-{SCOPE.model}"
+
+
+def make(server: QdrantServer, prefix: str, *, size: int = D, distance: str = "Cosine", points: Any = ()) -> None:
+    """A collection of our name, made by another program."""
+    from qdrant_client import models
+
+    with asked(server) as client:
+        client.create_collection(
+            name_of(prefix),
+            vectors_config={"dense": models.VectorParams(size=size, distance=models.Distance(distance))},
+            sparse_vectors_config={"lexical": models.SparseVectorParams()},
+        )
+        if points:
+            client.upsert(name_of(prefix), list(points), wait=True)
+
+
+@pytest.mark.parametrize("write", [lambda shelf: shelf.apply(CHANGES, seq=1), lambda shelf: shelf.promote()])
+def test_other_vectors_are_a_mismatch(qdrant_server: QdrantServer, prefix: str, write: Any) -> None:
+    make(qdrant_server, prefix, size=D + 1)
+    database = opened(qdrant_server, prefix)
+    with pytest.raises(IndexMismatch, match="9 numbers compared by cosine, where 8") as caught:
+        write(database.shelf(SCOPE))
+    said(caught.value, database)
+    with pytest.raises(IndexMismatch, match="another length"):
+        database.shelf(SCOPE).search(VECTOR, 3)
+    database.close()
+
+
+def test_another_distance_is_a_mismatch(qdrant_server: QdrantServer, prefix: str) -> None:
+    make(qdrant_server, prefix, distance="Dot")
+    database = opened(qdrant_server, prefix)
+    with pytest.raises(IndexMismatch, match="compared by dot") as caught:
+        database.shelf(SCOPE).apply(CHANGES, seq=1)
+    said(caught.value, database)
+    database.close()
+
+
+def test_words_weighed_by_the_server_are_a_mismatch(qdrant_server: QdrantServer, prefix: str) -> None:
+    from qdrant_client import models
+
+    with asked(qdrant_server) as client:
+        client.create_collection(
+            name_of(prefix),
+            vectors_config={"dense": models.VectorParams(size=D, distance=models.Distance.COSINE)},
+            sparse_vectors_config={"lexical": models.SparseVectorParams(modifier=models.Modifier.IDF)},
+        )
+    with pytest.raises(IndexMismatch, match="weighs words"):
+        opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, seq=1)
+
+
+def test_a_collection_of_another_shape_is_foreign(qdrant_server: QdrantServer, prefix: str) -> None:
+    from qdrant_client import models
+
+    with asked(qdrant_server) as client:
+        config = models.VectorParams(size=D, distance=models.Distance.COSINE)
+        client.create_collection(name_of(prefix), vectors_config=config)
+    database = opened(qdrant_server, prefix)
+    with pytest.raises(IndexForeign, match="other vectors") as caught:
+        database.shelf(SCOPE).apply(CHANGES, seq=1)
+    said(caught.value, database)
+    database.close()
+
+
+def test_points_of_others_are_foreign_and_left_alone(qdrant_server: QdrantServer, prefix: str) -> None:
+    from qdrant_client import models
+
+    theirs = [models.PointStruct(id=1, vector={"dense": VECTOR.tolist()}, payload={"tenant": "x", "text": "theirs"})]
+    make(qdrant_server, prefix, points=theirs)
+    database = opened(qdrant_server, prefix)
+    shelf = database.shelf(SCOPE)
+    with pytest.raises(IndexForeign, match="did not fill") as caught:
+        shelf.apply(CHANGES, seq=1)
+    said(caught.value, database)
+    assert shelf.refresh() == 0 and shelf.search(VECTOR, 3).keys == []
+    shelf.clear()
+    with asked(qdrant_server) as client:
+        assert client.count(name_of(prefix), exact=True).count == 1
+    database.close()
+
+
+def test_points_of_others_in_a_collection_of_ours_are_foreign(qdrant_server: QdrantServer, prefix: str) -> None:
+    from qdrant_client import models
+
+    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, seq=1)
+    with asked(qdrant_server) as client:
+        client.upsert(name_of(prefix), [models.PointStruct(id=5, vector={}, payload={"text": "theirs"})], wait=True)
+    with pytest.raises(IndexForeign, match="not of Footnotes"):
+        opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, seq=2)
+
+
+def test_an_empty_collection_of_our_shape_is_taken(qdrant_server: QdrantServer, prefix: str) -> None:
+    """That is what a server before 1.16, or one that died while it was made, leaves."""
+    make(qdrant_server, prefix)
+    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, seq=1)
+    with asked(qdrant_server) as client:
+        assert client.get_collection(name_of(prefix)).config.metadata == {"footnotes": {"format": 1}}
+        client.update_collection(name_of(prefix), metadata={"footnotes": None})
+    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, seq=2)
+
+
+def test_an_alias_that_is_somebodys_collection_is_foreign(qdrant_server: QdrantServer, prefix: str) -> None:
+    with asked(qdrant_server) as client:
+        client.create_collection(f"{prefix}.{SCOPE.tenant}", vectors_config={})
+    with pytest.raises(IndexForeign):
+        opened(qdrant_server, prefix).shelf(SCOPE).promote()
+
+
+# ── gone
+
+
+def test_a_collection_that_is_gone_is_said_to_be_and_made_anew(qdrant_server: QdrantServer, prefix: str) -> None:
+    database = opened(qdrant_server, prefix)
+    shelf = database.shelf(SCOPE)
+    with pytest.raises(IndexMissing):
+        shelf.search(VECTOR, 3)
+    assert shelf.refresh() == 0 and shelf.keys().tolist() == []
+    shelf.apply(CHANGES, seq=1)
+    with asked(qdrant_server) as client:
+        client.delete_collection(name_of(prefix))
+    for call in (
+        lambda: shelf.search(VECTOR, 3),
+        lambda: shelf.search_words({1: 1.0}, 3),
+        lambda: shelf.having(["a"], 3),
+    ):
+        with pytest.raises(IndexMissing) as caught:
+            call()
+        said(caught.value, database)
+    with pytest.raises(IndexMissing):
+        shelf.apply([Change(2, 2, [Entry(50, 2)])], seq=2)  # only what is new: the rest would be missing
+    assert shelf.refresh() == 0
+    shelf.apply(CHANGES, seq=2)
+    assert len(shelf.search(VECTOR, 9).keys) == 5
+
+    def gone_meanwhile() -> Iterator[Change]:
+        with asked(qdrant_server) as client:
+            client.delete_collection(name_of(prefix))
+        yield Change(3, 3, [Entry(60, 3)])
+
+    with pytest.raises(IndexMissing):
+        shelf.apply(gone_meanwhile(), seq=3)
+    assert shelf.seq == 0
+    database.close()
+
+
+# ── not a Qdrant at all
+
+
+@contextmanager
+def pretender(
+    status: int, body: bytes, headers: dict[str, str] | None = None, fail_first: int = 0
+) -> Iterator[list[str]]:
+    """A server that answers everything alike; yields its address, then the paths it was asked for."""
+    calls: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length") or 0))
+            calls.append(self.path)
+            if len(calls) - 1 <= fail_first and fail_first:
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            self.send_response(status)
+            for name, value in {"content-length": str(len(body)), **(headers or {})}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_PUT = do_POST = do_DELETE = do_PATCH = do_GET  # noqa: N815
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    calls.append(f"qdrant://127.0.0.1:{server.server_port}/p")
+    try:
+        yield calls
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "kind", "tries"),
+    [
+        (200, b"<html>hello</html>", {}, IndexUnavailable, 4),
+        (200, b"\xff\xfe", {}, IndexUnavailable, 4),
+        (200, b"[]", {}, IndexUnavailable, 4),
+        (200, b'{"hello": "world"}', {}, IndexUnavailable, 4),
+        (404, b"<html>hello</html>", {}, IndexUnavailable, 4),
+        (502, b"Bad Gateway", {}, IndexUnavailable, 4),
+        (500, b'{"status":{"error":"Service internal error: disk"}}', {}, IndexUnavailable, 4),
+        (503, b'{"status":{"error":"not now"}}', {}, IndexUnavailable, 4),
+        (429, b'{"status":{"error":"too many"}}', {"Retry-After": "60"}, IndexUnavailable, 4),
+        (429, b'{"status":{"error":"too many"}}', {}, IndexUnavailable, 4),
+        (403, b'{"status":{"error":"Forbidden: Global manage access is required"}}', {}, IndexRefused, 1),
+        (413, b"too large", {}, IndexFailed, 1),
+        (400, b'{"status":{"error":"Bad request: nonsense a-key-that-nobody-may-read"}}', {}, IndexFailed, 1),
+    ],
+)  # fmt: skip
+def test_odd_answers_are_named(
+    status: int, body: bytes, headers: dict[str, str], kind: type[IndexFailed], tries: int
+) -> None:
+    pytest.importorskip("qdrant_client")
+    with pretender(status, body, headers) as calls:
+        database = QdrantDatabase.opened(Settings(index=calls[0], index_api_key=KEY))
+        with pytest.raises(kind) as caught:
+            database.shelf(SCOPE).search(VECTOR, 3)
+        assert type(caught.value) is kind
+        assert database.address in caught.value.message and KEY not in caught.value.message
+        assert len(calls) - 1 == 1  # a search does not wait for better times
+        with pytest.raises(kind):
+            database.shelf(SCOPE).remove([1])
+        assert len(calls) - 2 == tries
+        database.close()
+
+
+def test_a_connection_that_is_cut_is_tried_once_more_at_once() -> None:
+    pytest.importorskip("qdrant_client")
+    answer = b'{"result":{"points":[]},"status":"ok","time":0.1}'
+    with pretender(200, answer, fail_first=1) as calls:
+        database = QdrantDatabase.opened(Settings(index=calls[0]))
+        assert database.shelf(SCOPE).search(VECTOR, 3).keys == []
+        assert len(calls) - 1 == 2
+        database.close()
+    with pretender(200, answer, fail_first=5) as calls:
+        database = QdrantDatabase.opened(Settings(index=calls[0]))
+        with pytest.raises(IndexUnavailable, match="broke off"):
+            database.shelf(SCOPE).search(VECTOR, 3)
+        assert len(calls) - 1 == 2
+        database.close()
