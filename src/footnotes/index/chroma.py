@@ -227,9 +227,7 @@ class ChromaShelf:
         copy = self._copy.make()
         for ids, vectors, told in self._calls.records(known, self._calls.batch):
             self._copy.put(copy, ids, vectors, told)
-        copy = self._copy.mark(copy, known.seq)
-        self._calls.drop()
-        self._copy.rename(copy, self._calls.name)
+        self._calls.replace(self._copy.mark(copy, known.seq))
         self._calls.sweep()
         self._known = self._calls.look()
 

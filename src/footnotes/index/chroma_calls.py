@@ -30,6 +30,8 @@ class Connection(Protocol):
 
     def writing(self, name: str) -> AbstractContextManager[Any]: ...
 
+    def alone(self, name: str) -> AbstractContextManager[Any]: ...
+
     def sweep(self) -> bool:
         """Take what was removed out of the files; False where they are not ours."""
         ...
@@ -96,9 +98,11 @@ class Calls:
         except IndexMissing:
             return
 
-    def rename(self, known: Known, name: str) -> None:
-        with self._writing(known) as collection:
-            collection.modify(name=name)
+    def replace(self, copy: Known) -> None:
+        """Put a copy in the place of the collection. Nobody can see that it is gone in between."""
+        with self._connection.alone(self.name) as client:
+            client.delete_collection(self.name, **self._where)
+            _collection(client, copy.model).modify(name=self.name)
 
     def sweep(self) -> bool:
         return self._connection.sweep()

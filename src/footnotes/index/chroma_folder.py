@@ -42,7 +42,7 @@ class FolderConnection:
         self._system: Any = None
         self._loaded: set[str] = set()
         """Collections whose graph is in memory; loading one may write, and wants the folder for itself."""
-        self._seen = b""
+        self._seen = self._before = b""
         self._lock_file = -1
         self._mode = _FREE
         self._users = self._writers = self._waiting = 0
@@ -60,6 +60,14 @@ class FolderConnection:
         """The client, while no other process reads or writes."""
         with self._lent(name, write=True) as client, translated(self._place.shown):
             yield client
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[Any]:
+        """The client, while nobody else has it, not even a thread of this process. For what takes no time."""
+        with self._alone(), translated(self._place.shown):
+            if self._client is None or self._seen != self._before:
+                self._open()
+            yield self._client
 
     def close(self) -> None:
         with self._turn:
@@ -136,6 +144,7 @@ class FolderConnection:
                 self._turn.wait()
             self._lock(_EXCLUSIVE)
             try:
+                self._before = self._noted()
                 self._note()
                 yield
             finally:

@@ -40,7 +40,7 @@ class ServerConnection:
             raise
         self._circuit.succeeded()
 
-    writing = reading
+    writing = alone = reading
 
     def close(self) -> None:
         with self._opening:

@@ -1,0 +1,232 @@
+"""A Chroma in a folder: several processes and threads, and what is left of what was removed."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chroma_shelves import D, Places, changes, entry, scope, vectors
+from footnotes.config import Settings
+from footnotes.errors import IndexFailed, IndexUnavailable
+from footnotes.index import Change, Vector
+from footnotes.index.chroma import ChromaDatabase
+
+pytest.importorskip("chromadb", reason="Chroma needs the extra footnotes[chroma]")
+ANOTHER = """
+import json, sys
+sys.path[:0] = json.loads(sys.argv[1])
+from chroma_shelves import Places, changes, scope, vectors
+from pathlib import Path
+places = Places(Path(sys.argv[2]))
+shelf = places.database().shelf(scope())
+rows = vectors(4_000)
+for line in sys.stdin:
+    first, last, seq = json.loads(line)
+    shelf.refresh()
+    if seq:
+        shelf.apply(changes(rows[first - 1 : last], seq=seq, first=first), seq=seq)
+    found = [key for key in range(1, last + 1, 41) if shelf.search(rows[key - 1], 1).keys == [key]]
+    print(json.dumps([shelf.seq, len(shelf.keys()), len(found), len(range(1, last + 1, 41))]), flush=True)
+places.close()
+"""
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Iterator[Places]:
+    made = Places(tmp_path / "chroma")
+    yield made
+    made.close()
+
+
+class Another:
+    """Another process with the same folder."""
+
+    def __init__(self, folder: Path) -> None:
+        paths = json.dumps([str(Path(__file__).parents[2])])
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", ANOTHER, paths, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def ask(self, first: int, last: int, seq: int = 0) -> list[int]:
+        """Let it apply some rows, and tell its seq, its keys, how many rows it finds, and how many it should."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps([first, last, seq]).encode() + b"\n")
+        self._process.stdin.flush()
+        answer: list[int] = json.loads(self._process.stdout.readline())
+        return answer
+
+    def end(self) -> None:
+        self._process.communicate(timeout=30)
+
+
+def test_processes_that_take_turns_lose_nothing(places: Places, tmp_path: Path) -> None:
+    rows = vectors(4_000)
+    shelf = places.database().shelf(scope())
+    shelf.apply(changes(rows[:900], seq=1), seq=1)
+    other = Another(tmp_path / "chroma")
+    try:
+        assert other.ask(1, 900) == [1, 900, 22, 22]
+        assert other.ask(901, 2_500, seq=2) == [2, 2_500, 61, 61]
+        assert shelf.refresh() == 2
+        assert all(shelf.search(rows[key - 1], 1).keys == [key] for key in range(1, 2_501, 41))
+        shelf.apply(changes(rows[2_500:], seq=3, first=2_501), seq=3)
+        assert other.ask(1, 4_000) == [3, 4_000, 98, 98]
+    finally:
+        other.end()
+    places.close()
+    again = places.database().shelf(scope())
+    assert again.refresh() == 3 and len(again.keys()) == 4_000
+    assert all(again.search(rows[key - 1], 1).keys == [key] for key in range(1, 4_001, 41))
+
+
+def test_processes_that_only_read_do_not_disturb_each_other(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = vectors(100)
+    places.database().shelf(scope()).apply(changes(rows), seq=1)
+    one, two = places.database(), places.database()
+    opened: list[Any] = []
+    for database in (one, two):
+        plain = database._connection._open  # type: ignore[attr-defined]
+        monkeypatch.setattr(database._connection, "_open", lambda plain=plain: opened.append(plain()))
+    for _ in range(3):
+        for database in (one, two):
+            assert len(database.shelf(scope()).search(rows[0], 5).keys) == 5
+    assert len(opened) == 2
+
+
+def test_threads_search_while_one_writes(places: Places) -> None:
+    rows = vectors(1_500)
+    database = places.database(index_options={"batch": 50})
+    database.shelf(scope()).apply(changes(rows[:300]), seq=1)
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def search() -> None:
+        shelf = database.shelf(scope())
+        try:
+            while not done.wait(0.002):
+                assert len(shelf.search(rows[5], 5).keys) == 5
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=search) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        database.shelf(scope()).apply(changes(rows[300:], seq=2, first=301), seq=2)
+        database.shelf(scope("bob")).apply(changes(rows[:50]), seq=1)
+        database.shelf(scope()).compact()
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert not failures
+    assert len(database.shelf(scope()).keys()) == 1_500
+
+
+def test_a_folder_that_another_process_holds_is_not_waited_for_forever(places: Places) -> None:
+    rows = vectors(10)
+    holder = places.database()
+    holder.shelf(scope()).apply(changes(rows), seq=1)
+    waiting = places.database(index_seconds=0.1).shelf(scope())
+    with (
+        holder._connection.writing("x"),
+        pytest.raises(IndexUnavailable, match="another process") as caught,
+    ):
+        waiting.search(rows[0], 1)
+    assert "chroma run" in caught.value.remedy
+    assert waiting.search(rows[0], 1).keys == [1]
+
+
+def test_the_folder_is_ours_alone_and_may_come_back_empty(places: Places, tmp_path: Path) -> None:
+    import shutil
+
+    shelf = places.database().shelf(scope())
+    shelf.apply(changes(vectors(10)), seq=1)
+    folder = tmp_path / "chroma"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    places.close()
+    shutil.rmtree(folder)
+    assert places.database().shelf(scope()).refresh() == 0
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    database = ChromaDatabase.opened(Settings(index=f"chroma:{tmp_path}/file/folder"))
+    with pytest.raises(IndexUnavailable, match="cannot be opened"):
+        database.shelf(scope()).refresh()
+    database.close()
+
+
+def test_files_that_are_damaged(places: Places, tmp_path: Path) -> None:
+    places.database().shelf(scope()).apply(changes(vectors(10)), seq=1)
+    places.close()
+    (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"no database " * 1_000)
+    with pytest.raises(IndexFailed, match="failed"):
+        places.database().shelf(scope()).refresh()
+
+
+# ── what is left
+
+
+def left(folder: Path, texts: Sequence[bytes], row: Vector) -> set[str]:
+    """The files that have one of the texts in them, or the row: as it was given, or of length 1."""
+    found = set()
+    for path in folder.rglob("*.*"):
+        content = path.read_bytes()
+        if row.tobytes() in content or has_near(content, row) or any(text in content for text in texts):
+            found.add(path.name)
+    return found
+
+
+def has_near(content: bytes, row: Vector) -> bool:
+    numbers = np.frombuffer(content[: len(content) // 4 * 4], dtype=np.float32)
+    if len(numbers) < D:
+        return False
+    with np.errstate(all="ignore"):
+        windows = np.lib.stride_tricks.sliding_window_view(numbers, D)
+        likely = windows[np.abs(windows[:, 0] - row[0]) < 2e-3]
+        return bool((np.abs(likely - row) < 2e-3).all(axis=1).any())
+
+
+def test_nothing_is_left_of_what_was_removed(places: Places, tmp_path: Path) -> None:
+    rows, folder = vectors(1_300), tmp_path / "chroma"
+    shelf = places.database().shelf(scope())
+    secret = [
+        entry(key, 9_999, rows[key - 1], facets=("facet:xylophone",), metadata={"note": "quagmire"})
+        for key in range(1_201, 1_251)
+    ]
+    shelf.apply([Change(1, 9_999, secret), *changes(rows[:1_200])], seq=1)
+    shelf.apply(changes(rows[1_200:1_205], seq=2, first=20_001), seq=2)
+    texts, row, other = (b"quagmire", b"xylophone"), rows[1_210], rows[4]
+    graph = "data_level0.bin"
+    assert left(folder, texts, row) >= {"chroma.sqlite3", graph} and graph in left(folder, (), other)
+    shelf.apply([Change(3, 9_999, ())], seq=3)
+    assert left(folder, texts, row) >= {"chroma.sqlite3", graph}  # Chroma by itself leaves them
+    shelf.compact()
+    assert left(folder, texts, row) == set()
+    assert left(folder, (), other)
+    assert shelf.refresh() == 3 and len(shelf.keys()) == 1_205
+    assert shelf.search(rows[4], 1).keys == [5]
+
+
+def test_nothing_is_left_of_what_was_cleared(places: Places, tmp_path: Path) -> None:
+    rows, folder = vectors(1_200), tmp_path / "chroma"
+    database = places.database()
+    shelf, neighbour = database.shelf(scope()), database.shelf(scope("bob"))
+    neighbour.apply(changes(rows[:30]), seq=1)
+    shelf.apply(
+        [Change(1, 1, [entry(key, 1, rows[key - 1], metadata={"n": "quagmire"}) for key in range(1, 1_201)])], seq=1
+    )
+    assert left(folder, (b"quagmire",), rows[900]) >= {"chroma.sqlite3", "data_level0.bin"}
+    shelf.clear()
+    assert left(folder, (b"quagmire",), rows[900]) == set()
+    assert neighbour.search(rows[3], 1).keys == [4] and len(neighbour.keys()) == 30
