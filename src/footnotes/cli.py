@@ -25,7 +25,14 @@ from footnotes.commands.serve import keys_command, mcp_command, serve_command, w
 from footnotes.errors import FootnotesError
 from footnotes.evaluate.commands import eval_command, tune_command
 from footnotes.inspect.commands import inspect_command
-from footnotes.render import answer_as_text, hit_place, note_on_search, one_line, shortened
+from footnotes.render import (
+    answer_as_text,
+    hit_place,
+    index_state_as_text,
+    note_on_search,
+    one_line,
+    shortened,
+)
 from footnotes.types import Turn
 
 if TYPE_CHECKING:
@@ -225,7 +232,7 @@ def _near(path: str) -> str:
 
 def _show_summary(results: list[Added], took_ms: float) -> None:
     counts = {status: sum(added.status == status for added in results) for status in
-              ("ready", "replaced", "deduplicated", "skipped", "failed")}  # fmt: skip
+              ("ready", "indexing", "replaced", "deduplicated", "skipped", "failed")}  # fmt: skip
     said = ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "nothing to add"
     click.echo(f"{said} in {took_ms / 1000:.1f} s")
     if counts["failed"]:
@@ -487,6 +494,8 @@ def status(library: Library, collection: str | None, as_json: bool) -> None:
     wanted = f"  (the settings name {found['configured_embedder']}: `footnotes reindex` changes to it)" if other else ""
     click.echo(f"embedder     {found['embedder']}{wanted}")
     click.echo(f"generation   {found['generation'] or 'none yet'}")
+    if found["index"]:
+        click.echo(f"index        {index_state_as_text(found['index'])}")
     for item in found["collections"]:
         chunker = f", chunker {item['chunker']}" if item["chunker"] else ""
         click.echo(f"collection   {one_line(item['name'])}  {_count(item['documents'], 'document')}{chunker}")
@@ -546,6 +555,8 @@ def delete(
         _print_json({"deleted": gone})
     else:
         click.echo(f"deleted {_count(len(gone), 'document')}")
+        if (failure := library.index_failure) is not None:
+            click.secho(f"Note: the vector database has them still ({one_line(failure.message)}).", fg="yellow")
 
 
 @main.command()

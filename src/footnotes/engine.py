@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -70,6 +70,7 @@ from footnotes.types import (
     Chunk,
     Condition,
     Document,
+    ErrorInfo,
     Event,
     Filter,
     Followed,
@@ -721,8 +722,14 @@ class Library:
             ],
             "store": self._store.kind,
             "address": self._store.address,
+            "index": asdict(index) if (index := self._store.index_state(self._user)) is not None else None,
             "disk_bytes": self._store.size(self._user),
         }
+
+    @property
+    def index_failure(self) -> ErrorInfo | None:
+        """Why a vector database could not be told of the last changes; it is told when it is back."""
+        return self._store.index_failure
 
     # ── change
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from footnotes.places import source_of, source_place
 from footnotes.types import Answer, Citation, Hit, Leg, SearchResult
@@ -19,6 +20,15 @@ def answer_as_text(answer: Answer) -> str:
     if notes := list(notes_on(answer)):
         parts.append("\n".join(notes))
     return "\n\n".join(part for part in parts if part)
+
+
+def index_state_as_text(state: Mapping[str, Any]) -> str:
+    """A line on the vector database that serves legs."""
+    said = f"{state['address']} ({', '.join(state['legs'])})"
+    behind = (
+        "up to date" if not state["behind"] else f"{state['behind']:,} document{'s' * (state['behind'] != 1)} behind"
+    )
+    return f"{said}: {behind}" + (f": {one_line(state['error']['message'])}" if state["error"] else "")
 
 
 def marked(answer: Answer) -> str:

@@ -15,7 +15,9 @@ Metadata: TypeAlias = Mapping[str, JsonValue]
 
 BlockKind = Literal["heading", "paragraph", "list", "table", "code", "quote"]
 DocumentStatus = Literal["queued", "parsing", "chunking", "embedding", "indexing", "ready", "failed"]
-AddStatus = Literal["ready", "deduplicated", "replaced", "skipped", "failed"]
+TAKEN_IN: frozenset[DocumentStatus] = frozenset({"ready", "indexing"})
+"""All there is of a document is written; of one that is `indexing`, an index has yet to follow."""
+AddStatus = Literal["ready", "indexing", "deduplicated", "replaced", "skipped", "failed"]
 SyncStatus = Literal["added", "changed", "renamed", "deleted", "unchanged", "skipped", "failed"]
 JobKind = Literal["add", "file", "reindex"]
 LegStatus = Literal["ok", "skipped", "failed", "pending"]
@@ -394,6 +396,16 @@ class Added:
     error: ErrorInfo | None = None
     warnings: tuple[str, ...] = ()
     near_duplicate_of: NearDuplicate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """How a vector database that serves legs is doing: how many documents it lacks, and why if it fails."""
+
+    address: str
+    legs: tuple[str, ...]
+    behind: int
+    error: ErrorInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)

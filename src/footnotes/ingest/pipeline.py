@@ -39,7 +39,7 @@ from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
 from footnotes.text.script import stated_language
 from footnotes.text.sketch import Sketcher
-from footnotes.types import Added, AddStatus, ErrorInfo, JsonValue, Part, Report
+from footnotes.types import TAKEN_IN, Added, AddStatus, ErrorInfo, JsonValue, Part, Report
 
 PIPELINE_VERSION = 1
 _STOPPED = Interrupted(
@@ -52,7 +52,7 @@ _ONE_FILE = (DocumentError, MissingExtra)
 """What is the matter with one file, and no reason to stop the others."""
 WORTH_A_PROCESS = 1_000
 """A batch of so many chunks is handed to another process to index, while this one goes on."""
-_SERVED = ("ready", "queued", "embedding")
+_SERVED = ("ready", "indexing", "queued", "embedding")
 """Documents whose text is found; those that are not ready get their vectors before the work is done."""
 BATCH_CHARACTERS = 3_000_000
 
@@ -290,7 +290,7 @@ class Pipeline:
     def _found_again(self, origin: NewSource, same: DocumentRow) -> Iterator[Added]:
         """The same bytes are here, made as they would be made now."""
         added = self._deduplicated(origin, same)
-        if same.document.status == "ready":
+        if same.document.status in TAKEN_IN:
             yield added
         else:
             # Left by earlier work, it becomes ready now; come with this work already, it is only here twice.
@@ -361,7 +361,7 @@ class Pipeline:
             elif behind:
                 self._behind.append(_added(work))
             else:
-                yield _added(work)
+                yield self._followed(_added(work))
         self._published = True
 
     def _begin_again(self, works: Sequence[_Work]) -> None:
@@ -407,7 +407,15 @@ class Pipeline:
     def _ready(self, pks: set[int]) -> Iterator[Added]:
         done = [added for pk, added in self._waiting if pk in pks]
         self._waiting = [(pk, added) for pk, added in self._waiting if pk not in pks]
-        yield from done
+        yield from map(self._followed, done)
+
+    def _followed(self, added: Added) -> Added:
+        """A document is ready unless a vector database is away that is to have it: then that is said."""
+        failure = self._store.index_failure
+        if failure is None or added.status not in ("ready", "replaced"):
+            return added
+        note = f"not in the vector database yet ({failure.code}: {failure.message}); it follows by itself"
+        return replace(added, status="indexing", warnings=(*added.warnings, note))
 
     def _paused(self, error: ErrorInfo) -> Iterator[Added]:
         """The embedder does not work. Nothing is lost: texts are found by their words, and their vectors wait."""

@@ -10,6 +10,7 @@ from footnotes.errors import DocumentError, MissingExtra, all_errors
 from footnotes.ingest.archive.members import named_archive
 from footnotes.store.naming import INSIDE
 from footnotes.store.records import Known, Signature
+from footnotes.types import TAKEN_IN
 
 SETTLING_NS = 2_000_000_000
 """A file written this shortly before it was read may be written again without a sign: clocks of disks are coarse."""
@@ -87,7 +88,7 @@ def _place(
         except DocumentError:
             plan.changed.append(source)
             return
-        if hashes[source] != before.file_hash or before.status != "ready" or not looks.is_current(before):
+        if hashes[source] != before.file_hash or before.status not in TAKEN_IN or not looks.is_current(before):
             plan.changed.append(source)
         else:
             plan.unchanged.append(before)
@@ -98,7 +99,7 @@ def _place_unchanged(source: str, before: Known, plan: Plan, looks: Looks, made_
     if before.error is not None:
         hopeless = before.made_by == made_by and not may_change(before.error.code)
         (plan.failed_before.append(before) if hopeless else plan.changed.append(source))
-    elif before.document_id is None or (before.status == "ready" and looks.is_current(before)):
+    elif before.document_id is None or (before.status in TAKEN_IN and looks.is_current(before)):
         plan.unchanged.append(before)
     else:
         plan.changed.append(source)

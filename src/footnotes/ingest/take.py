@@ -16,7 +16,7 @@ from footnotes.ingest.pipeline import Pipeline
 from footnotes.ingest.work import NewSource
 from footnotes.store import Store
 from footnotes.store.records import DocumentRow
-from footnotes.types import Added, Metadata
+from footnotes.types import TAKEN_IN, Added, Metadata
 
 MetadataOf = Metadata | Callable[[Path], Metadata] | None
 
@@ -70,7 +70,7 @@ class Taking:
         paths = {source.source: source.path for source in sources}
 
         def kept(added: Added) -> None:
-            if added.status in ("ready", "replaced", "deduplicated") and added.path in paths:
+            if added.status in ("ready", "indexing", "replaced", "deduplicated") and added.path in paths:
                 self._keep(str(added.document_id), paths[added.path])
 
         # As soon as a text can be cited its original can be looked at: also while its vectors are being made.
@@ -122,7 +122,7 @@ class Taking:
     def _is_as_wanted(row: DocumentRow, metadata: Mapping[str, object], place: Place) -> bool:
         """Whether a document is complete, made as it would be made now, and knows all that is said of it."""
         document = row.document
-        current = document.status == "ready" and place.is_current(document.mime, document.ingestion_version)
+        current = document.status in TAKEN_IN and place.is_current(document.mime, document.ingestion_version)
         return current and all(document.metadata.get(key) == value for key, value in metadata.items())
 
     def _archive_limits(self) -> ArchiveLimits:

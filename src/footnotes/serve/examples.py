@@ -213,6 +213,7 @@ REPLIES: dict[str, Any] = {
         "generation": 1,
         "generations": [{"id": 1, "state": "serving", "embedder": "local:minilm-l6"}],
         "store": "sqlite",
+        "index": None,
         "disk_bytes": 262144,
         "model": "extractive",
         "reranker": "",

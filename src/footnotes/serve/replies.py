@@ -283,6 +283,14 @@ class Generation(Reply):
     embedder: str
 
 
+class Index(Reply):
+    """The vector database that serves legs. Its address is the server's own business."""
+
+    legs: list[str]
+    behind: int
+    error: ErrorInfo | None
+
+
 class Status(Reply):
     user: str
     ready: int
@@ -299,6 +307,7 @@ class Status(Reply):
     generation: int | None
     generations: list[Generation]
     store: str
+    index: Index | None
     disk_bytes: int
     model: str
     reranker: str

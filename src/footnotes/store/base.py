@@ -5,11 +5,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from footnotes.store.outside import Outside
 from footnotes.store.records import Generation
+from footnotes.types import ErrorInfo, IndexState
 
 
 class BaseStore(ABC):
-    """Choices of chunkers, and which generations stay."""
+    """Choices of chunkers, which generations stay, and how a vector database is doing."""
+
+    outside: Outside | None = None
+
+    @property
+    def index_failure(self) -> ErrorInfo | None:
+        """Why a vector database could not be told of the last changes; they wait in the log."""
+        return self.outside.failure.info() if self.outside is not None and self.outside.failure is not None else None
+
+    def index_state(self, user_id: str) -> IndexState | None:
+        """How the vector database is doing that serves legs; None where there is none."""
+        if self.outside is None:
+            return None
+        generation = next((one for one in self.generations(user_id) if one.state == "serving"), None)
+        return self.outside.state(generation)
 
     @abstractmethod
     def collections(self, user_id: str) -> list[dict[str, Any]]: ...

@@ -22,6 +22,7 @@ from footnotes.errors import ConfigError, FootnotesError, IndexFailed, IndexUnav
 from footnotes.index import Change, Keys
 from footnotes.index.outside import Scope, Shelf, VectorDatabase
 from footnotes.store.records import Generation, Problem, Verification
+from footnotes.types import IndexState
 
 LEGS = ("dense", "lexical")
 _LOOK_AGAIN_SECONDS = 2.0
@@ -83,6 +84,10 @@ class Truth(Protocol):
         """How many documents changed after a change."""
         ...
 
+    def known(self, generation: Generation) -> int:
+        """The last change its shelf was known to have seen, by whoever filled it."""
+        ...
+
     def again(self, generation: Generation, keys: Keys, seq: int) -> AbstractContextManager[Portion]:
         """The documents of some chunks once more."""
         ...
@@ -117,8 +122,8 @@ class Outside:
         self._database = database
         self._library = library
         self._truth = truth
-        self._shelves: dict[int, Shelf] = {}
-        self._looked: dict[int, float] = {}
+        self._shelves: dict[int, tuple[Scope, Shelf]] = {}
+        self._looks: dict[int, tuple[float, int]] = {}
         self._guard = threading.Lock()
         self._filler: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -137,7 +142,7 @@ class Outside:
     def shelf(self, generation: Generation) -> Shelf:
         with self._guard:
             known = self._shelves.get(generation.pk)
-        return known or self._placed(generation)
+        return known[1] if known is not None else self._placed(generation)
 
     def _placed(self, generation: Generation) -> Shelf:
         """The shelf as it is to be filled now: words may be weighed otherwise than when it was first asked for."""
@@ -146,9 +151,22 @@ class Outside:
         scope = Scope(self._library, generation.user_id, generation.pk, *model, words)
         with self._guard:
             known = self._shelves.get(generation.pk)
-            if known is None or known.scope != scope:
-                known = self._shelves[generation.pk] = self._database.shelf(scope)
-            return known
+            if known is None or known[0] != scope:
+                known = self._shelves[generation.pk] = (scope, self._database.shelf(scope))
+            return known[1]
+
+    def state(self, generation: Generation | None) -> IndexState:
+        """How far it has come, asked of the database now."""
+        behind, failure = 0, self.failure
+        if generation is not None:
+            seen = self._truth.known(generation)
+            try:
+                seen = self.shelf(generation).refresh()
+            except IndexFailed as error:
+                failure = error
+            behind = self._truth.behind(generation, seen)
+        legs = tuple(leg for leg in LEGS if leg in self.legs)
+        return IndexState(self.address, legs, behind, failure.info() if failure is not None else None)
 
     # ── keeping up
 
@@ -182,20 +200,25 @@ class Outside:
     def behind(self, generation: Generation) -> int:
         """How many documents the shelf does not know yet; where there are any, they are being brought."""
         shelf = self.shelf(generation)
-        if shelf.seq < self._truth.last(generation) and self._may_look(generation):
-            with suppress(IndexFailed):  # the leg itself says what is wrong
-                shelf.refresh()
-        documents = self._truth.behind(generation, shelf.seq)
+        seen = shelf.seq
+        if seen < self._truth.last(generation):
+            seen = max(seen, self._looked_up(generation, shelf))
+        documents = self._truth.behind(generation, seen)
         if documents:
             self.catch_up_behind(generation)
         return documents
 
-    def _may_look(self, generation: Generation) -> bool:
+    def _looked_up(self, generation: Generation, shelf: Shelf) -> int:
+        """How far a shelf has come, asked of the database now and then; of one that is away, what was known last."""
         now = time.monotonic()
-        if now - self._looked.get(generation.pk, -_LOOK_AGAIN_SECONDS) < _LOOK_AGAIN_SECONDS:
-            return False
-        self._looked[generation.pk] = now
-        return True
+        when, seen = self._looks.get(generation.pk, (-_LOOK_AGAIN_SECONDS, 0))
+        if now - when >= _LOOK_AGAIN_SECONDS:
+            try:
+                seen = shelf.refresh()
+            except IndexFailed:  # the leg itself says what is wrong
+                seen = self._truth.known(generation)
+            self._looks[generation.pk] = (now, seen)
+        return seen
 
     def _fill_quietly(self, generation: Generation) -> None:
         with suppress(FootnotesError, _Stopped):  # searches say what they lack

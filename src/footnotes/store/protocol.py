@@ -28,7 +28,18 @@ from footnotes.store.records import (
     Verification,
 )
 from footnotes.store.views import SearchView
-from footnotes.types import Chunk, Document, DocumentStatus, ErrorInfo, Filter, Job, Metadata, NearDuplicate, Part
+from footnotes.types import (
+    Chunk,
+    Document,
+    DocumentStatus,
+    ErrorInfo,
+    Filter,
+    IndexState,
+    Job,
+    Metadata,
+    NearDuplicate,
+    Part,
+)
 
 
 class Origins(Protocol):
@@ -312,6 +323,15 @@ class Store(Protocol):
         self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
     ) -> bool:
         """Improve the indexes now, after what is being done behind."""
+        ...
+
+    @property
+    def index_failure(self) -> ErrorInfo | None:
+        """Why a vector database could not be told of the last changes; they wait in the log."""
+        ...
+
+    def index_state(self, user_id: str) -> IndexState | None:
+        """How the vector database is doing that serves legs; None where there is none."""
         ...
 
     # ── checking

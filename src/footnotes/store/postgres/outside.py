@@ -62,6 +62,10 @@ class PostgresTruth:
     def behind(self, generation: Generation, seq: int) -> int:
         return int(self._value("count_changed", generation, seq))
 
+    def known(self, generation: Generation) -> int:
+        rows = self._fetch("shelf_seq", generation, self._address)
+        return int(rows[0][0]) if rows else 0
+
     def keys(self, generation: Generation) -> Keys:
         rows = self._fetch("served_keys", generation, self._lexical)
         return np.array([row[0] for row in rows], dtype=np.int64)

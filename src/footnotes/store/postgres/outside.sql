@@ -48,6 +48,9 @@ UPDATE shelves SET in_use = false WHERE user_id = $1 AND generation = $3 AND add
 -- name: set_shelf_seq
 UPDATE shelves SET seq = $4 WHERE user_id = $1 AND address = $2 AND generation = $3
 
+-- name: shelf_seq
+SELECT seq FROM shelves WHERE user_id = $1 AND generation = $2 AND address = $3
+
 -- name: mark_all_ready
 UPDATE documents d SET status = 'ready' WHERE d.user_id = $1 AND d.status = 'indexing' AND d.current IS NOT NULL
 AND EXISTS (SELECT 1 FROM users u WHERE u.user_id = $1 AND u.serving = $2) AND NOT is_behind(d.pk, $1)

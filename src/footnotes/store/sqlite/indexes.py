@@ -96,10 +96,6 @@ class Indexes:
             self.grow_graph_behind(generation)
         return index
 
-    def behind(self, generation: Generation) -> int:
-        """How many documents a vector database does not know yet; none where there is none."""
-        return 0 if self.outside is None else self.outside.behind(generation)
-
     def serves_words(self) -> bool:
         """Whether the words are indexed in this folder."""
         return self.outside is None or "lexical" not in self.outside.legs
@@ -163,15 +159,6 @@ class Indexes:
             missing, extra = len(np.setdiff1d(truth, keys)), len(np.setdiff1d(keys, truth))
             if missing or extra:
                 yield Problem(f"{slot.folder.name} index: {missing} chunks missing, {extra} too many", mendable=True)
-
-    def promote(self, generation: Generation) -> None:
-        """A generation begins to serve: those who look into a vector database from outside are told."""
-        if self.outside is not None:
-            self.outside.promote_quietly(generation)
-
-    def compact_outside(self, generation: Generation) -> None:
-        if self.outside is not None:
-            self.outside.compact(generation)
 
     def notes(self, generation: Generation) -> list[str]:
         """What had to be rebuilt since this process opened the library, and why."""

@@ -62,6 +62,10 @@ class SqliteTruth:
         row = self._database.reader.execute(queries()["count_changed"], bindings).fetchone()
         return int(row[0]) if row else 0
 
+    def known(self, generation: Generation) -> int:
+        row: Any = self._database.reader.execute(queries()["shelf"], (self._address, generation.pk)).fetchone()
+        return int(row[1]) if row else 0
+
     def keys(self, generation: Generation) -> Keys:
         with self._database.snapshot() as connection:
             rows = connection.execute(queries()["live_keys"], (generation.user_id, generation.pk)).fetchall()
@@ -169,6 +173,7 @@ class SqliteTruth:
 
     def reached(self, generation: Generation, seq: int) -> None:
         with self._database.transaction() as connection:
+            connection.execute(queries()["set_shelf_seq"], (seq, self._address, generation.pk))
             serving, visible = generations.serving(connection, generation.user_id)
             if serving is not None and serving.pk == generation.pk:
                 # Words that another process is still indexing are not published yet.

@@ -29,8 +29,11 @@ WHERE c.generation = ?3 AND c.user_id = ?4;
 INSERT INTO shelves (address, generation, user_id, fingerprint, dimensions, words) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (address, generation) DO UPDATE SET words = excluded.words;
 
+-- name: set_shelf_seq
+UPDATE shelves SET seq = ? WHERE address = ? AND generation = ?;
+
 -- name: shelf
-SELECT words FROM shelves WHERE address = ? AND generation = ?;
+SELECT words, seq FROM shelves WHERE address = ? AND generation = ?;
 
 -- name: dropped_shelves
 SELECT user_id, generation, fingerprint, dimensions, words FROM shelves s

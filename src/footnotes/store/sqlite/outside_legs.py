@@ -49,6 +49,8 @@ class OutsideDense:
         return self._shelf.keys()
 
     def _stored(self, keys: Sequence[int]) -> tuple[list[int], Vector]:
+        if not keys:
+            return [], np.zeros(0, dtype=np.float32)
         generation = self._generation
         bindings = (chunks.as_table(keys), generation.model, generation.pk, generation.user_id)
         with translated():

@@ -160,6 +160,9 @@ SELECT v.user_id, v.pk FROM versions v WHERE NOT EXISTS (SELECT 1 FROM documents
 SELECT user_id, pk, status, current FROM documents
 WHERE status NOT IN ('ready', 'failed') AND status <> 'queued';
 
+-- name: interrupted_documents
+SELECT 1 FROM documents WHERE status NOT IN ('ready', 'failed', 'queued', 'indexing') LIMIT 1;
+
 -- name: users_behind
 SELECT u.user_id FROM users u WHERE u.visible_seq < (
     SELECT MAX(c.seq) FROM changes c WHERE c.user_id = u.user_id AND c.generation = u.serving);

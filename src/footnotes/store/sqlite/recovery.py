@@ -8,16 +8,21 @@ from footnotes.store.sqlite.connection import Database, translated
 from footnotes.store.sqlite.sql import queries
 
 
-def unfinished(database: Database) -> bool:
-    """Whether there is anything to put right."""
+def unfinished(database: Database, *, but_indexing: bool = False) -> bool:
+    """Whether there is anything to put right; `but_indexing` leaves out what waits for an index alone."""
     with translated():
         reader = database.reader
-        names = ("unfinished_documents", "unfinished_versions", "users_behind", "loose_originals", "running_jobs")
+        documents = "interrupted_documents" if but_indexing else "unfinished_documents"
+        names = (documents, "unfinished_versions", "users_behind", "loose_originals", "running_jobs")
         return any(reader.execute(queries()[name]).fetchone() is not None for name in names)
 
 
-def recover(database: Database) -> set[str]:
-    """Drop half-written versions and settle every document. Returns the tenants whose indexes must catch up."""
+def recover(database: Database, *, indexing: bool = False) -> set[str]:
+    """Drop half-written versions and settle every document. Returns the tenants whose indexes must catch up.
+
+    With `indexing`, those too whose documents wait for an index that is elsewhere.
+    """
+    behind: set[str] = set()
     stopped = Interrupted("the process that took it in ended before it was done").info()
     with database.transaction() as connection:
         for user_id, version in connection.execute(queries()["unfinished_versions"]).fetchall():
@@ -25,6 +30,7 @@ def recover(database: Database) -> set[str]:
             connection.execute(queries()["drop_version"], (user_id, version))
         for user_id, pk, status, current in connection.execute(queries()["unfinished_documents"]).fetchall():
             if status == "indexing" and current is not None:
+                behind |= {str(user_id)} if indexing else set()
                 continue  # its changes are in the log: it becomes ready when the indexes have caught up
             if status == "embedding" and current is not None:
                 # Its text is found already; whoever writes next goes on with its vectors.
@@ -35,4 +41,4 @@ def recover(database: Database) -> set[str]:
             else:
                 documents.set_failed(connection, str(user_id), int(pk), stopped)  # type: ignore[arg-type]
         jobs.let_go(connection)
-        return {str(row[0]) for row in connection.execute(queries()["users_behind"])}
+        return behind | {str(row[0]) for row in connection.execute(queries()["users_behind"])}

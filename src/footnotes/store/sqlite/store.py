@@ -88,8 +88,8 @@ class SqliteStore(SqliteReading):
         try:
             migrate(self.database, migrations())
             library = self._library_id()
-            outside = None if vectors is None else self._outside(vectors, legs, library)
-            self._indexes = Indexes(folder / "index", self.database, library, outside)
+            self.outside = None if vectors is None else self._made_outside(vectors, legs, library)
+            self._indexes = Indexes(folder / "index", self.database, library, self.outside)
         except BaseException:
             self.database.close()
             raise
@@ -146,7 +146,7 @@ class SqliteStore(SqliteReading):
 
     def recover_if_idle(self, user_id: str) -> None:
         """Put right what a dead writer left, unless somebody is writing now."""
-        if not self.database.read_only and recovery.unfinished(self.database):
+        if not self.database.read_only and recovery.unfinished(self.database, but_indexing=self.outside is not None):
             # Reading must work on a full disk and beside a writer: whoever writes next puts it right.
             with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
                 pass
@@ -160,7 +160,7 @@ class SqliteStore(SqliteReading):
 
     def _recover(self) -> None:
         if not self._writing_nested() and recovery.unfinished(self.database):
-            for user_id in recovery.recover(self.database):
+            for user_id in recovery.recover(self.database, indexing=self.outside is not None):
                 if generation := self.serving(user_id):
                     self.publish_changes(user_id, generation)
             self.originals.sweep()
@@ -168,7 +168,7 @@ class SqliteStore(SqliteReading):
     def _writing_nested(self) -> bool:
         return self._lock.depth > 1
 
-    def _outside(self, vectors: VectorDatabase, legs: Sequence[str], library: str) -> Outside:
+    def _made_outside(self, vectors: VectorDatabase, legs: Sequence[str], library: str) -> Outside:
         truth = SqliteTruth(self.database, self.folder, library, vectors.address, legs)
         return Outside(vectors, legs, library, truth)
 
@@ -190,9 +190,9 @@ class SqliteStore(SqliteReading):
         if generation is None:
             return SqliteSearchView(self.database, self._indexes, None, seq, user_id, waiting_now)
         seq = self._indexes.expected(generation, seq)
-        if self._indexes.outside is None:
+        if self.outside is None:
             return SqliteSearchView(self.database, self._indexes, generation, seq, user_id, waiting_now)
-        behind, legs = self._indexes.behind(generation), self._indexes.outside.legs
+        behind, legs = self.outside.behind(generation), self.outside.legs
         return SqliteSearchView(
             self.database,
             self._indexes,
@@ -445,7 +445,8 @@ class SqliteStore(SqliteReading):
             generations.switch(connection, user_id, to, seq)
             generations.apply_planned(connection, user_id, to)
             self._choose(connection, user_id, choices)
-        self._indexes.promote(to)
+        if self.outside is not None:
+            self.outside.promote_quietly(to)
         self._drop_kept(user_id, but=before if keep else None)
         return True
 
@@ -539,8 +540,8 @@ class SqliteStore(SqliteReading):
             found.problems = [problem for problem in found.problems if not problem.mendable]
             found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
         found.repaired = self._indexes.notes(generation)
-        if self._indexes.outside is not None:
-            found.add(self._indexes.outside.verified(generation, repair=repair))
+        if self.outside is not None:
+            found.add(self.outside.verified(generation, repair=repair))
         return found
 
     def compact(self, user_id: str) -> None:
@@ -553,7 +554,8 @@ class SqliteStore(SqliteReading):
         self.checkpoint()
         for generation in self.generations(user_id):
             self._indexes.rebuild(generation)
-            self._indexes.compact_outside(generation)
+            if self.outside is not None:
+                self.outside.compact(generation)
 
     # ── moving
 

@@ -1,5 +1,5 @@
--- A vector database may serve a leg. What is on which of its shelves, and what is to be emptied there some day: a shelf
--- outlives its generation until the database could be told.
+-- A vector database may serve a leg. What is on which of its shelves, the last change each was known to have seen, and
+-- what is to be emptied there some day: a shelf outlives its generation until the database could be told.
 CREATE TABLE shelves (
     address TEXT NOT NULL,
     generation INTEGER NOT NULL,
@@ -7,6 +7,7 @@ CREATE TABLE shelves (
     fingerprint TEXT NOT NULL,
     dimensions INTEGER NOT NULL,
     words TEXT NOT NULL,
+    seq INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (address, generation)
 ) STRICT, WITHOUT ROWID;
 
