@@ -11,7 +11,7 @@ from footnotes.errors import OptionError
 from footnotes.ingest.importing.json_file import JsonReader
 from footnotes.ingest.importing.records import ImportOptions, Reader
 
-_PORTS = {"chroma": 8000, "qdrant": 6333}
+_PORTS = {"chroma": 8000, "chroma+https": 443, "qdrant": 6333, "qdrant+https": 6333}
 _KNOWN = (
     "Write chroma://host:8000/COLLECTION, chroma:FOLDER#COLLECTION, qdrant://host:6333/COLLECTION or json:FILE; "
     "chroma+https:// and qdrant+https:// are encrypted."
@@ -49,7 +49,7 @@ def make_reader(source: str, options: ImportOptions, settings: Settings, *, dime
 
         folder, _, collection = rest.rpartition("#") if "#" in rest else (rest, "", "")
         return ChromaFolderReader(Path(folder).expanduser(), collection)
-    if not colon or not rest.startswith("//") or kind.removesuffix("+https") not in _PORTS:
+    if not colon or not rest.startswith("//") or kind not in _PORTS:
         raise OptionError("what stands after --from names no collection", remedy=_KNOWN)
     address = parsed(source)
     if address.kind == "chroma":
@@ -80,7 +80,7 @@ def parsed(source: str) -> Address:
     before, _, collection = parts.path.rstrip("/").rpartition("/")
     parameters = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     scheme = "https" if encrypted else "http"
-    return Address(kind, scheme, f"{shown}:{port or _PORTS[kind]}", before, unquote(collection), parameters)
+    return Address(kind, scheme, f"{shown}:{port or _PORTS[parts.scheme]}", before, unquote(collection), parameters)
 
 
 def key_for(address: Address, settings: Settings) -> str:

@@ -1,7 +1,7 @@
 """Where tools put a record's text, and what then is its metadata.
 
-LangChain writes `page_content` (in JavaScript `pageContent`) beside `metadata`, and serialises a document with
-`kwargs`; LlamaIndex writes the whole node as JSON in `_node_content`; others write plain fields.
+LangChain writes `page_content` (in JavaScript `pageContent`) beside `metadata`; LlamaIndex writes the whole node as
+JSON in `_node_content`; others write plain fields.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ _CANNOT_BE_KEPT = re.compile("[\x00\ud800-\udfff]")
 
 def text_and_metadata(found: Found, text_field: str = "") -> tuple[str | None, dict[str, Any]]:
     """The text of a record, None where there is none, and all else that is said of it."""
-    payload = _unwrapped(found.payload)
-    text, rest = _text_in(found, payload, text_field)
+    text, rest = _text_in(found, dict(found.payload), text_field)
     return (clean_text(text) if text and text.strip() else None), _flat(_node_metadata(rest))
 
 
@@ -41,12 +40,6 @@ def field_of(values: Mapping[str, Any], name: str) -> Any:
     outer, dot, inner = name.partition(".")
     deeper = values.get(outer) if dot else None
     return field_of(deeper, inner) if isinstance(deeper, Mapping) else None
-
-
-def _unwrapped(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """LangChain's serialisation holds the document's fields as `kwargs`."""
-    inner = payload.get("kwargs")
-    return dict(inner) if isinstance(inner, Mapping) and "lc" in payload else dict(payload)
 
 
 def _text_in(found: Found, payload: dict[str, Any], text_field: str) -> tuple[str | None, dict[str, Any]]:

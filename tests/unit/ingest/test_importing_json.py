@@ -1,0 +1,191 @@
+"""`import --from json:FILE`: every shape LangChain writes, and files that are none."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from footnotes.engine import Library
+from footnotes.errors import ImportFormatError, OptionError, SourceUnreadable
+from footnotes.ingest.importing import json_stream
+
+RECORDS: list[dict[str, Any]] = [
+    {"pageContent": "Trips under four hours are made by train.", "metadata": {"source": "travel.txt", "team": "all"}},
+    {"pageContent": "Hotels may cost up to 140 euros.", "metadata": {"source": "travel.txt", "team": "all", "n": 2}},
+]
+
+
+def written(folder: Path, value: Any, name: str = "records.json") -> str:
+    file = folder / name
+    file.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    return f"json:{file}"
+
+
+def as_python(record: dict[str, Any]) -> dict[str, Any]:
+    return {"id": None, "page_content": record["pageContent"], "metadata": record["metadata"], "type": "Document"}
+
+
+def as_serialised(record: dict[str, Any]) -> dict[str, Any]:
+    said = {"page_content": record["pageContent"], "metadata": record["metadata"], "type": "Document"}
+    return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "document", "Document"], "kwargs": said}
+
+
+def as_plain(record: dict[str, Any]) -> dict[str, Any]:
+    return {"text": record["pageContent"], **record["metadata"]}
+
+
+@pytest.mark.parametrize("as_lines", [False, True], ids=["array", "lines"])
+@pytest.mark.parametrize("shape", [dict, as_python, as_serialised, as_plain])
+def test_every_shape_gives_the_same_document(library: Library, tmp_path: Path, shape: Any, as_lines: bool) -> None:
+    records = [shape(record) for record in RECORDS]
+    lines = "\n".join(json.dumps(record) for record in records) + "\n\n"
+    done = library.import_from(written(tmp_path, lines if as_lines else records))
+    assert (done.records, done.added, done.chunks, dict(done.left_out)) == (2, 1, 2, {})
+    (document,) = library.documents()
+    assert document.filename == "travel.txt" and document.status == "ready"
+    assert library.text(document.id) == "Trips under four hours are made by train.\n\nHotels may cost up to 140 euros."
+    assert document.metadata["source"] == "travel.txt" and document.metadata["team"] == "all"
+    assert [dict(chunk.metadata) for chunk in library.chunks(document.id)] == [{}, {"n": 2}]
+    assert document.file_hash == HASH_OF_RECORDS
+    assert library.verify().ok
+
+
+HASH_OF_RECORDS = "8749d3fc6bedacfd312822d81fd9fb6e02871236bb173c8198d4916a71b3ed97"
+"""Of the names, texts and metadata above: another value would take the same records over once more."""
+
+
+def test_a_byte_order_mark_and_white_space_before_the_first_record_mean_nothing(
+    library: Library, tmp_path: Path
+) -> None:
+    assert library.import_from(written(tmp_path, "\ufeff\n  " + json.dumps(RECORDS))).added == 1
+    assert library.import_from(written(tmp_path, "\ufeff" + json.dumps(RECORDS[0]))).added == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "empty"),
+        (" \n ", "empty"),
+        ('[{"text": "one"}, {"text": "two"}, {"text" 3}]', "record 3"),
+        ('[{"text": "one"}, {"text": "two"', "record 2"),
+        ('[{"text": "one"}] and more', "record 2"),
+        ('[{"text": "one"}, 7]', "record 2 is not an object"),
+        ('{"text": "one"}\n\n{"text": \n', "line 3"),
+        ('{"text": "one", "score": NaN}\n', "line 1"),
+        ('{"text": "one"}\n"two"\n', "record 2 is not an object"),
+        ("[" * 100_000, "record 1"),
+        ('{"a":' * 100_000, "line 1"),
+        ("text, but no JSON", "line 1"),
+        ('{"type": "footnotes-export", "version": 1}\n', "export of Footnotes"),
+    ],
+)
+def test_broken_files_name_the_place_and_leave_nothing(
+    library: Library, tmp_path: Path, content: str, said: str
+) -> None:
+    with pytest.raises(ImportFormatError, match=said):
+        library.import_from(written(tmp_path, content))
+    assert library.documents() == []
+    assert not (library.folder / "incoming").exists()
+
+
+def test_bytes_that_are_not_unicode_are_refused(library: Library, tmp_path: Path) -> None:
+    for content in (b'[{"text": "one"}, {"text": "\xff"}]', b'{"text": "one"}\n{"text": "\xff"}'):
+        (tmp_path / "bytes.json").write_bytes(content)
+        with pytest.raises(ImportFormatError, match=r"record 2|line 2"):
+            library.import_from(f"json:{tmp_path / 'bytes.json'}")
+
+
+def test_files_and_words_that_name_nothing(library: Library, tmp_path: Path) -> None:
+    with pytest.raises(SourceUnreadable):
+        library.import_from(f"json:{tmp_path / 'none.json'}")
+    with pytest.raises(SourceUnreadable):
+        library.import_from(f"json:{tmp_path}")
+    for source in (
+        "records.json",
+        "json:",
+        "chroma:",
+        "mysql://host/name",
+        "qdrant:name",
+        "qdrant:///name",
+        "http://a/b",
+    ):
+        with pytest.raises(OptionError):
+            library.import_from(source)
+
+
+def test_an_empty_array_is_no_mistake(library: Library, tmp_path: Path) -> None:
+    done = library.import_from(written(tmp_path, "[]"))
+    assert (done.records, done.added, done.skipped) == (0, 0, 0)
+
+
+def test_records_without_text_are_counted_and_the_reason_is_said(library: Library, tmp_path: Path) -> None:
+    records = [*RECORDS, {"metadata": {"a": 1}}, {"text": "  \n"}, {"text": 5}]
+    done = library.import_from(written(tmp_path, records))
+    assert done.records == 5 and done.chunks == 2
+    ((reason, count),) = done.left_out.items()
+    assert count == 3 and "pageContent" in reason
+
+
+def test_where_no_record_has_text_the_fields_that_are_there_are_named(library: Library, tmp_path: Path) -> None:
+    source = written(tmp_path, [{"headline": "Apples are red.", "metadata": {"source": "a"}}])
+    with pytest.raises(ImportFormatError, match="headline, metadata") as caught:
+        library.import_from(source)
+    assert "--text-field" in caught.value.remedy
+    done = library.import_from(source, text_field="headline")
+    assert done.added == 1 and library.text(library.documents()[0].id) == "Apples are red."
+
+
+def test_the_text_may_lie_deeper_and_nothing_beside_it_is_lost(library: Library, tmp_path: Path) -> None:
+    record = {"doc": {"body": "Pears are green.", "lang": "en"}, "metadata": {"doc": "hidden otherwise"}, "k": None}
+    library.import_from(written(tmp_path, [record]), text_field="doc.body")
+    (document,) = library.documents()
+    expected = {"doc": {"lang": "en"}, "metadata": {"doc": "hidden otherwise"}, "k": None}
+    assert {name: document.metadata[name] for name in expected} == expected
+
+
+def test_metadata_that_no_store_can_hold_keeps_its_record_out_with_the_reason(library: Library, tmp_path: Path) -> None:
+    records = [{"text": "small"}, {"text": "large", "metadata": {"x": "y" * 200_000}}]
+    done = library.import_from(written(tmp_path, records))
+    assert done.chunks == 1 and list(done.left_out.values()) == [1]
+    assert "200," in next(iter(done.left_out))
+
+
+def test_characters_no_store_can_hold_are_replaced_one_by_one(library: Library, tmp_path: Path) -> None:
+    line = '{"text": "a\\u0000b\\ud800c", "metadata": {"name\\ud800": "x\\udfff"}}\n'
+    library.import_from(written(tmp_path, line))
+    (document,) = library.documents()
+    assert library.text(document.id) == "a\ufffdb\ufffdc"
+    assert document.metadata["name\ufffd"] == "x\ufffd"
+    assert library.verify().ok
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.lists(json_values, max_size=6), st.integers(1, 7), st.sampled_from([None, 1]), st.booleans())
+def test_arrays_are_read_as_the_whole_would_be(
+    values: list[Any], block: int, indent: int | None, ascii_only: bool
+) -> None:
+    text = json.dumps(values, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_stream, "BLOCK", block)
+        decoded = io.StringIO(text.decode("utf-8", "surrogatepass"))
+        assert list(json_stream.array_elements(decoded)) == json.loads(text.decode("utf-8", "surrogatepass"))
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=4), json_values, max_size=2), min_size=1, max_size=4), st.data())
+def test_an_array_that_is_cut_off_anywhere_is_broken(values: list[Any], data: st.DataObject) -> None:
+    text = json.dumps(values)
+    cut = text[: data.draw(st.integers(0, len(text) - 1))]
+    with pytest.raises(ImportFormatError, match="is not JSON"):
+        list(json_stream.array_elements(io.StringIO(cut)))
