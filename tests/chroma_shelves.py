@@ -25,7 +25,8 @@ def vectors(count: int, seed: int = 1, dimensions: int = D) -> Vector:
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((40, dimensions))
     rows = centres[rng.integers(0, 40, count)] + 0.5 * rng.standard_normal((count, dimensions))
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16).astype(np.float32)
+    kept = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+    return np.asarray(kept, dtype=np.float32)
 
 
 def changes(rows: Vector, *, seq: int = 1, first: int = 1, per_document: int = 10) -> Iterator[Change]:

@@ -8,8 +8,6 @@ opens the files again. Within a process, threads share one client, and search wh
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import shutil
 import sqlite3
@@ -20,15 +18,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from footnotes.errors import IndexUnavailable
 from footnotes.index.chroma_errors import translated
+from footnotes.index.chroma_lock import EXCLUSIVE, FREE, SHARED, FolderLock
 from footnotes.index.chroma_settings import Place
 
-LOCK = "footnotes.lock"
 _FILE = "chroma.sqlite3"
-_POLL_SECONDS = 0.005
+_SHARED_SECONDS = 0.05
+"""After so long nobody joins those who read: where they are many, one who wants to write would wait for ever."""
 _SEGMENT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_FREE, _SHARED, _EXCLUSIVE = fcntl.LOCK_UN, fcntl.LOCK_SH, fcntl.LOCK_EX
 
 
 class FolderConnection:
@@ -42,9 +39,9 @@ class FolderConnection:
         self._system: Any = None
         self._loaded: set[str] = set()
         """Collections whose graph is in memory; loading one may write, and wants the folder for itself."""
-        self._seen = self._before = b""
-        self._lock_file = -1
-        self._mode = _FREE
+        self._seen = b""
+        """What was noted in the lock when this process had the folder last."""
+        self._lock = FolderLock(place.folder, place.shown, place.seconds)
         self._users = self._writers = self._waiting = 0
         self._turn = threading.Condition()
         self._loading = threading.Lock()
@@ -65,8 +62,6 @@ class FolderConnection:
     def alone(self, name: str) -> Iterator[Any]:
         """The client, while nobody else has it, not even a thread of this process. For what takes no time."""
         with self._alone(), translated(self._place.shown):
-            if self._client is None or self._seen != self._before:
-                self._open()
             yield self._client
 
     def close(self) -> None:
@@ -74,9 +69,7 @@ class FolderConnection:
             while self._users:
                 self._turn.wait()
             self._stop()
-            if self._lock_file >= 0:
-                os.close(self._lock_file)
-                self._lock_file = -1
+            self._lock.close()
 
     def sweep(self) -> bool:
         """Take what was removed out of the files: graphs of collections that are gone, and free pages of SQLite.
@@ -111,23 +104,25 @@ class FolderConnection:
     def _enter(self, name: str, write: bool) -> bool:
         """Wait for the turn; tells whether it is one that may write, which a reader gets where files must be opened."""
         with self._turn:
-            while self._mode != _FREE and not self._may_join(name, write):
+            while self._lock.mode != FREE and not self._may_join(name, write):
                 self._waiting += 1
                 try:
                     self._turn.wait()
                 finally:
                     self._waiting -= 1
-            turn = self._acquire(name, write) if self._mode == _FREE else write
+            turn = self._acquire(name, write) if self._lock.mode == FREE else write
             if write:
-                self._note()
+                self._lock.note()
             self._users += 1
             self._writers += turn
             return turn
 
     def _may_join(self, name: str, write: bool) -> bool:
-        if self._mode == _EXCLUSIVE:
+        if self._lock.mode == EXCLUSIVE:
             return self._writers > 0
-        return not write and self._waiting == 0 and name in self._loaded
+        if write or self._waiting or name not in self._loaded:
+            return False
+        return time.monotonic() - self._lock.since < _SHARED_SECONDS
 
     def _leave(self, write: bool) -> None:
         with self._turn:
@@ -140,75 +135,39 @@ class FolderConnection:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         with self._turn:
-            while self._mode != _FREE:
+            while self._lock.mode != FREE:
                 self._turn.wait()
-            self._lock(_EXCLUSIVE)
+            self._lock.acquire(EXCLUSIVE)
             try:
-                self._before = self._noted()
-                self._note()
+                if not self._is_current():
+                    self._open()
+                self._lock.note()
                 yield
             finally:
                 self._release()
                 self._turn.notify_all()
 
-    # ── the lock, and whether another process wrote
-
     def _acquire(self, name: str, write: bool) -> bool:
-        self._lock(_EXCLUSIVE if write else _SHARED)
+        """Get the folder from the other processes; what one of them wrote is opened anew."""
+        self._lock.acquire(EXCLUSIVE if write else SHARED)
         try:
-            ready = self._client is not None and self._seen == self._noted()
-            if not write and not (ready and name in self._loaded):
+            if not write and not (self._is_current() and name in self._loaded):
                 write = True
-                self._lock(_EXCLUSIVE)
-                ready = self._client is not None and self._seen == self._noted()
-            if not ready:
+                self._lock.acquire(EXCLUSIVE)
+            if not self._is_current():
                 self._open()
         except BaseException:
             self._release()
             raise
         return write
 
-    def _lock(self, mode: int) -> None:
-        if self._lock_file < 0:
-            self._lock_file = self._lock_opened()
-        deadline = time.monotonic() + self._place.seconds
-        while True:
-            try:
-                fcntl.flock(self._lock_file, mode | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise IndexUnavailable(
-                        f"{self._place.shown} is being written by another process",
-                        remedy="Wait for it; for many processes run `chroma run` and name the server in `index`.",
-                    ) from None
-                time.sleep(_POLL_SECONDS)
-        self._mode = mode
-
-    def _lock_opened(self) -> int:
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise IndexUnavailable(f"{self._place.shown} cannot be opened ({error.strerror})") from error
-
     def _release(self) -> None:
-        if self._mode == _EXCLUSIVE:
-            self._seen = self._noted()
-        fcntl.flock(self._lock_file, fcntl.LOCK_UN)
-        self._mode = _FREE
+        if self._lock.mode == EXCLUSIVE:
+            self._seen = self._lock.noted()
+        self._lock.release()
 
-    def _noted(self) -> bytes:
-        """Which writing was the last: a number nobody had before, and which file it was."""
-        try:
-            number = str((self._folder / _FILE).stat().st_ino)
-        except OSError:
-            number = ""
-        return os.pread(self._lock_file, 16, 0) + number.encode()
-
-    def _note(self) -> None:
-        """Before anything is written: one that dies in the middle has written too."""
-        os.pwrite(self._lock_file, os.urandom(16), 0)
+    def _is_current(self) -> bool:
+        return self._client is not None and self._seen == self._lock.noted()
 
     # ── the client
 

@@ -132,6 +132,29 @@ def test_threads_search_while_one_writes(places: Places) -> None:
     assert len(database.shelf(scope()).keys()) == 1_500
 
 
+def test_who_wants_to_write_is_not_kept_waiting_by_those_who_read(places: Places) -> None:
+    rows = vectors(200)
+    readers = places.database()
+    readers.shelf(scope()).apply(changes(rows[:100]), seq=1)
+    done = threading.Event()
+
+    def search() -> None:
+        shelf = readers.shelf(scope())
+        while not done.is_set():
+            shelf.search(rows[5], 50)
+
+    threads = [threading.Thread(target=search) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        places.database(index_seconds=5.0).shelf(scope()).apply(changes(rows[100:], seq=2, first=101), seq=2)
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert readers.shelf(scope()).refresh() == 2
+
+
 def test_a_folder_that_another_process_holds_is_not_waited_for_forever(places: Places) -> None:
     rows = vectors(10)
     holder = places.database()
