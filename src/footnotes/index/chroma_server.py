@@ -32,8 +32,8 @@ class ServerConnection:
         try:
             with translated(self._place.shown, self._place.secrets):
                 yield self._opened()
-        except IndexUnavailable:
-            self._circuit.failed()
+        except IndexUnavailable as error:
+            self._circuit.failed(error.message)
             raise
         except BaseException:
             self._circuit.succeeded()  # it answered, if only with a refusal

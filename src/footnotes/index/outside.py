@@ -53,8 +53,6 @@ class Scope:
 class Shelf(Index, Protocol):
     """One generation's part of a vector database. Every method may raise an `IndexFailed` of `footnotes.errors`."""
 
-    scope: Scope
-
     @property
     def seq(self) -> int:
         """The last change it was known to have seen; 0 when nothing is known."""

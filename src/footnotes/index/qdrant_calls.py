@@ -106,7 +106,7 @@ class Calls:
 
     def _count(self, fault: Fault) -> None:
         if fault.silent:
-            self._circuit.failed()
+            self._circuit.failed(fault.error.message)
         else:
             self._circuit.succeeded()
 

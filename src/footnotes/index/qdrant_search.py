@@ -62,14 +62,15 @@ class Search:
 
     def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None) -> list[int]:
         """Chunks with any of the facets, in the order of their keys."""
-        if not facets or limit < 1 or (allowed is not None and not len(allowed.keys)):
+        if not facets or limit < 1 or _lets_nothing_through(allowed):
             return []
         wanted = within(self._scope, any_facet(facets), *self._said(allowed))
+        checked = allowed if allowed is not None and allowed.listed else None
         found: list[int] = []
         offset: Any = None
         while len(found) < limit:
-            keys, offset = self._scrolled(wanted, offset, limit if allowed is None else max(limit, SCROLLED))
-            found.extend(keys if allowed is None else _among(Found(keys, [0.0] * len(keys)), allowed.keys).keys)
+            keys, offset = self._scrolled(wanted, offset, limit if checked is None else max(limit, SCROLLED))
+            found.extend(keys if checked is None else _among(Found(keys, [0.0] * len(keys)), checked.keys).keys)
             if offset is None:
                 break
         return found[:limit]
@@ -77,10 +78,10 @@ class Search:
     # ── filters
 
     def _best(self, ask: Asked, limit: int, allowed: Allowed | None) -> Found:
-        if limit < 1 or (allowed is not None and not len(allowed.keys)):
+        if limit < 1 or _lets_nothing_through(allowed):
             return Found()
-        if allowed is None:
-            return ask(limit, [], False)
+        if allowed is None or not allowed.listed:
+            return ask(limit, self._said(allowed), False)
         said, exact = self._said(allowed), len(allowed.keys) <= EXACT_MOST
         for width in (limit, *(times * limit for times in WIDER)) if said else (times * limit for times in WIDER):
             found = ask(min(width, WIDEST), said, exact)
@@ -145,6 +146,10 @@ class Search:
             )
         )
         return [key_of(record.id) for record in found], after
+
+
+def _lets_nothing_through(allowed: Allowed | None) -> bool:
+    return allowed is not None and allowed.listed and not len(allowed.keys)
 
 
 def _among(found: Found, keys: Keys) -> Found:

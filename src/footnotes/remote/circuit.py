@@ -27,6 +27,7 @@ class Circuit:
         self._provider, self._allowed, self._cooling, self._clock = provider, failures, cooling, clock
         self._error = error
         self._failed = 0
+        self._cause = ""
         self._until = 0.0
         self._lock = threading.Lock()
 
@@ -37,16 +38,18 @@ class Circuit:
                 return
             wait = self._until - self._clock()
             if wait > 0:
-                times = "once" if self._failed == 1 else f"{self._failed} times in a row"
-                raise self._error(f"{self._provider} failed {times}; it is tried again in {wait:.0f} s")
+                said = self._cause or f"{self._provider} failed {self._failed} times in a row"
+                raise self._error(f"{said}; it is tried again in {wait:.0f} s")
             self._until = self._clock() + self._cooling
 
     def succeeded(self) -> None:
         with self._lock:
             self._failed = 0
 
-    def failed(self) -> None:
+    def failed(self, cause: str = "") -> None:
+        """A call failed; `cause` is what those are told who come while the circuit is open."""
         with self._lock:
+            self._cause = cause
             self._failed += 1
             if self._failed >= self._allowed:
                 self._until = self._clock() + self._cooling

@@ -19,6 +19,8 @@ from footnotes.store.weights import cut, question_weights
 from footnotes.types import Filter
 
 _CHUNKS = " chunks"
+MOST_FACETS = 40
+"""A filter of more terms than that is said by what passes it."""
 _SPARE = 10
 """A few more than are wanted: what was deleted a moment ago may still be on the shelf."""
 
@@ -80,7 +82,9 @@ class OutsideLegs:
 def said_in_facets(where: Filter) -> Allowed | None:
     """A filter as facets alone, where it can be said in them: then nobody need list what passes it."""
     groups = facet_groups(where)
-    return Allowed(np.zeros(0, dtype=np.int64), groups, listed=False) if groups else None
+    if not groups or sum(map(len, groups)) > MOST_FACETS:
+        return None
+    return Allowed(np.zeros(0, dtype=np.int64), groups, listed=False)
 
 
 def _note(given: Given, leg: str, error: FootnotesError) -> None:
