@@ -39,6 +39,9 @@ UPDATE generations SET body_average = $2, title_average = $3, section_average = 
 WHERE pk = $1
 """
 
+_FILL_AGAIN = "UPDATE shelves SET seq = 0 WHERE generation = $1 AND words <> ''"
+"""What a vector database has of the words was weighed otherwise: it is brought all of them again."""
+
 
 def if_due(connection: Connection, generation: Generation) -> bool:
     """Weigh anew where it is due; the connection is the owner's. Says whether it was."""
@@ -63,6 +66,7 @@ def rewrite(connection: Connection, user_id: str, generation: int, averages: Ave
         made = [(row["key"], weighed(each, averages)) for row, each in zip(rows, terms, strict=True)]
         put_words(connection, user_id, made)
         after = rows[-1]["key"]
+    connection.execute(_FILL_AGAIN, generation)
 
 
 def _measured(connection: Connection, generation: int, terms: Sequence[Terms]) -> Averages:

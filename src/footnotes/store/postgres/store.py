@@ -543,7 +543,11 @@ class PostgresStore(PostgresReading):
             self._grow(generation)
 
     def _grow(self, generation: Generation) -> bool:
-        return self._indexes.grow(generation, dense=self.outside is None or "dense" not in self.outside.legs)
+        legs = frozenset() if self.outside is None else self.outside.legs
+        grown = self._indexes.grow(generation, dense="dense" not in legs)
+        if "lexical" in legs:
+            self._bring(generation)  # words may have been weighed anew
+        return grown
 
     def _bring_serving(self, user_id: str) -> None:
         """What changed in the generation that serves is brought to a vector database, if there is one."""
