@@ -127,9 +127,13 @@ def _shape(options: Options, dimensions: int) -> dict[str, Any]:
     return {
         "vectors_config": {DENSE: dense},
         "sparse_vectors_config": {LEXICAL: sparse},
-        # A graph for each tenant (payload_m) and none across them (m = 0): no search ever crosses.
+        # No search crosses tenants, and a graph across them (m) could be spared. It is quicker made with it all the
+        # same: where it holds a tenant together already, no edges for that tenant (payload_m) are added.
         "hnsw_config": models.HnswConfigDiff(
-            m=0, payload_m=options.m, ef_construct=options.ef_construct, on_disk=options.on_disk
+            m=0 if options.tenant_graphs else options.m,
+            payload_m=options.m,
+            ef_construct=options.ef_construct,
+            on_disk=options.on_disk,
         ),
         "quantization_config": _quantization(options.quantization),
         "on_disk_payload": options.payload_on_disk,

@@ -32,7 +32,8 @@ class Options:
     on_disk: bool = False  # vectors, graph and sparse index are read from disk in place of memory
     payload_on_disk: bool = True  # what is told of each chunk is read from disk; the fields searched by stay in memory
     quantization: str = ""  # "int8" or "binary": smaller vectors find candidates, the full ones decide
-    m: int = 16  # edges of a chunk in the graph of its tenant
+    m: int = 16  # edges of a chunk in the graph
+    tenant_graphs: bool = False  # graphs of each large tenant alone and none across: for thousands of small tenants
     ef_construct: int = 100  # candidates looked at when a chunk is put into the graph
     search_ef: int = 128  # candidates looked at in a search of the graph
     batch: int = 500  # chunks sent at once

@@ -413,6 +413,7 @@ def test_only_scores_above_zero_are_found(shelf: QdrantShelf) -> None:
 def test_options_reach_the_server(qdrant_server: QdrantServer, quantization: str) -> None:
     prefix = f"o{next(_NUMBERS)}"
     options = {"quantization": quantization, "on_disk": True, "payload_on_disk": False, "m": 24, "ef_construct": 77,
+               "tenant_graphs": quantization == "binary",
                "shards": 2, "replicas": 1, "write_consistency": 1, "ordering": "strong", "search_ef": 300}  # fmt: skip
     database = opened(qdrant_server, prefix, index_options=options)
     rows = vectors(300)
@@ -426,7 +427,12 @@ def test_options_reach_the_server(qdrant_server: QdrantServer, quantization: str
     assert (config.params.shard_number, config.params.replication_factor) == (2, 1)
     assert (config.params.write_consistency_factor, config.params.on_disk_payload) == (1, False)
     hnsw = config.hnsw_config
-    assert (hnsw.m, hnsw.payload_m, hnsw.ef_construct, hnsw.on_disk) == (0, 24, 77, True)
+    assert (hnsw.m, hnsw.payload_m, hnsw.ef_construct, hnsw.on_disk) == (
+        0 if quantization == "binary" else 24,
+        24,
+        77,
+        True,
+    )
     assert {"int8": "scalar", "binary": "binary"}[quantization] in config.quantization_config.model_dump()  # type: ignore[union-attr]
     assert config.metadata == {"footnotes": {"format": 1}}
     assert shelf.search(rows[7], 1).keys == [7]
