@@ -12,6 +12,7 @@ who look from outside to the collection that serves. No collection is ever delet
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -78,14 +79,21 @@ class QdrantShelf:
         self._search = Search(calls, self._name, scope, options)
         self._asked = False
         self._known: Mark | None = None
+        self._writes = 0
+        self._guard = threading.Lock()
 
     @property
     def seq(self) -> int:
-        return self._known.seq if self._known else 0
+        known = self._known
+        return known.seq if known else 0
 
     def refresh(self) -> int:
-        self._known = self._mark(patient=False)
-        self._asked = True
+        """Searches may ask while another thread fills: what was read before it wrote is not believed after."""
+        writes = self._writes
+        mark = self._mark(patient=False)
+        with self._guard:
+            if self._writes == writes:
+                self._known, self._asked = mark, True
         return self.seq
 
     # ── reading
@@ -120,12 +128,13 @@ class QdrantShelf:
             self._check_unchanged(mark)
             self._write_mark(Mark(mark.fill, seq))
         except IndexMissing:
-            self._forget()
+            self._remember(None, asked=False)
+            self._collections.forget(self._scope)
             raise
 
     def clear(self) -> None:
         """The mark goes first: what is left when this is stopped counts as nothing."""
-        self._known, self._asked = None, True
+        self._remember(None)
         try:
             self._points.drop([mark_id(self._scope)])
             self._points.drop_all(within(self._scope))
@@ -136,6 +145,12 @@ class QdrantShelf:
         for start in range(0, len(keys), REMOVED_AT_ONCE):
             some = keys[start : start + REMOVED_AT_ONCE]
             self._points.drop(within(self._scope, any_key(self._scope, some)))
+
+    def compact(self) -> None:
+        """Nothing: a server rewrites its files by itself, once a fifth of one is removed."""
+
+    def compact(self) -> None:
+        """The files are the server's: its optimiser writes segments anew when a fifth of one was deleted."""
 
     def promote(self) -> None:
         """Switch the tenant's alias to this collection, in one step."""
@@ -154,12 +169,13 @@ class QdrantShelf:
     def _begun(self) -> Mark:
         """The mark to go on from; where there is none, the shelf is emptied and a new one drawn."""
         mark = self._mark(patient=True)
-        if self._known and self._known.seq and (mark is None or mark.fill != self._known.fill):
+        known, asked = self._known, self._asked
+        if known and known.seq and (mark is None or mark.fill != known.fill):
             raise self._calls.failed(IndexMissing, f"no longer has what was in the collection {self._name}")
         if mark is None:
             self._collections.forget(self._scope)
         self._collections.ready(self._scope)
-        if mark is not None and mark.seq and (self.seq or not self._asked):
+        if mark is not None and mark.seq and (not asked or (known is not None and known.seq)):
             return mark
         mark = Mark(secrets.token_hex(8))
         self._write_mark(mark)
@@ -197,8 +213,9 @@ class QdrantShelf:
             "seen": mark.seq,
         }
         self._points.put([models.PointStruct(id=mark_id(self._scope), vector={}, payload=payload)])
-        self._known, self._asked = mark, True
+        self._remember(mark)
 
-    def _forget(self) -> None:
-        self._known, self._asked = None, False
-        self._collections.forget(self._scope)
+    def _remember(self, mark: Mark | None, *, asked: bool = True) -> None:
+        with self._guard:
+            self._known, self._asked = mark, asked
+            self._writes += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -256,6 +257,37 @@ def test_who_went_on_from_what_another_emptied_is_told(database: QdrantDatabase)
         second.apply(emptied_meanwhile(), seq=2)
     assert first.refresh() == 3
     assert {300, 301} <= set(first.keys().tolist())  # what the other still sent may lie beside: `remove` is for that
+
+
+def test_a_look_from_another_thread_does_not_make_a_run_begin_anew(
+    shelf: QdrantShelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it read before the first portion was done must not be believed after."""
+    read = QdrantShelf._mark
+    looked, done = threading.Event(), threading.Event()
+
+    def slow(self: QdrantShelf, *, patient: bool) -> Any:
+        mark = read(self, patient=patient)
+        if threading.current_thread().name == "looker":
+            looked.set()
+            done.wait(20)
+        return mark
+
+    monkeypatch.setattr(QdrantShelf, "_mark", slow)
+    shelf.refresh()
+    looker = threading.Thread(target=shelf.refresh, name="looker")
+
+    def first() -> Iterator[Change]:
+        yield change(1, vectors(3))
+        looker.start()
+        looked.wait(20)
+
+    shelf.apply(first(), seq=1)
+    done.set()
+    looker.join()
+    assert shelf.seq == 1
+    shelf.apply([change(2, vectors(3), seq=2)], seq=2)
+    assert shelf.keys().tolist() == [100, 101, 102, 200, 201, 202]
 
 
 # ── who sees what
