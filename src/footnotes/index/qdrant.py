@@ -149,9 +149,6 @@ class QdrantShelf:
     def compact(self) -> None:
         """Nothing: a server rewrites its files by itself, once a fifth of one is removed."""
 
-    def compact(self) -> None:
-        """The files are the server's: its optimiser writes segments anew when a fifth of one was deleted."""
-
     def promote(self) -> None:
         """Switch the tenant's alias to this collection, in one step."""
         from qdrant_client import models
