@@ -100,7 +100,7 @@ class _Window:
         return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _AT_THE_END
 
     def _more(self) -> bool:
-        """Read on, twice as much each time, so that a long record is not read over and over. False: all is as it was."""
+        """Read on, twice as much each time: a long record is not read over and over. At the end nothing changes."""
         if self._ended:
             return False
         rest = self._text[self._at :]

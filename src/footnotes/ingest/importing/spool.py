@@ -168,7 +168,9 @@ class Spool:
 
     def _rows(self, sql: str, *bindings: Any) -> Iterator[Any]:
         with _translated(self._path):
-            yield from self._connection.execute(sql, bindings)
+            # Not `yield from`: whoever leaves in the middle would close the cursor of a file that is gone by then.
+            for row in self._connection.execute(sql, bindings):  # noqa: UP028
+                yield row
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,31 +13,24 @@ from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import (
     DimensionMismatch,
     FootnotesError,
-    ImportFormatError,
     Interrupted,
-    OptionError,
     StoreError,
     StoreLocked,
 )
-from footnotes.ingest.importing import places
 from footnotes.ingest.importing.grouping import CHUNKER, GroupedPart, Outline, grouped, outlined
-from footnotes.ingest.importing.records import Found, ImportOptions, Reader, TakenOver, VectorCounts
-from footnotes.ingest.importing.spool import NewRecord, Spool, SpooledDocument, SpooledRecord
-from footnotes.ingest.importing.texts import TEXT_FIELDS, clean_text, text_and_metadata
-from footnotes.ingest.importing.vectors import TOO_LONG, UNUSABLE, Verdict, judged, packed_vector, unit_vector
-from footnotes.ingest.names import checked_metadata
+from footnotes.ingest.importing.reading import Reading
+from footnotes.ingest.importing.records import ImportOptions, Reader, TakenOver, VectorCounts
+from footnotes.ingest.importing.spool import Spool, SpooledDocument, SpooledRecord
+from footnotes.ingest.importing.vectors import TOO_LONG, UNUSABLE, Verdict, judged, unit_vector
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import OnProgress, Progress, input_hash
 from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Publication
 from footnotes.text.script import stated_language
 from footnotes.text.sketch import Sketcher
-from footnotes.text.tokens import count_tokens
 from footnotes.types import JsonValue
 
-BATCH_CHUNKS = 1_000
-REPORTED_EVERY = 100
-_FIELDS_NAMED = 20
+BATCH_CHUNKS, BATCH_CHARACTERS = 1_000, 3_000_000
 _STOPPED = Interrupted(
     "the import was stopped before its vectors were made", remedy="Run `footnotes resume` to go on where it stopped."
 )
@@ -82,80 +74,6 @@ def _check_embedder(generation: Generation, embedder: Embedder) -> None:
         )
 
 
-class Reading:
-    """Source → spool. What has no text, or cannot be kept, is counted with the reason."""
-
-    def __init__(self, reader: Reader, options: ImportOptions, spool: Spool, on_progress: OnProgress) -> None:
-        self._reader = reader
-        self._options = options
-        self._spool = spool
-        self._on_progress = on_progress
-        self._fields: dict[str, None] = {}
-        self._grouped = 0
-        self.total = 0
-        self.left_out: Counter[str] = Counter()
-
-    def run(self) -> None:
-        expected = self._reader.count()
-        for found in self._reader.records():
-            if self.total % REPORTED_EVERY == 0:
-                self._on_progress(Progress("importing", self.total, expected))
-            self.total += 1
-            self._take(found)
-        self._check()
-        self._spool.complete()
-
-    def _take(self, found: Found) -> None:
-        if len(self._fields) < _FIELDS_NAMED:
-            self._fields.update(dict.fromkeys(map(str, found.payload)))
-        text, metadata = text_and_metadata(found, self._options.text_field)
-        if text is None:
-            self.left_out[self._no_text()] += 1
-            return
-        try:
-            kept = checked_metadata(metadata)
-        except OptionError:
-            try:  # what is no Unicode is replaced before it is given up
-                kept = checked_metadata(json.loads(clean_text(json.dumps(metadata, ensure_ascii=False))))
-            except (OptionError, ValueError, TypeError, RecursionError) as error:
-                self.left_out[str(error)] += 1
-                return
-        group = places.group_of(kept, self._options.group_by)
-        self._grouped += group is not None
-        self._spool.put(
-            NewRecord(
-                id=clean_text(found.id),
-                text=text,
-                metadata=json.dumps(kept, sort_keys=True),
-                tokens=count_tokens(text),
-                group=group,
-                order=places.order_of(kept),
-                vector=packed_vector(found.vector),
-            )
-        )
-
-    def _no_text(self) -> str:
-        if self._options.text_field:
-            return f"there is no text in the field {self._options.text_field}"
-        return f"there is no text: none of the fields {', '.join(TEXT_FIELDS)}"
-
-    def _check(self) -> None:
-        """Options that fit no record at all are mistakes."""
-        fields = ", ".join(list(self._fields)[:_FIELDS_NAMED]) or "none"
-        if self.total and not self._spool.count:
-            reason = next(iter(self.left_out))
-            raise ImportFormatError(
-                f"none of the {self.total:,} records can be taken over: {reason}; the fields there are: {fields}",
-                remedy="Name the field that holds the text: --text-field NAME.",
-            )
-        wanted = self._options.group_by
-        if wanted not in ("", places.NO_GROUPS) and self._spool.count and not self._grouped:
-            raise OptionError(
-                f"no record has the field {wanted!r} to group by; the fields there are: {fields}",
-                remedy="Name another field after --group-by, or `-` to make every record a document.",
-            )
-
-
 @dataclass(slots=True)
 class _Batch:
     """What is written next: drafts, some of them complete, and the vectors that came with their chunks."""
@@ -163,7 +81,12 @@ class _Batch:
     drafts: list[Draft] = field(default_factory=list)
     sources: set[str] = field(default_factory=set)
     chunks: int = 0
+    characters: int = 0
     vectors: dict[bytes, Matrix] = field(default_factory=dict)
+
+    @property
+    def is_full(self) -> bool:
+        return self.chunks >= BATCH_CHUNKS or self.characters >= BATCH_CHARACTERS
 
     def add(self, draft: Draft) -> None:
         self.drafts.append(draft)
@@ -261,7 +184,7 @@ class Taking:
             language = language if number else stated_language(made.part.text)
             sketcher.add(made.part.text)
             self._buffer(draft, made)
-            if self._batch.chunks >= BATCH_CHUNKS and made.part.end < outline.characters:
+            if self._batch.is_full and made.part.end < outline.characters:
                 self._flush(generation, unfinished=draft)
                 if draft.elsewhere is not None:
                     return
@@ -275,7 +198,7 @@ class Taking:
             metadata={**language, **outline.shared},
             warnings=(self._warning(outline),),
         )
-        if self._batch.chunks >= BATCH_CHUNKS:
+        if self._batch.is_full:
             self._flush(generation)
 
     def _draft(self, document: SpooledDocument, outline: Outline, generation: Generation) -> Draft:
@@ -311,6 +234,7 @@ class Taking:
             draft.chunks.append(chunk)
             self._consider(chunk, record)
         self._batch.chunks += len(made.chunks)
+        self._batch.characters += len(made.part.text)
 
     def _consider(self, chunk: NewChunk, record: SpooledRecord) -> None:
         """Keep the vector a record came with, or the reason why it is made anew."""

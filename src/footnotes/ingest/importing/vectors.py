@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from footnotes import registry
 from footnotes.embed import Embedder, Matrix
 from footnotes.embed.checked import checked_vectors, embed_all
 from footnotes.errors import DimensionMismatch, InvalidVector
@@ -89,12 +90,12 @@ def unit_vector(packed: bytes, embedder: Embedder) -> Matrix | None:
 
 def is_same_model(name: str, embedder: str) -> bool:
     """Whether two names mean one model: with or without its provider or owner before it."""
-    one, other = _plain(name), _plain(embedder)
-    return one == other or one.endswith((f":{other}", f"/{other}")) or other.endswith((f":{one}", f"/{one}"))
+    return not _forms(name).isdisjoint(_forms(embedder))
 
 
-def _plain(name: str) -> str:
+def _forms(name: str) -> set[str]:
     plain = name.strip().lower()
-    for theirs, ours in _SAME_MODEL.items():
-        plain = plain.removesuffix(theirs) + ours if plain.endswith(theirs) else plain
-    return plain
+    provider, model = registry.split_name(plain)
+    without = model if provider in registry.names("embedders") and model else plain
+    last = without.rpartition("/")[2]
+    return {without, last, _SAME_MODEL.get(last, last)}
