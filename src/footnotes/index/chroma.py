@@ -15,9 +15,18 @@ import numpy as np
 from footnotes.config import Settings
 from footnotes.errors import IndexFailed, IndexMissing
 from footnotes.index import Allowed, Change, Found, Keys, Vector
-from footnotes.index.chroma_calls import Calls, Connection, Known, ids_of
+from footnotes.index.chroma_calls import Calls, Connection, Known, Where, ids_of
 from footnotes.index.chroma_filling import Filling
-from footnotes.index.chroma_filters import all_of, any_of, batches, best, cosines, is_among, where_of
+from footnotes.index.chroma_filters import (
+    MOST_TERMS,
+    batches,
+    best,
+    cosines,
+    is_among,
+    lets_nothing_through,
+    where_of,
+    wheres_of,
+)
 from footnotes.index.chroma_folder import FolderConnection
 from footnotes.index.chroma_server import ServerConnection
 from footnotes.index.chroma_settings import LEGS, Place, place_of
@@ -79,7 +88,7 @@ class ChromaShelf:
 
     def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
         """The nearest chunks by cosine, best first, and only those `allowed`."""
-        if limit < 1 or (allowed is not None and not len(allowed.keys)):
+        if limit < 1 or lets_nothing_through(allowed):
             return Found()
         try:
             return self._searched(vector, limit, allowed)
@@ -94,6 +103,8 @@ class ChromaShelf:
             return Found()
         if allowed is None:
             return best(*self._calls.query(known, vector, limit), limit)
+        if not allowed.listed:
+            return self._as_said(known, vector, limit, allowed)
         if len(allowed.keys) <= EXACT_KEYS:
             return self._compared(known, vector, limit, allowed.keys)
         return (
@@ -102,6 +113,13 @@ class ChromaShelf:
             or self._by_name(known, vector, limit, allowed.keys)
             or self._compared(known, vector, limit, allowed.keys)
         )
+
+    def _as_said(self, known: Known, vector: Vector, limit: int, allowed: Allowed) -> Found:
+        """What Chroma lets through by facets alone: whoever asked looks at it once more."""
+        scores: dict[int, float] = {}
+        for where in wheres_of(allowed.facets):
+            scores.update(zip(*self._calls.query(known, vector, limit, where=where), strict=True))
+        return best(list(scores), list(scores.values()), limit)
 
     def _by_facets(self, known: Known, vector: Vector, limit: int, allowed: Allowed) -> Found | None:
         """Chroma filters; None where it cannot, or where too few are found."""
@@ -149,21 +167,25 @@ class ChromaShelf:
 
     def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
         """Chunks that have any of some facets, and only those `allowed`."""
-        known = self._filled() if facets and limit > 0 else None
+        if not facets or limit < 1 or lets_nothing_through(allowed):
+            return []
+        known = self._filled()
         if known is None:
             return []
-        clauses = [any_of(facets)]
-        narrower = None if allowed is None else where_of(allowed)
-        if narrower is not None:
-            clauses.append(narrower)
-        found: list[int] = []
-        page = limit if allowed is None else max(limit, 1_000)
-        for keys in self._calls.pages(known, all_of(clauses), page):
-            fine = [True] * len(keys) if allowed is None else is_among(keys, allowed.keys)
-            found.extend(key for key, good in zip(keys, fine, strict=True) if good)
-            if len(found) >= limit:
-                break
-        return found[:limit]
+        keys = allowed.keys if allowed is not None and allowed.listed else None
+        found: dict[int, None] = {}
+        for where in self._having(facets, allowed):
+            for page in self._calls.pages(known, where, limit if keys is None else max(limit, 1_000)):
+                fine = [True] * len(page) if keys is None else is_among(page, keys)
+                found.update(dict.fromkeys(key for key, good in zip(page, fine, strict=True) if good))
+                if len(found) >= limit:
+                    return list(found)[:limit]
+        return list(found)
+
+    def _having(self, facets: Sequence[str], allowed: Allowed | None) -> list[Where]:
+        groups = (facets, *allowed.facets) if allowed is not None else (facets,)
+        briefly = allowed is None or not allowed.listed or sum(map(len, groups)) <= MOST_TERMS
+        return wheres_of(groups if briefly else (facets,))
 
     def search_words(self, weights: Weights, limit: int, allowed: Allowed | None = None) -> Found:
         raise IndexFailed("Chroma does not serve the lexical leg", remedy='Set index_legs to ["dense"].')

@@ -26,15 +26,27 @@ def any_of(facets: Sequence[str]) -> Where:
     return clauses[0] if len(clauses) == 1 else {"$or": clauses}
 
 
+def lets_nothing_through(allowed: Allowed | None) -> bool:
+    return allowed is not None and allowed.listed and not len(allowed.keys)
+
+
 def all_of(clauses: Sequence[Where]) -> Where:
     return clauses[0] if len(clauses) == 1 else {"$and": list(clauses)}
 
 
 def where_of(allowed: Allowed) -> Where | None:
     """A filter in facets; None where it cannot be said so, or not briefly."""
-    if not allowed.facets or not all(allowed.facets) or sum(map(len, allowed.facets)) > MOST_TERMS:
-        return None
-    return all_of([any_of(facets) for facets in allowed.facets])
+    wheres = wheres_of(allowed.facets)
+    return wheres[0] if len(wheres) == 1 and sum(map(len, allowed.facets)) <= MOST_TERMS else None
+
+
+def wheres_of(groups: Sequence[Sequence[str]]) -> list[Where]:
+    """A filter in facets as several that are brief and mean the same together; none where nothing passes."""
+    if not groups or not all(groups):
+        return []
+    *narrow, widest = sorted(groups, key=len)
+    parts = [widest[start : start + MOST_TERMS] for start in range(0, len(widest), MOST_TERMS)]
+    return [all_of([any_of(group) for group in (*narrow, part)]) for part in parts]
 
 
 def batches(keys: Keys, size: int = IDS_AT_ONCE) -> list[Keys]:

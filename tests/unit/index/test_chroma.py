@@ -141,6 +141,23 @@ def test_chunks_that_have_a_facet(shelf: ChromaShelf) -> None:
     assert shelf.having(["document:9"], 5) == shelf.having([], 5) == []
 
 
+@pytest.mark.parametrize("most", [40, 7])
+def test_a_filter_without_a_list_of_keys(shelf: ChromaShelf, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("footnotes.index.chroma_filters.MOST_TERMS", most)
+    rows = vectors(400)
+    shelf.apply(changes(rows), seq=1)
+    nothing = np.zeros(0, dtype=np.int64)
+    decades = tuple(f"document:{number}" for number in range(11, 31))
+    keys = [key for key in range(101, 301) if key % 3 == 1]
+    for query in vectors(5, seed=5):
+        found = shelf.search(query, 12, Allowed(nothing, (decades, ("third:1",)), listed=False))
+        assert found.keys == exact(rows, query, keys, 12)
+    narrowed = Allowed(nothing, (("third:1",),), listed=False)
+    assert sorted(shelf.having(decades, 1_000, narrowed)) == keys
+    assert len(shelf.having(decades, 10, narrowed)) == 10
+    assert shelf.search(rows[0], 5, Allowed(nothing, (("third:1",), ()), listed=False)).keys == []
+
+
 def test_words_are_not_its_business(shelf: ChromaShelf) -> None:
     for call in (lambda: shelf.search_words({1: 1.0}, 3), lambda: shelf.score_words({1: 1.0}, [1])):
         with pytest.raises(IndexFailed, match="lexical"):
