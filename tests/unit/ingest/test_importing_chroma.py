@@ -131,6 +131,7 @@ def test_a_server(
     name = f"docs-{uuid.uuid4().hex}"
     with chromadb.HttpClient(host="127.0.0.1", port=chroma_server.port, settings=quiet()) as client:
         fill(client, name, records())
+        client._server._session.close()  # which Chroma itself forgets
     done = library.import_from(f"{chroma_server.address}/{name}")
     assert (done.records, done.added, done.vectors.taken_over) == (5, 2, 5)
     assert library.import_from(f"{chroma_server.address}/{name}?database=default_database").skipped == 2
