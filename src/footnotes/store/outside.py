@@ -11,7 +11,8 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from footnotes import registry
 from footnotes.config import Settings
 from footnotes.errors import ConfigError, FootnotesError, IndexFailed, IndexUnavailable, StoreLocked
-from footnotes.index import Change, Keys
+from footnotes.index import Allowed, Change, Keys
 from footnotes.index.outside import Scope, Shelf, VectorDatabase
 from footnotes.store.records import Generation, Problem, Verification
 from footnotes.types import IndexState
@@ -27,6 +28,9 @@ from footnotes.types import IndexState
 LEGS = ("dense", "lexical")
 _LOOK_AGAIN_SECONDS = 2.0
 """A shelf that is behind is asked so seldom how far it has come: another process may be filling it."""
+
+_LOOKS = 5
+"""So often a shelf is compared with a store that others write to meanwhile."""
 
 
 def vector_database(settings: Settings) -> VectorDatabase | None:
@@ -69,7 +73,7 @@ class Truth(Protocol):
         ...
 
     def words(self, generation: Generation) -> str:
-        """By what the terms are weighed now; a shelf that was filled by anything else is filled anew."""
+        """By which version terms are made; a shelf that was filled by another one is filled anew."""
         ...
 
     def last(self, generation: Generation) -> int:
@@ -111,6 +115,18 @@ class Truth(Protocol):
     def forget(self, scope: Scope) -> None:
         """Such a shelf is empty now."""
         ...
+
+
+def hidden(facets: Iterable[str]) -> tuple[str, ...]:
+    """Facets as a vector database has them: it can filter by them, and has less to keep; nobody can read them."""
+    return tuple(blake2b(facet.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for facet in facets)
+
+
+def hidden_filter(allowed: Allowed | None) -> Allowed | None:
+    """A filter in such facets."""
+    if allowed is None or not allowed.facets:
+        return allowed
+    return replace(allowed, facets=tuple(hidden(group) for group in allowed.facets))
 
 
 class Outside:
@@ -298,7 +314,6 @@ class Outside:
 
     def mend(self, generation: Generation) -> list[str]:
         """Bring what is missing, and take out what is too much. Says what was done."""
-        self.catch_up(generation)
         missing, extra = self._differences(generation)
         with self._truth.held(generation):
             shelf = self.shelf(generation)
@@ -317,8 +332,15 @@ class Outside:
             self.shelf(generation).compact()
 
     def _differences(self, generation: Generation) -> tuple[Keys, Keys]:
-        truth, keys = self._truth.keys(generation), self.shelf(generation).keys()
-        return np.setdiff1d(truth, keys), np.setdiff1d(keys, truth)
+        """What is missing on the shelf, and what is too much, when it has seen all changes."""
+        for _ in range(_LOOKS):
+            with self._truth.held(generation):
+                seq = self._filled(generation)
+                truth, keys = self._truth.keys(generation), self.shelf(generation).keys()
+            missing, extra = np.setdiff1d(truth, keys), np.setdiff1d(keys, truth)
+            if seq == self._truth.last(generation):  # else somebody wrote meanwhile
+                break
+        return missing, extra
 
 
 class _Stopped(Exception):

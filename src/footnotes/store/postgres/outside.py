@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,13 +11,15 @@ import numpy as np
 
 from footnotes.index import Change, Entry, Keys
 from footnotes.index.outside import Scope
+from footnotes.store import lexemes
 from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
 from footnotes.store.lexemes import defined
-from footnotes.store.outside import Portion
+from footnotes.store.outside import Portion, hidden
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.persistence import persistent
 from footnotes.store.postgres.sql import queries
 from footnotes.store.records import Generation
+from footnotes.text import analysis
 
 DOCUMENTS_AT_ONCE = 500
 CHUNKS_AT_ONCE = 1_000
@@ -28,10 +29,11 @@ CHUNKS_AT_ONCE = 1_000
 class PostgresTruth:
     """The truth of a database as a vector database sees it. Any number of servers may want to fill a shelf."""
 
-    def __init__(self, database: Database, library: str, address: str, legs: Iterable[str]) -> None:
+    def __init__(self, database: Database, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:
         self._database = database
         self._library = library
         self._address = address
+        self._tells = tells
         self._lexical = "lexical" in legs
         self._dense = "dense" in legs
         # One at a time in a process: those who wait for each other must not hold all connections of the pool.
@@ -53,8 +55,7 @@ class PostgresTruth:
                 self._depth -= 1
 
     def words(self, generation: Generation) -> str:
-        row = self._database.fetch(generation.user_id, queries()["weighed_by"], generation.user_id, generation.pk)
-        return hashlib.sha256(repr(list(map(tuple, row))).encode()).hexdigest()[:12]
+        return f"{analysis.fingerprint()}/{lexemes.VERSION}"
 
     def last(self, generation: Generation) -> int:
         return int(self._value("log_length", generation))
@@ -122,18 +123,10 @@ class PostgresTruth:
         return Entry(
             row["key"],
             row["document"],
-            facets=(*facets, *(facet_term(DEFINES, name) for name in defines)),
+            facets=hidden((*facets, *(facet_term(DEFINES, name) for name in defines))),
             vector=row["embedding"].to_numpy().astype(np.float16).tobytes() if with_vector else b"",
             weights=_weights(row["words"]) if self._lexical else {},
-            metadata={
-                "document_id": row["document_id"],
-                "chunk_id": row["id"],
-                "collection": row["collection"],
-                "filename": row["filename"],
-                "source": row["source"],
-                "title": row["title"],
-                "metadata": {**row["document_metadata"], **row["metadata"]},
-            },
+            metadata=_described(row) if self._tells else {},
         )
 
     # ── what is where
@@ -163,6 +156,18 @@ class PostgresTruth:
     def forget(self, scope: Scope) -> None:
         with self._database.transaction(scope.user_id) as connection:
             connection.execute(queries()["forget_shelf"], scope.user_id, self._address, scope.generation)
+
+
+def _described(row: Any) -> dict[str, Any]:
+    return {
+        "document_id": row["document_id"],
+        "chunk_id": row["id"],
+        "collection": row["collection"],
+        "filename": row["filename"],
+        "source": row["source"],
+        "title": row["title"],
+        "metadata": {**row["document_metadata"], **row["metadata"]},
+    }
 
 
 def _in_reads(rows: Sequence[Any]) -> Iterator[list[int]]:

@@ -34,10 +34,6 @@ SELECT document, key, text FROM facets WHERE user_id = $1 AND document = ANY ($2
 SELECT c.key FROM document_chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
 WHERE c.user_id = $1 AND c.generation = $2 AND ($3 OR d.status NOT IN ('embedding', 'queued')) ORDER BY c.key
 
--- name: weighed_by
-SELECT lexemes, body_average, title_average, section_average, symbols_average FROM generations
-WHERE user_id = $1 AND pk = $2
-
 -- name: put_shelf
 INSERT INTO shelves AS s (user_id, address, generation, fingerprint, dimensions, words) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (address, generation) DO UPDATE SET in_use = true, words = excluded.words

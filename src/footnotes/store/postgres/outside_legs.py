@@ -11,7 +11,7 @@ from footnotes.errors import FootnotesError, InputError
 from footnotes.index import Allowed, Vector
 from footnotes.index.outside import Shelf
 from footnotes.store.filters import facet_groups
-from footnotes.store.outside import Outside
+from footnotes.store.outside import Outside, hidden_filter
 from footnotes.store.postgres.database import Database
 from footnotes.store.postgres.sql import queries
 from footnotes.store.records import Generation
@@ -52,6 +52,7 @@ class OutsideLegs:
     def found(self, terms: Mapping[str, float], vector: Vector | None, depth: int, allowed: Allowed | None) -> Given:
         """Run the legs it serves and there is anything for. One that fails does not stop the other."""
         given = Given()
+        allowed = hidden_filter(allowed)
         shelf = self._outside.shelf(self._generation)
         if "dense" in self.legs and vector is not None:
             try:

@@ -39,8 +39,18 @@ UPDATE generations SET body_average = $2, title_average = $3, section_average = 
 WHERE pk = $1
 """
 
-_FILL_AGAIN = "UPDATE shelves SET seq = 0 WHERE generation = $1 AND words <> ''"
-"""What a vector database has of the words was weighed otherwise: it is brought all of them again."""
+_LOG_AGAIN = """
+WITH again AS (
+    SELECT c.document, row_number() OVER (ORDER BY c.document) AS number
+    FROM index_changes c JOIN documents d ON d.pk = c.document
+    WHERE c.generation = $2 AND EXISTS (SELECT 1 FROM shelves s WHERE s.generation = $2 AND s.words <> '')
+), taken AS (
+    UPDATE users SET logged = logged + (SELECT count(*) FROM again) WHERE user_id = $1 RETURNING logged
+)
+UPDATE index_changes c SET seq = t.logged - (SELECT count(*) FROM again) + a.number FROM again a, taken t
+WHERE c.generation = $2 AND c.document = a.document
+"""
+"""A vector database that has the words weighed otherwise is brought all of them again, in place of what it has."""
 
 
 def if_due(connection: Connection, generation: Generation) -> bool:
@@ -66,7 +76,7 @@ def rewrite(connection: Connection, user_id: str, generation: int, averages: Ave
         made = [(row["key"], weighed(each, averages)) for row, each in zip(rows, terms, strict=True)]
         put_words(connection, user_id, made)
         after = rows[-1]["key"]
-    connection.execute(_FILL_AGAIN, generation)
+    connection.execute(_LOG_AGAIN, user_id, generation)
 
 
 def _measured(connection: Connection, generation: int, terms: Sequence[Terms]) -> Averages:

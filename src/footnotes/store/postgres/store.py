@@ -80,6 +80,7 @@ class PostgresStore(PostgresReading):
         files: Files | None = None,
         vectors: VectorDatabase | None = None,
         legs: Sequence[str] = ("dense",),
+        tells: bool = True,
     ) -> None:
         self.folder = folder
         self.address = redacted(address)
@@ -101,7 +102,7 @@ class PostgresStore(PostgresReading):
         self.originals = Originals(
             files or FolderFiles(folder / FOLDER), PostgresOriginals(self.database, self._writers)
         )
-        self.outside = None if vectors is None else self._made_outside(vectors, legs)
+        self.outside = None if vectors is None else self._made_outside(vectors, legs, tells)
         self._served: dict[str, Served] = {}
         self._grower: threading.Thread | None = None
         self._guard = threading.Lock()
@@ -115,11 +116,13 @@ class PostgresStore(PostgresReading):
             files=files_of(settings.originals, folder),
             vectors=vector_database(settings),
             legs=settings.index_legs,
+            tells=settings.index_metadata,
         )
 
-    def _made_outside(self, vectors: VectorDatabase, legs: Sequence[str]) -> Outside:
+    def _made_outside(self, vectors: VectorDatabase, legs: Sequence[str], tells: bool) -> Outside:
         library = str(self.database.fetch("", "SELECT id FROM library")[0][0])
-        return Outside(vectors, legs, library, PostgresTruth(self.database, library, vectors.address, legs))
+        truth = PostgresTruth(self.database, library, vectors.address, legs, tells=tells)
+        return Outside(vectors, legs, library, truth)
 
     @classmethod
     def migrated(cls, settings: Settings) -> tuple[list[int], int]:

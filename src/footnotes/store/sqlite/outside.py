@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -18,7 +17,7 @@ from footnotes.store import lexemes
 from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
 from footnotes.store.lexemes import Terms, chunk_terms
 from footnotes.store.lock import FileLock
-from footnotes.store.outside import Portion
+from footnotes.store.outside import Portion, hidden
 from footnotes.store.packing import unpack_headings
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import chunks, feed, generations, waiting, words
@@ -38,10 +37,13 @@ _MEASURED_DOCUMENTS = 100
 class SqliteTruth:
     """The truth of a folder as a vector database sees it."""
 
-    def __init__(self, database: Database, folder: Path, library: str, address: str, legs: Iterable[str]) -> None:
+    def __init__(
+        self, database: Database, folder: Path, library: str, address: str, legs: Iterable[str], *, tells: bool
+    ) -> None:
         self._database = database
         self._library = library
         self._address = address
+        self._tells = tells
         self._lexical = "lexical" in legs
         self._dense = "dense" in legs
         self._lock = FileLock(folder / "outside.lock")
@@ -50,9 +52,7 @@ class SqliteTruth:
         return self._lock.held(seconds=_LOCK_SECONDS, purpose="filling a vector database")
 
     def words(self, generation: Generation) -> str:
-        averages = words.averages(self._database.reader, generation.pk)
-        weighed = hashlib.sha256(repr(averages).encode()).hexdigest()[:8]
-        return f"{analysis.fingerprint()}/{lexemes.VERSION}/{weighed}"
+        return f"{analysis.fingerprint()}/{lexemes.VERSION}"
 
     def last(self, generation: Generation) -> int:
         return feed.last_change(self._database.reader, generation)
@@ -130,10 +130,10 @@ class SqliteTruth:
             yield Entry(
                 key,
                 pk,
-                facets=facets + tuple(facet_term(DEFINES, name) for name in (found.defines if found else ())),
+                facets=hidden((*facets, *(facet_term(DEFINES, name) for name in (found.defines if found else ())))),
                 vector=vector if complete and vector is not None else b"",
                 weights={} if found is None or averages is None else weights_of(counts_of(found), found, averages),
-                metadata=_described(about, chunk_id, row[7]),
+                metadata=_described(about, chunk_id, row[7]) if self._tells else {},
             )
 
     def _terms(self, connection: apsw.Connection, generation: Generation, pk: int) -> Iterator[tuple[int, Terms]]:
@@ -162,7 +162,8 @@ class SqliteTruth:
     def _measure(self, generation: Generation) -> None:
         if words.averages(self._database.reader, generation.pk) is not None:
             with self._database.transaction() as connection:
-                words.measure_again(connection, generation.pk)
+                if words.measure_again(connection, generation.pk):
+                    connection.execute(queries()["log_all_again"], (generation.user_id, generation.pk))
             return
         with self._database.snapshot() as connection:
             bindings = (generation.user_id, generation.pk, 0, _MEASURED_DOCUMENTS)

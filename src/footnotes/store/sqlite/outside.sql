@@ -4,6 +4,10 @@ WHERE c.user_id = ?1 AND c.generation = ?2 AND c.seq > ?3 AND NOT EXISTS (
     SELECT 1 FROM changes n WHERE n.generation = c.generation AND n.document = c.document AND n.seq > c.seq)
 ORDER BY c.seq LIMIT ?4;
 
+-- name: log_all_again
+INSERT INTO changes (user_id, generation, document)
+SELECT ?1, ?2, document FROM document_words WHERE generation = ?2;
+
 -- name: count_changed
 SELECT COUNT(DISTINCT document) FROM changes WHERE user_id = ? AND generation = ? AND seq > ?;
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from footnotes.index import Allowed, Found, Keys, Vector
 from footnotes.index.outside import Shelf, Weights
+from footnotes.store.outside import hidden, hidden_filter
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import chunks, words
 from footnotes.store.sqlite.connection import Database, translated
@@ -27,7 +28,7 @@ class OutsideDense:
     def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
         if limit < 1 or (allowed is not None and len(allowed.keys) == 0):
             return Found()
-        known = self.score(vector, self._shelf.search(vector, limit, allowed).keys)
+        known = self.score(vector, self._shelf.search(vector, limit, hidden_filter(allowed)).keys)
         best = sorted(known.items(), key=lambda item: (-item[1], item[0]))[:limit]
         return Found([key for key, _ in best], [score for _, score in best])
 
@@ -79,7 +80,7 @@ class OutsideWords:
         weights = self._weights(terms)
         if not weights or limit < 1 or (allowed is not None and len(allowed.keys) == 0):
             return Found()
-        return self._shelf.search_words(weights, limit, allowed)
+        return self._shelf.search_words(weights, limit, hidden_filter(allowed))
 
     def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
         weights = self._weights(terms)
@@ -87,7 +88,7 @@ class OutsideWords:
         return dict.fromkeys(keys, 0.0) | found
 
     def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
-        return self._shelf.having(facets, limit, allowed) if facets else []
+        return self._shelf.having(hidden(facets), limit, hidden_filter(allowed)) if facets else []
 
     def keys(self) -> Keys:
         return self._shelf.keys()

@@ -73,6 +73,7 @@ class SqliteStore(SqliteReading):
         lock_seconds: float = 10.0,
         vectors: VectorDatabase | None = None,
         legs: Sequence[str] = ("dense",),
+        tells: bool = True,
     ) -> None:
         self.folder = folder
         self._lock_seconds = lock_seconds
@@ -88,7 +89,7 @@ class SqliteStore(SqliteReading):
         try:
             migrate(self.database, migrations())
             library = self._library_id()
-            self.outside = None if vectors is None else self._made_outside(vectors, legs, library)
+            self.outside = None if vectors is None else self._made_outside(vectors, legs, library, tells)
             self._indexes = Indexes(folder / "index", self.database, library, self.outside)
         except BaseException:
             self.database.close()
@@ -97,7 +98,13 @@ class SqliteStore(SqliteReading):
     @classmethod
     def opened(cls, settings: Settings, folder: Path) -> SqliteStore:
         vectors = vector_database(settings)
-        return cls(folder, lock_seconds=settings.lock_seconds, vectors=vectors, legs=settings.index_legs)
+        return cls(
+            folder,
+            lock_seconds=settings.lock_seconds,
+            vectors=vectors,
+            legs=settings.index_legs,
+            tells=settings.index_metadata,
+        )
 
     @classmethod
     def migrated(cls, folder: Path) -> tuple[list[int], int]:
@@ -168,8 +175,8 @@ class SqliteStore(SqliteReading):
     def _writing_nested(self) -> bool:
         return self._lock.depth > 1
 
-    def _made_outside(self, vectors: VectorDatabase, legs: Sequence[str], library: str) -> Outside:
-        truth = SqliteTruth(self.database, self.folder, library, vectors.address, legs)
+    def _made_outside(self, vectors: VectorDatabase, legs: Sequence[str], library: str, tells: bool) -> Outside:
+        truth = SqliteTruth(self.database, self.folder, library, vectors.address, legs, tells=tells)
         return Outside(vectors, legs, library, truth)
 
     def _library_id(self) -> str:

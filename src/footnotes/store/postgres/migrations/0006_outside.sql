@@ -95,8 +95,9 @@ CREATE CONSTRAINT TRIGGER log_derived AFTER INSERT OR UPDATE ON derived DEFERRAB
 
 -- What was there before the log: a change each, so that a first shelf is filled with it.
 INSERT INTO index_changes (user_id, generation, document, seq)
-SELECT r.user_id, r.generation, r.document, 1 FROM derived r;
-UPDATE users SET logged = 1;
+SELECT r.user_id, r.generation, r.document, row_number() OVER (PARTITION BY r.user_id ORDER BY r.document)
+FROM derived r;
+UPDATE users u SET logged = COALESCE((SELECT max(c.seq) FROM index_changes c WHERE c.user_id = u.user_id), 0);
 
 -- Whether a document is to be brought to the vector database that serves its generation.
 CREATE FUNCTION is_behind(document bigint, tenant text) RETURNS boolean LANGUAGE sql STABLE AS $$
