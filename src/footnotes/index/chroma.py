@@ -238,6 +238,9 @@ class ChromaShelf:
     def compact(self) -> None:
         """Leave no byte of what was removed in the files of a folder: the collection is copied, and the old one goes.
 
+        That takes as long as it took to fill it. (Chroma fills the files of a new, small graph with memory as it finds
+        it: what this process still has in memory can come back there, until the graph is saved or this is done again.)
+
         A server's files are its owner's: removed chunks stay in them (in free pages of chroma.sqlite3, in its queue,
         and in the graphs, whose folders outlive even a deleted collection) until the server is stopped, `chroma vacuum`
         is run, and folders of collections that are gone are deleted.
@@ -249,9 +252,10 @@ class ChromaShelf:
         copy = self._copy.make()
         for ids, vectors, told in self._calls.records(known, self._calls.batch):
             self._copy.put(copy, ids, vectors, told)
-        self._calls.replace(self._copy.mark(copy, known.seq))
+        copy = self._copy.mark(copy, known.seq)
+        self._calls.replace(copy)
+        self._known = copy
         self._calls.sweep()
-        self._known = self._calls.look()
 
     def promote(self) -> None:
         """Nothing to do: each generation has a collection of its own, and nobody looks at one by another name."""

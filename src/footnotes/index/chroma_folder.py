@@ -22,7 +22,7 @@ from footnotes.index.chroma_errors import translated
 from footnotes.index.chroma_lock import EXCLUSIVE, FREE, SHARED, FolderLock
 from footnotes.index.chroma_settings import Place
 
-_FILE = "chroma.sqlite3"
+_FILE, _SAVED = "chroma.sqlite3", "index_metadata.pickle"
 _SHARED_SECONDS = 0.05
 """After so long nobody joins those who read: where they are many, one who wants to write would wait for ever."""
 _SEGMENT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -72,9 +72,10 @@ class FolderConnection:
             self._lock.close()
 
     def sweep(self) -> bool:
-        """Take what was removed out of the files: graphs of collections that are gone, and free pages of SQLite.
+        """Take what was removed out of the files: free pages of SQLite, and graphs of collections that are gone.
 
-        Chroma leaves both behind. Everybody waits meanwhile.
+        Chroma leaves both behind. A graph that it has not saved yet goes too: it is made again from the log, and what
+        its files hold until then is memory of this process as it happened to be. Everybody waits meanwhile.
         """
         with self._alone(), translated(self._place.shown):
             self._stop()
@@ -84,7 +85,7 @@ class FolderConnection:
                 database.execute("VACUUM")
                 living = {row[0] for row in database.execute("SELECT id FROM segments")}
             for path in self._folder.iterdir():
-                if _SEGMENT.fullmatch(path.name) and path.name not in living:
+                if _SEGMENT.fullmatch(path.name) and not (path.name in living and (path / _SAVED).exists()):
                     shutil.rmtree(path)
         return True
 
