@@ -50,9 +50,11 @@ def commands(page: Path) -> list[str]:
 
 
 def test_commands_in_the_docs_run(tmp_path: Path) -> None:
-    """In one library and in the order of the pages, beside a copy of the samples."""
+    """In one library and in the order of the pages, beside the samples and the examples of the docs."""
     environment = {**os.environ, "FOOTNOTES_LIBRARY": str(tmp_path / "library"), "FOOTNOTES_EMBEDDER": "hashing"}
     (tmp_path / "samples").symlink_to(ROOT / "samples")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "examples").symlink_to(ROOT / "docs" / "examples")
     ran = 0
     for page in PAGES:
         for command in commands(page):

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from chroma import ChromaServer, chroma_server  # noqa: F401
+from chroma import ChromaServer
 from footnotes.engine import Library
 from footnotes.errors import ImportFormatError, IndexUnavailable, SourceUnreadable
 from footnotes.ingest.importing import chroma as reader
@@ -136,7 +136,7 @@ def test_folders_and_collections_that_are_not_there(library: Library, client: An
 
 def test_a_server(
     library: Library,
-    chroma_server: ChromaServer,  # noqa: F811
+    chroma_server: ChromaServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(reader, "PAGE", 2)

@@ -18,11 +18,11 @@ from footnotes.ingest.importing import qdrant as reader
 from footnotes.ingest.importing.addresses import key_for, parsed
 from importing import embedded, records, texts_of
 from libraries import quick_library
-from qdrant import QdrantServer, qdrant_server, running  # noqa: F401
+from qdrant import QdrantServer, running
 
 
 @pytest.fixture
-def client(qdrant_server: QdrantServer) -> Iterator[Any]:  # noqa: F811
+def client(qdrant_server: QdrantServer) -> Iterator[Any]:
     opened = connected(qdrant_server)
     try:
         yield opened
@@ -53,7 +53,7 @@ def filled(client: Any, payloads: list[dict[str, Any]], vectors: list[Any], conf
 
 def test_a_collection_of_langchain(
     library: Library,
-    qdrant_server: QdrantServer,  # noqa: F811
+    qdrant_server: QdrantServer,
     client: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -68,7 +68,7 @@ def test_a_collection_of_langchain(
     assert library.import_from(source).added == 0 and library.verify().ok
 
 
-def test_named_vectors(library: Library, qdrant_server: QdrantServer, client: Any) -> None:  # noqa: F811
+def test_named_vectors(library: Library, qdrant_server: QdrantServer, client: Any) -> None:
     from qdrant_client import models
 
     vector, texts = models.VectorParams, texts_of(records())
@@ -87,7 +87,7 @@ def test_named_vectors(library: Library, qdrant_server: QdrantServer, client: An
 
 def test_the_only_vector_that_can_fit_is_chosen(
     library: Library,
-    qdrant_server: QdrantServer,  # noqa: F811
+    qdrant_server: QdrantServer,
     client: Any,
 ) -> None:
     from qdrant_client import models
@@ -101,7 +101,7 @@ def test_the_only_vector_that_can_fit_is_chosen(
 
 def test_nodes_of_llama_index_and_plain_payloads(
     library: Library,
-    qdrant_server: QdrantServer,  # noqa: F811
+    qdrant_server: QdrantServer,
     client: Any,
 ) -> None:
     def node(text: str, at: int) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def test_the_key_of_the_librarys_own_database_goes_to_that_alone() -> None:
 
 def test_collections_and_servers_that_are_not_there(
     library: Library,
-    qdrant_server: QdrantServer,  # noqa: F811
+    qdrant_server: QdrantServer,
     client: Any,
 ) -> None:
     name = filled(client, [{"text": "One."}], embedded(["One."]))

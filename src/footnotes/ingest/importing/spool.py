@@ -18,6 +18,8 @@ from footnotes.errors import StoreFull, StoreUnavailable
 from footnotes.ingest.importing.places import Order
 
 _SCHEMA = """
+PRAGMA page_size = 32768;
+PRAGMA cache_size = -32768;
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 CREATE TABLE records (
