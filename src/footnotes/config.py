@@ -40,9 +40,7 @@ class Settings:
     index: str = field(default="", repr=False)  # qdrant://host:6333, chroma://host:8000 or chroma:FOLDER; or none
     index_legs: tuple[str, ...] = ("dense",)  # the legs it serves: "dense" and, with qdrant, "lexical"
     index_api_key: str = field(default="", repr=False)  # its key
-    index_metadata: bool = (
-        True  # tell it names and metadata too; without, it has numbers and vectors alone
-    )
+    index_metadata: bool = True  # tell it names and metadata too; without, it has numbers and vectors alone
     index_seconds: float = 10.0  # time one call to it may take
     index_options: Mapping[str, Any] = field(default_factory=dict)  # its shards, replicas and more: docs/vectors.md
 
