@@ -9,25 +9,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from footnotes import registry
 from footnotes.config import Settings
-from footnotes.errors import ConfigError, FootnotesError, IndexFailed, IndexUnavailable, StoreLocked
+from footnotes.errors import ConfigError, FootnotesError, IndexFailed, IndexMissing, IndexUnavailable, StoreLocked
 from footnotes.index import Allowed, Change, Keys
 from footnotes.index.outside import Scope, Shelf, VectorDatabase
 from footnotes.store.records import Generation, Problem, Verification
 from footnotes.types import IndexState
 
 LEGS = ("dense", "lexical")
-_LOOK_AGAIN_SECONDS = 2.0
-"""A shelf that is behind is asked so seldom how far it has come: another process may be filling it."""
+_LOOK_SECONDS = 60.0
+"""So often a shelf that searches use is looked at, whether it still has what it was brought."""
+T = TypeVar("T")
 
 _LOOKS = 5
 """So often a shelf is compared with a store that others write to meanwhile."""
@@ -139,7 +140,7 @@ class Outside:
         self._library = library
         self._truth = truth
         self._shelves: dict[int, tuple[Scope, Shelf]] = {}
-        self._looks: dict[int, tuple[float, int]] = {}
+        self._looked: dict[int, float] = {}
         self._guard = threading.Lock()
         self._filler: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -194,8 +195,12 @@ class Outside:
         except IndexFailed as failure:
             self.failure = failure
             raise
+        except (FootnotesError, _Stopped):
+            raise
+        except Exception as error:  # whatever breaks in a database's client must not break what was written
+            self.failure = IndexFailed(f"{self.address} broke off: {type(error).__name__}: {error}")
+            raise self.failure from error
         self.failure = None
-        self._truth.reached(generation, seq)
         return seq
 
     def attempt(self, generation: Generation) -> int:
@@ -203,7 +208,7 @@ class Outside:
         try:
             return self.catch_up(generation)
         except (IndexFailed, StoreLocked):
-            return self.shelf(generation).seq
+            return self._truth.known(generation)
 
     def catch_up_behind(self, generation: Generation) -> None:
         """Catch up in a thread of its own, unless one is at it."""
@@ -214,27 +219,28 @@ class Outside:
             self._filler.start()
 
     def behind(self, generation: Generation) -> int:
-        """How many documents the shelf does not know yet; where there are any, they are being brought."""
-        shelf = self.shelf(generation)
-        seen = shelf.seq
-        if seen < self._truth.last(generation):
-            seen = max(seen, self._looked_up(generation, shelf))
-        documents = self._truth.behind(generation, seen)
-        if documents:
-            self.catch_up_behind(generation)
+        """How many documents the shelf is known to lack; where there are any, they are being brought."""
+        documents = self._truth.behind(generation, self._truth.known(generation))
+        self.look_after(generation, behind=documents > 0)
         return documents
 
-    def _looked_up(self, generation: Generation, shelf: Shelf) -> int:
-        """How far a shelf has come, asked of the database now and then; of one that is away, what was known last."""
+    def look_after(self, generation: Generation, *, behind: bool) -> None:
+        """Called by searches: bring what is missing, and see now and then whether what was brought is still there."""
         now = time.monotonic()
-        when, seen = self._looks.get(generation.pk, (-_LOOK_AGAIN_SECONDS, 0))
-        if now - when >= _LOOK_AGAIN_SECONDS:
-            try:
-                seen = shelf.refresh()
-            except IndexFailed:  # the leg itself says what is wrong
-                seen = self._truth.known(generation)
-            self._looks[generation.pk] = (now, seen)
-        return seen
+        with self._guard:
+            due = now - self._looked.setdefault(generation.pk, now) >= _LOOK_SECONDS
+            if due:
+                self._looked[generation.pk] = now
+        if behind or due:
+            self.catch_up_behind(generation)
+
+    def ask(self, generation: Generation, question: Callable[[Shelf], T]) -> T:
+        """What a shelf answers. One that is gone is made anew, behind the search that found out."""
+        try:
+            return question(self.shelf(generation))
+        except IndexMissing:
+            self.catch_up_behind(generation)
+            raise
 
     def _fill_quietly(self, generation: Generation) -> None:
         with suppress(FootnotesError, _Stopped):  # searches say what they lack
@@ -249,6 +255,8 @@ class Outside:
             # The library is younger than what was made of it: somebody went back to a copy of it.
             shelf.clear()
             seen = 0
+        if seen != self._truth.known(generation):
+            self._truth.reached(generation, seen)  # whoever filled it died, or what was there is gone
         while True:
             with self._truth.portion(generation, seen) as portion:
                 if portion is None:
@@ -256,6 +264,7 @@ class Outside:
                 self._stop_if_asked()
                 shelf.apply(portion.changes, seq=portion.seq)
                 seen = portion.seq
+            self._truth.reached(generation, seen)
 
     def _stop_if_asked(self) -> None:
         if threading.current_thread() is self._filler and (

@@ -144,7 +144,8 @@ class PostgresTruth:
     def reached(self, generation: Generation, seq: int) -> None:
         user_id = generation.user_id
         with self._database.transaction(user_id) as connection:
-            connection.execute(queries()["set_shelf_seq"], user_id, self._address, generation.pk, seq)
+            if not connection.execute(queries()["set_shelf_seq"], user_id, self._address, generation.pk, seq):
+                return
             if connection.execute(queries()["mark_all_ready"], user_id, generation.pk):
                 connection.execute(queries()["bump"], user_id)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from footnotes.errors import FootnotesError, InputError
 from footnotes.index import Allowed, Vector
-from footnotes.index.outside import Shelf
 from footnotes.store.filters import facet_groups
 from footnotes.store.outside import Outside, hidden_filter
 from footnotes.store.postgres.database import Database
@@ -46,27 +45,29 @@ class OutsideLegs:
     def legs(self) -> frozenset[str]:
         return self._outside.legs
 
-    def catch_up_behind(self) -> None:
-        self._outside.catch_up_behind(self._generation)
+    def look_after(self, *, behind: bool) -> None:
+        self._outside.look_after(self._generation, behind=behind)
 
     def found(self, terms: Mapping[str, float], vector: Vector | None, depth: int, allowed: Allowed | None) -> Given:
         """Run the legs it serves and there is anything for. One that fails does not stop the other."""
         given = Given()
         allowed = hidden_filter(allowed)
-        shelf = self._outside.shelf(self._generation)
         if "dense" in self.legs and vector is not None:
             try:
-                given.dense = shelf.search(vector, depth + _SPARE, allowed).keys
+                given.dense = self._by_vector(vector, depth + _SPARE, allowed)
             except FootnotesError as error:
                 _note(given, "dense", error)
         if "lexical" in self.legs and terms:
             try:
-                given.lexical = self._by_words(shelf, terms, depth + _SPARE, allowed)
+                given.lexical = self._by_words(terms, depth + _SPARE, allowed)
             except FootnotesError as error:
                 _note(given, "lexical", error)
         return given
 
-    def _by_words(self, shelf: Shelf, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> list[int]:
+    def _by_vector(self, vector: Vector, limit: int, allowed: Allowed | None) -> list[int]:
+        return self._outside.ask(self._generation, lambda shelf: shelf.search(vector, limit, allowed)).keys
+
+    def _by_words(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> list[int]:
         generation, names = self._generation, [cut(term) for term in terms]
         rows = self._database.fetch(generation.user_id, queries()["frequencies_of_terms"], generation.pk, names)
         known = {row["term"]: row for row in rows}
@@ -77,7 +78,9 @@ class OutsideLegs:
             return 0.0 if row is None else float(row[name])
 
         weights = question_weights(terms, total, frequency)
-        return shelf.search_words(weights, limit, allowed).keys if weights else []
+        if not weights:
+            return []
+        return self._outside.ask(self._generation, lambda shelf: shelf.search_words(weights, limit, allowed)).keys
 
 
 def said_in_facets(where: Filter) -> Allowed | None:

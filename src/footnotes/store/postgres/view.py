@@ -189,8 +189,8 @@ class PostgresSearchView:
         found.frequencies = dict(zip(names, first["frequencies"] or [], strict=False))
         found.chunks = first["total"] or 0
         found.behind = first["behind"]
-        if found.behind and self._outside is not None:
-            self._outside.catch_up_behind()
+        if self._outside is not None:
+            self._outside.look_after(behind=found.behind > 0)
         # A document that came while the legs ran is not in the picture the statement began with.
         found.rows = {row["key"]: row for row in rows if row["key"] is not None and row["filename"] is not None}
         found.lexical = _ranked(found.rows, "lexical_rank")

@@ -84,13 +84,13 @@ class Indexes:
     def lexical(self, generation: Generation, seq: int) -> LexicalLeg:
         """The lexical index, having seen at least `seq`, unless it is elsewhere."""
         if self.outside is not None and "lexical" in self.outside.legs:
-            return OutsideWords(self._database, generation, self.outside.shelf(generation))
+            return OutsideWords(self._database, generation, self.outside)
         return self._fresh(self._lexical_slot(generation), generation, seq)
 
     def dense(self, generation: Generation, seq: int) -> DenseLeg:
         """The dense index, having seen at least `seq`. One that lost its graph gets a new one behind the search."""
         if self.outside is not None and "dense" in self.outside.legs:
-            return OutsideDense(self._database, generation, self.outside.shelf(generation))
+            return OutsideDense(self._database, generation, self.outside)
         index = self._fresh(self._dense_slot(generation), generation, seq)
         if not index.has_graph and index.wants_graph():
             self.grow_graph_behind(generation)

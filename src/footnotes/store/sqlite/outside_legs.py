@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from footnotes.index import Allowed, Found, Keys, Vector
-from footnotes.index.outside import Shelf, Weights
-from footnotes.store.outside import hidden, hidden_filter
+from footnotes.index import Allowed, Found, Vector
+from footnotes.index.outside import Weights
+from footnotes.store.outside import Outside, hidden, hidden_filter
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import chunks, words
 from footnotes.store.sqlite.connection import Database, translated
@@ -20,15 +20,17 @@ from footnotes.store.weights import FIELDS, place, question_weights
 class OutsideDense:
     """Nearest neighbours from the database, scored again from the stored vectors. What is gone is left out."""
 
-    def __init__(self, database: Database, generation: Generation, shelf: Shelf) -> None:
+    def __init__(self, database: Database, generation: Generation, outside: Outside) -> None:
         self._database = database
         self._generation = generation
-        self._shelf = shelf
+        self._outside = outside
 
     def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
         if limit < 1 or (allowed is not None and len(allowed.keys) == 0):
             return Found()
-        known = self.score(vector, self._shelf.search(vector, limit, hidden_filter(allowed)).keys)
+        within = hidden_filter(allowed)
+        found = self._outside.ask(self._generation, lambda shelf: shelf.search(vector, limit, within))
+        known = self.score(vector, found.keys)
         best = sorted(known.items(), key=lambda item: (-item[1], item[0]))[:limit]
         return Found([key for key, _ in best], [score for _, score in best])
 
@@ -46,9 +48,6 @@ class OutsideDense:
         ordered: Vector = vectors[[at[key] for key in keys]]
         return ordered
 
-    def keys(self) -> Keys:
-        return self._shelf.keys()
-
     def _stored(self, keys: Sequence[int]) -> tuple[list[int], Vector]:
         if not keys:
             return [], np.zeros(0, dtype=np.float32)
@@ -63,10 +62,10 @@ class OutsideDense:
 class OutsideWords:
     """BM25 as one inner product, weighed by the rarity of words in the tenant's own chunks."""
 
-    def __init__(self, database: Database, generation: Generation, shelf: Shelf) -> None:
+    def __init__(self, database: Database, generation: Generation, outside: Outside) -> None:
         self._database = database
         self._generation = generation
-        self._shelf = shelf
+        self._outside = outside
         self._known: dict[int, int] = {}
 
     def count(self) -> int:
@@ -80,18 +79,21 @@ class OutsideWords:
         weights = self._weights(terms)
         if not weights or limit < 1 or (allowed is not None and len(allowed.keys) == 0):
             return Found()
-        return self._shelf.search_words(weights, limit, hidden_filter(allowed))
+        within = hidden_filter(allowed)
+        return self._outside.ask(self._generation, lambda shelf: shelf.search_words(weights, limit, within))
 
     def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
         weights = self._weights(terms)
-        found = self._shelf.score_words(weights, keys) if weights and keys else {}
-        return dict.fromkeys(keys, 0.0) | found
+        known = dict.fromkeys(keys, 0.0)
+        if not weights or not keys:
+            return known
+        return known | self._outside.ask(self._generation, lambda shelf: shelf.score_words(weights, keys))
 
     def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
-        return self._shelf.having(hidden(facets), limit, hidden_filter(allowed)) if facets else []
-
-    def keys(self) -> Keys:
-        return self._shelf.keys()
+        if not facets:
+            return []
+        within = hidden_filter(allowed)
+        return self._outside.ask(self._generation, lambda shelf: shelf.having(hidden(facets), limit, within))
 
     def _weights(self, terms: Mapping[str, float]) -> Weights:
         places = [place(field, term) for term in terms for field in FIELDS]
