@@ -13,7 +13,7 @@ from footnotes.config import settings_from
 from footnotes.embed import Matrix
 from footnotes.engine import Library
 from footnotes.errors import EmbedderUnavailable
-from footnotes.ingest.importing.vectors import SAMPLE, is_same_model, packed_vector
+from footnotes.ingest.importing.vectors import OTHER_SIZE, SAMPLE, UNUSABLE, is_same_model, packed_vector
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.types import Role
 from importing import json_file, records, with_vectors
@@ -131,7 +131,7 @@ def test_vectors_that_cannot_be_compared_are_made_anew(counted: Library, tmp_pat
     given[5]["embedding"] = []
     done = counted.import_from(json_file(tmp_path, given))
     assert (done.vectors.taken_over, done.vectors.embedded) == (3, 5)
-    assert list(done.vectors.reasons.values()) == [3]
+    assert done.vectors.reasons == {UNUSABLE: 2, OTHER_SIZE: 1}
     assert counted.verify().ok
 
 

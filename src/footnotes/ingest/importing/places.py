@@ -19,7 +19,7 @@ SOURCES = (
     "doc_id",
 )  # fmt: skip
 MOST_PAGES = 2**31 - 2
-_FILE_NAMES = ("file_name", "filename", "name")
+_FILE_NAMES = ("file_name", "filename")
 _NO_SOURCE = frozenset(["", "None", "null", "blob"])
 """LlamaIndex writes `None` for a node without a document, LangChain `blob` for a file that came without a name."""
 _NUMBERS = (

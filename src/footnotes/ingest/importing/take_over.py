@@ -21,7 +21,15 @@ from footnotes.ingest.importing.grouping import CHUNKER, GroupedPart, Outline, g
 from footnotes.ingest.importing.reading import Reading
 from footnotes.ingest.importing.records import ImportOptions, Reader, TakenOver, VectorCounts
 from footnotes.ingest.importing.spool import Spool, SpooledDocument, SpooledRecord
-from footnotes.ingest.importing.vectors import TOO_LONG, UNUSABLE, Verdict, judged, unit_vector
+from footnotes.ingest.importing.vectors import (
+    OTHER_SIZE,
+    TOO_LONG,
+    UNUSABLE,
+    Verdict,
+    has_size_of,
+    judged,
+    unit_vector,
+)
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import OnProgress, Progress, input_hash
 from footnotes.store import Store
@@ -225,8 +233,9 @@ class Taking:
         return f"{source}@{outline.file_hash[:12]}" if is_others or source in self._batch.sources else source
 
     def _warning(self, outline: Outline) -> str:
-        records = f"{outline.records:,} records" if outline.records > 1 else "a record"
-        return f"the text is that of {records} of {self._origin}, not that of the file they were made from"
+        is_one = outline.records == 1
+        records, made = ("a record", "it was") if is_one else (f"{outline.records:,} records", "they were")
+        return f"the text is that of {records} of {self._origin}, not that of the file {made} made from"
 
     def _buffer(self, draft: Draft, made: GroupedPart) -> None:
         draft.parts.append(made.part)
@@ -246,7 +255,7 @@ class Taking:
         row = unit_vector(record.vector, self._embedder)
         room = self._embedder.max_tokens
         if row is None:
-            self.reasons[UNUSABLE] += 1
+            self.reasons[UNUSABLE if has_size_of(record.vector, self._embedder) else OTHER_SIZE] += 1
         elif room and record.tokens > room:
             self.reasons[TOO_LONG] += 1
         else:

@@ -22,6 +22,7 @@ SAMPLE = 32
 LEAST_COSINE = 0.99
 """The same weights in half precision or with int8 weights stay above it (0.9995 measured); other models do not."""
 UNUSABLE = "they hold NaN or infinity, or nothing but zeros"
+OTHER_SIZE = "they have other dimensions than the rest"
 TOO_LONG = "their texts are longer than the model reads at once, so that they stand for the beginning alone"
 _FLOAT = np.dtype("<f4")
 _SAME_MODEL = {  # as its makers call it, and as our settings do
@@ -76,6 +77,10 @@ def _compared(sample: Sequence[tuple[str, Matrix]], embedder: Embedder, batch: i
         return Verdict(False, said, sampled=(texts, made))
     compared = f"a sample of {len(texts)} was embedded again with {embedder.name}"
     return Verdict(True, note=f"{compared}; the least alike have a cosine of {min(least, 1.0):.4f}")
+
+
+def has_size_of(packed: bytes, embedder: Embedder) -> bool:
+    return len(packed) == embedder.dimensions * _FLOAT.itemsize
 
 
 def unit_vector(packed: bytes, embedder: Embedder) -> Matrix | None:
