@@ -47,6 +47,8 @@ _STATUS = "What the library holds and what serves it"
 def status(library: Books, state: State, caller: Reader) -> SafeJson:
     known = r.Status.model_fields  # where the library lies is the server's own business
     found = {name: value for name, value in library.status().items() if name in known}
+    if found["index"] is not None:
+        found["index"] = {name: value for name, value in found["index"].items() if name in r.Index.model_fields}
     found["model"] = library.settings.model
     found["reranker"] = library.settings.reranker
     found["queue"] = state.jobs.waiting(caller.tenant) + state.intake.resumes(caller.tenant)
