@@ -261,9 +261,10 @@ class DenseIndex:
         grown.graph.save(str(self._folder / name))
         self._checked.add(name)
         graph = Graph(name, grown.last_key, manifest.crc_of(self._folder / name))
-        self._contents = replace(self._contents, graph=graph)
-        write_contents(self._folder, self._contents)
-        self._view = self._load(self._contents)
+        contents = replace(self._contents, graph=graph)
+        write_contents(self._folder, contents)
+        # Loaded while the contents still name the graph before it, or that one would be taken for the new one.
+        self._view, self._contents = self._load(contents), contents
         return True
 
     def _nothing(self) -> Contents:

@@ -62,6 +62,17 @@ def test_a_graph_finds_what_comparing_all_would(tmp_path: Path) -> None:
     assert again.count() == 6_000 and not again.wants_graph()
 
 
+def test_a_graph_that_grew_is_the_one_that_is_searched(tmp_path: Path) -> None:
+    rows = vectors(9_000)
+    index = DenseIndex(tmp_path / "d", "me", D)
+    for start in (0, 3_000, 6_000):
+        index.apply(changes(rows[start : start + 3_000], first=start + 1), seq=1 + start)
+        assert index.publish_graph(index.build_graph())
+        keys = np.arange(1, start + 3_001)
+        for query in rows[start : start + 3_000 : 100]:
+            assert len(set(index.search(query, 10).keys) & set(exact(rows[: len(keys)], query, keys, 10))) >= 8
+
+
 def test_removed_rows_are_never_found_even_through_the_graph(tmp_path: Path) -> None:
     rows = vectors(5_000)
     index = DenseIndex(tmp_path / "d", "me", D)
