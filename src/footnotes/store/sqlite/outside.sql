@@ -24,10 +24,11 @@ LEFT JOIN embeddings e ON e.user_id = c.user_id AND e.model = ?1 AND e.input_has
 WHERE c.generation = ?2 AND c.document = ?3 ORDER BY c.key;
 
 -- name: vectors_of_keys
-SELECT c.key, e.vector FROM carray(?1) k JOIN chunks c ON c.key = k.value
-JOIN documents d ON d.pk = c.document AND d.current = c.version
-JOIN embeddings e ON e.user_id = c.user_id AND e.model = ?2 AND e.input_hash = c.input_hash
-WHERE c.generation = ?3 AND c.user_id = ?4;
+-- In this order: left to itself, SQLite begins with all chunks of the generation.
+SELECT c.key, e.vector FROM carray(?1) k CROSS JOIN chunks c ON c.key = k.value
+CROSS JOIN documents d ON d.pk = c.document AND +d.current = c.version
+CROSS JOIN embeddings e ON e.user_id = c.user_id AND e.model = ?2 AND e.input_hash = c.input_hash
+WHERE +c.generation = ?3 AND +c.user_id = ?4;
 
 -- name: put_shelf
 INSERT INTO shelves (address, generation, user_id, fingerprint, dimensions, words) VALUES (?, ?, ?, ?, ?, ?)
