@@ -15,7 +15,19 @@ from footnotes.errors import FootnotesError
 from footnotes.ingest.importing.records import TakenOver
 from footnotes.ingest.transfer import Imported
 from footnotes.store.records import Verification
-from footnotes.types import Added, Answer, Chunk, Document, Event, Followed, Job, NearDuplicate, SearchResult, Synced
+from footnotes.types import (
+    Added,
+    Answer,
+    Chunk,
+    Document,
+    ErrorInfo,
+    Event,
+    Followed,
+    Job,
+    NearDuplicate,
+    SearchResult,
+    Synced,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -126,6 +138,10 @@ class AsyncLibrary:
 
     async def counts(self) -> dict[str, Any]:
         return await self._run(self.library.counts)
+
+    @property
+    def index_failure(self) -> ErrorInfo | None:
+        return self.library.index_failure
 
     async def status(self) -> dict[str, Any]:
         return await self._run(self.library.status)

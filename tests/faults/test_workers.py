@@ -22,8 +22,9 @@ TEXT = "# {name}\n\nThe number of this one is zq{number}.\n\nIt stands on the sh
 
 
 @contextmanager
-def worker(address: str, folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    environment = {**os.environ, "FOOTNOTES_STORE": address, "FOOTNOTES_EMBEDDER": "hashing"}
+def worker(address: str, folder: Path, *arguments: str, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+    said = {f"FOOTNOTES_{name.upper()}": value for name, value in settings.items()}
+    environment = {**os.environ, "FOOTNOTES_STORE": address, "FOOTNOTES_EMBEDDER": "hashing", **said}
     command = [sys.executable, "-m", "footnotes", "worker", "--library", str(folder), *arguments]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
     try:
@@ -62,6 +63,23 @@ def test_what_one_server_accepts_a_worker_does_and_another_server_finds(
     hits = other.client.post("/v1/search", json={"query": "zq7"}).json()["hits"]
     assert [hit["filename"] for hit in hits] == ["7.md"]
     assert one.client.get("/v1/documents").json()["documents"][0]["status"] == "ready"
+
+
+@pytest.mark.parametrize("place", ["folder", "bucket"])
+def test_a_worker_on_another_machine_reaches_what_was_uploaded(
+    postgres: PostgresServer, tmp_path: Path, place: str
+) -> None:
+    """Each machine has a folder of its own; what they share is the place of the originals."""
+    address, shared = postgres.fresh(), tmp_path / "shared"
+    shared.mkdir()
+    originals = str(shared) if place == "folder" else f"file://{shared}"
+    with serving(tmp_path / "one", store=address, serve_worker=False, originals=originals) as server:
+        job = upload(server.client, 7)
+        with worker(address, tmp_path / "other", originals=originals):
+            done = settled(server.client, job)
+        assert done["state"] == "ready", done
+        assert server.client.post("/v1/search", json={"query": "zq7"}).json()["hits"]
+    assert not [path for path in tmp_path.rglob("spool/*") if path.is_file()]
 
 
 def test_progress_reaches_the_event_stream_of_the_other_server(

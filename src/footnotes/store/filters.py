@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from footnotes.errors import FilterError
-from footnotes.store.facets import CHUNK_FIELDS, DATES, LISTED, as_number, facet_term, facet_text
+from footnotes.store.facets import CHUNK_FIELDS, DATES, LISTED, MAX_TEXT, as_number, facet_term, facet_text
 from footnotes.types import AllOf, AnyOf, Condition, Filter, JsonValue, Not
 
 MAX_CONDITIONS = 200
@@ -188,10 +188,13 @@ def _group(condition: Filter) -> tuple[str, ...]:
     if not isinstance(condition, Condition) or condition.key in CHUNK_FIELDS:
         return ()
     if condition.operator == "eq":
-        return (facet_term(condition.key, facet_text(condition.value)),)
-    if condition.operator == "in":
-        return tuple(facet_term(condition.key, facet_text(value)) for value in listed(condition))
-    return ()
+        texts = [facet_text(condition.value)]
+    elif condition.operator == "in":
+        texts = _texts(condition)
+    else:
+        return ()
+    # Longer texts are cut, and no terms of an index.
+    return tuple(facet_term(condition.key, text) for text in texts) if max(map(len, texts), default=0) < MAX_TEXT else ()
 
 
 def check_size(where: Filter) -> None:

@@ -163,14 +163,17 @@ class Outside:
 
     def _placed(self, generation: Generation) -> Shelf:
         """The shelf as it is to be filled now: words may be weighed otherwise than when it was first asked for."""
-        words = self._truth.words(generation) if "lexical" in self.legs else ""
-        model = (generation.fingerprint, generation.dimensions)
-        scope = Scope(self._library, generation.user_id, generation.pk, *model, words)
+        scope = self._scope_of(generation)
         with self._guard:
             known = self._shelves.get(generation.pk)
             if known is None or known[0] != scope:
                 known = self._shelves[generation.pk] = (scope, self._database.shelf(scope))
             return known[1]
+
+    def _scope_of(self, generation: Generation) -> Scope:
+        words = self._truth.words(generation) if "lexical" in self.legs else ""
+        model = (generation.fingerprint, generation.dimensions)
+        return Scope(self._library, generation.user_id, generation.pk, *model, words)
 
     def state(self, generation: Generation | None) -> IndexState:
         """How far it has come, asked of the database now."""
@@ -234,11 +237,16 @@ class Outside:
         if behind or due:
             self.catch_up_behind(generation)
 
-    def ask(self, generation: Generation, question: Callable[[Shelf], T]) -> T:
-        """What a shelf answers. One that is gone is made anew, behind the search that found out."""
+    def ask(self, generation: Generation, question: Callable[[Shelf], T], nothing: T) -> T:
+        """What a shelf answers; `nothing` where nobody has brought anything yet because there was nothing to bring.
+
+        One that is gone is made anew, behind the search that found out.
+        """
         try:
             return question(self.shelf(generation))
         except IndexMissing:
+            if not self._truth.last(generation):
+                return nothing
             self.catch_up_behind(generation)
             raise
 

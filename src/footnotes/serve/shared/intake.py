@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from footnotes.config import Settings
-from footnotes.serve.intake import SPOOL, Intake
+from footnotes.serve.intake import Intake
 from footnotes.serve.jobs import ServerJob
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.shared.jobs import Listener, SharedJobs
 from footnotes.serve.shared.own import OwnWorker
 from footnotes.serve.shared.queue import Queue
-from footnotes.serve.shared.spool import Spool
+from footnotes.serve.shared.spool import Spool, spool_folder
 from footnotes.serve.tenants import Tenants
 
 
@@ -29,7 +29,7 @@ class SharedIntake(Intake):
         self.jobs = jobs
         self._queue = queue
         self._listener = listener
-        self._spool = tenants.folder / SPOOL
+        self._spool = spool_folder(tenants.folder, settings)
         self._bytes = Spool(self._spool, settings)
         self._wake = threading.Event()
         self._stop = threading.Event()

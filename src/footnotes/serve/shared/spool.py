@@ -15,6 +15,12 @@ _PLACE = "spool"
 FORGOTTEN_SECONDS = 3_600.0
 
 
+def spool_folder(folder: Path, settings: Settings) -> Path:
+    """Where bytes wait for a worker: beside the originals where these have a folder that all machines reach."""
+    shared = settings.originals and "://" not in settings.originals
+    return (Path(settings.originals).expanduser() if shared else folder) / _PLACE
+
+
 class Spool:
     """Names are made by us, never by a client."""
 

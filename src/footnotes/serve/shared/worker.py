@@ -18,12 +18,11 @@ from typing import Any
 from footnotes.config import Settings
 from footnotes.errors import FootnotesError, WorkerDied, is_retryable
 from footnotes.serve.doing import BrokenOff, News, Task, do
-from footnotes.serve.intake import SPOOL
 from footnotes.serve.jobs import ServerJob, outcome
 from footnotes.serve.shared.database import SharedDatabase
 from footnotes.serve.shared.jobs import SharedJobs
 from footnotes.serve.shared.queue import MOST_ATTEMPTS, QUEUE, TASK, make_app, make_queue_schema
-from footnotes.serve.shared.spool import Spool
+from footnotes.serve.shared.spool import Spool, spool_folder
 from footnotes.serve.tenants import Tenants
 from footnotes.types import ErrorInfo
 
@@ -51,7 +50,7 @@ class Worker:
         self._lock = self._database.pool.lasting("")
         self._holder = int(self._lock.value("SELECT nextval('holders')"))
         self._lock.execute("SELECT pg_advisory_lock(4610, $1)", self._holder)  # as long as it is held, this one lives
-        self._spool = Spool(folder / SPOOL, settings)
+        self._spool = Spool(spool_folder(folder, settings), settings)
 
     def close(self) -> None:
         self._lock.let_go()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from footnotes.errors import FootnotesError, InputError
-from footnotes.index import Allowed, Vector
+from footnotes.index import Allowed, Found, Vector
 from footnotes.store.filters import facet_groups
 from footnotes.store.outside import Outside, hidden_filter
 from footnotes.store.postgres.database import Database
@@ -65,7 +65,7 @@ class OutsideLegs:
         return given
 
     def _by_vector(self, vector: Vector, limit: int, allowed: Allowed | None) -> list[int]:
-        return self._outside.ask(self._generation, lambda shelf: shelf.search(vector, limit, allowed)).keys
+        return self._outside.ask(self._generation, lambda shelf: shelf.search(vector, limit, allowed), Found()).keys
 
     def _by_words(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> list[int]:
         generation, names = self._generation, [cut(term) for term in terms]
@@ -80,7 +80,9 @@ class OutsideLegs:
         weights = question_weights(terms, total, frequency)
         if not weights:
             return []
-        return self._outside.ask(self._generation, lambda shelf: shelf.search_words(weights, limit, allowed)).keys
+        return self._outside.ask(
+            self._generation, lambda shelf: shelf.search_words(weights, limit, allowed), Found()
+        ).keys
 
 
 def said_in_facets(where: Filter) -> Allowed | None:

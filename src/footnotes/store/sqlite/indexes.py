@@ -260,6 +260,8 @@ class Indexes:
             if index.seq < seq:
                 self._refreshed(slot, generation)
         if index.seq < seq:
+            if index.seq == 0:  # searches expect it, so that it was there before
+                slot.rebuilt.append(f"{slot.folder.name}: rebuilt (it was gone)")
             self._bring_up_to_date(slot, generation)
         assert slot.index is not None
         return slot.index
@@ -270,6 +272,9 @@ class Indexes:
                 slot.index = slot.open()
             except _UNTRUSTWORTHY as damage:
                 slot.index = self._made_anew(slot, generation, str(damage))
+            if slot.index.seq > self._last(generation):
+                # Somebody went back to a copy of the database: changes to come would count as seen.
+                slot.index = self._made_anew(slot, generation, "the library is older than what was made of it")
         return slot.index
 
     def _refreshed(self, slot: Slot[I], generation: Generation) -> None:

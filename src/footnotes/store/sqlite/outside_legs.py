@@ -29,7 +29,7 @@ class OutsideDense:
         if limit < 1 or (allowed is not None and len(allowed.keys) == 0):
             return Found()
         within = hidden_filter(allowed)
-        found = self._outside.ask(self._generation, lambda shelf: shelf.search(vector, limit, within))
+        found = self._outside.ask(self._generation, lambda shelf: shelf.search(vector, limit, within), Found())
         known = self.score(vector, found.keys)
         best = sorted(known.items(), key=lambda item: (-item[1], item[0]))[:limit]
         return Found([key for key, _ in best], [score for _, score in best])
@@ -80,20 +80,20 @@ class OutsideWords:
         if not weights or limit < 1 or (allowed is not None and len(allowed.keys) == 0):
             return Found()
         within = hidden_filter(allowed)
-        return self._outside.ask(self._generation, lambda shelf: shelf.search_words(weights, limit, within))
+        return self._outside.ask(self._generation, lambda shelf: shelf.search_words(weights, limit, within), Found())
 
     def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
         weights = self._weights(terms)
         known = dict.fromkeys(keys, 0.0)
         if not weights or not keys:
             return known
-        return known | self._outside.ask(self._generation, lambda shelf: shelf.score_words(weights, keys))
+        return self._outside.ask(self._generation, lambda shelf: known | shelf.score_words(weights, keys), known)
 
     def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
         if not facets:
             return []
         within = hidden_filter(allowed)
-        return self._outside.ask(self._generation, lambda shelf: shelf.having(hidden(facets), limit, within))
+        return self._outside.ask(self._generation, lambda shelf: shelf.having(hidden(facets), limit, within), [])
 
     def _weights(self, terms: Mapping[str, float]) -> Weights:
         places = [place(field, term) for term in terms for field in FIELDS]
