@@ -6,6 +6,7 @@ import itertools
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 import footnotes
 from footnotes.engine import Library
-from footnotes.errors import ConfigError, IndexUnavailable
+from footnotes.errors import ConfigError, IndexUnavailable, SearchUnavailable
 from postgres import PostgresServer
 from qdrant import QdrantServer, asked, running
 
@@ -64,8 +65,9 @@ def _settled(library: Library, seconds: float = 30.0) -> bool:
     """Whether the vector database has caught up by itself, asked by searching as anybody would."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        if not library.search("subject1").degraded:
-            return True
+        with suppress(SearchUnavailable):  # both legs are there, and it is just being filled
+            if not library.search("subject1").degraded:
+                return True
         time.sleep(0.2)
     return False
 

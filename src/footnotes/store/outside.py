@@ -238,14 +238,14 @@ class Outside:
             self.catch_up_behind(generation)
 
     def ask(self, generation: Generation, question: Callable[[Shelf], T], nothing: T) -> T:
-        """What a shelf answers; `nothing` where nobody has brought anything yet because there was nothing to bring.
+        """What a shelf answers; `nothing` where it has not been brought anything yet: the search says what it lacks.
 
         One that is gone is made anew, behind the search that found out.
         """
         try:
             return question(self.shelf(generation))
         except IndexMissing:
-            if not self._truth.last(generation):
+            if not self._truth.known(generation):
                 return nothing
             self.catch_up_behind(generation)
             raise
