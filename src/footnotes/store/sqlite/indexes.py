@@ -260,7 +260,7 @@ class Indexes:
             if index.seq < seq:
                 self._refreshed(slot, generation)
         if index.seq < seq:
-            if index.seq == 0:  # searches expect it, so that it was there before
+            if slot.index is not None and slot.index.seq == 0:  # searches expect it, so that it was there before
                 slot.rebuilt.append(f"{slot.folder.name}: rebuilt (it was gone)")
             self._bring_up_to_date(slot, generation)
         assert slot.index is not None
