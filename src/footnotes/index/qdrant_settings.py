@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
 
 from footnotes.config import Settings
 from footnotes.errors import ConfigError
+from footnotes.index.address import Kind, check_key, server_of
 
 LEGS = frozenset({"dense", "lexical"})
 PORT = 6333
-PREFIX = "footnotes"
-_SCHEMES: Mapping[str, str] = {"qdrant": "http", "qdrant+https": "https"}
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-_REMEDY = "Write it as qdrant://host:6333/prefix, or qdrant+https://… where it is served over TLS."
+_KIND = Kind(
+    "Qdrant",
+    {"qdrant": ("http", PORT), "qdrant+https": ("https", PORT)},
+    "Write it as qdrant://host:6333/prefix, or qdrant+https://… where it is served over TLS.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,51 +61,13 @@ class Place:
 
 def place_of(settings: Settings) -> Place:
     """The address in the settings; opens nothing."""
-    parts, port = _split(settings.index)
-    prefix = parts.path.strip("/") or PREFIX
-    if not _NAME.fullmatch(prefix):
-        raise ConfigError("the prefix in the setting index has characters that no collection may have", remedy=_REMEDY)
-    if parts.query or parts.fragment:
-        raise ConfigError("the setting index has options behind a question mark", remedy="Set index_options instead.")
-    if settings.index_seconds <= 0:
-        raise ConfigError("the setting index_seconds must be above 0")
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    headers = _headers(parts, settings.index_api_key)
+    server = server_of(settings, _KIND)
+    if settings.index_api_key:
+        check_key(settings.index_api_key)
+    key = {"api-key": settings.index_api_key} if settings.index_api_key else {}
     return Place(
-        shown=f"{parts.scheme}://{host}:{port}/{prefix}",
-        url=f"{_SCHEMES[parts.scheme]}://{host}:{port}",
-        prefix=prefix,
-        seconds=settings.index_seconds,
-        headers=headers,
-        secrets=tuple(secret for secret in (settings.index_api_key, unquote(parts.password or "")) if secret),
+        server.shown, server.url, server.prefix, settings.index_seconds, {**key, **server.login}, server.secrets
     )
-
-
-def _split(address: str) -> tuple[SplitResult, int]:
-    """The parts and the port. The address itself may hold a password, and is not repeated in an error."""
-    try:
-        parts = urlsplit(address)
-        port = PORT if parts.port is None else parts.port
-    except ValueError as error:
-        raise ConfigError("the setting index is not an address", remedy=_REMEDY) from error
-    if parts.scheme not in _SCHEMES or not parts.hostname or not port:
-        raise ConfigError("the setting index is not the address of a Qdrant", remedy=_REMEDY)
-    if not re.fullmatch(r"[\w.:-]+", parts.hostname):
-        raise ConfigError("the host in the setting index has characters that no host has", remedy=_REMEDY)
-    return parts, port
-
-
-def _headers(parts: SplitResult, key: str) -> dict[str, str]:
-    """The key as the server wants it, and a user and password as a proxy before it may."""
-    headers = {}
-    if key:
-        if not (key.isascii() and key.isprintable()) or " " in key:
-            raise ConfigError("the setting index_api_key has characters that no key has")
-        headers["api-key"] = key
-    if parts.username or parts.password:
-        pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
-        headers["authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
-    return headers
 
 
 def check_legs(settings: Settings) -> None:

@@ -78,8 +78,8 @@ def question_weights(
 
 
 def rarity(chunks: float, found: float) -> float:
-    """The inverse document frequency of BM25."""
-    return math.log(1 + (chunks - found + 0.5) / (found + 0.5))
+    """The inverse document frequency of BM25, as in Lucene; counts that lag a little must not break it."""
+    return math.log(1 + max(chunks - found + 0.5, 0.5) / (found + 0.5))
 
 
 def _weights(places: _Places, counts: Mapping[str, int], length: int, average: float) -> Iterable[tuple[int, float]]:

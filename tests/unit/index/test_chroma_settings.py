@@ -74,7 +74,7 @@ def test_how_the_key_is_sent() -> None:
     assert headers(index_api_key="k3y") == {"Authorization": "Bearer k3y"}
     cloud = {"index_api_key": "k3y", "index_options": {"auth_header": "x-chroma-token"}}
     assert headers(**cloud) == {"x-chroma-token": "k3y"}
-    assert headers(index="chroma://me:pass@host") == {"Authorization": "Basic bWU6cGFzcw=="}
+    assert headers(index="chroma://me:pass@host") == {"authorization": "Basic bWU6cGFzcw=="}
 
 
 def test_no_key_is_ever_shown() -> None:

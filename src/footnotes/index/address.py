@@ -1,0 +1,92 @@
+"""The address of a vector database's server, as the setting `index` has it, taken apart and checked.
+
+It may hold a password, and is never repeated in an error.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from footnotes.config import Settings
+from footnotes.errors import ConfigError
+
+PREFIX = "footnotes"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+"""What the beginning of a collection's name may be."""
+_HOST = re.compile(r"[\w.:-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A database as it is named in addresses: by scheme, how it is spoken to and the port it has by itself."""
+
+    name: str
+    schemes: Mapping[str, tuple[str, int]]
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a server is. `login` is the header for a user and a password in the address, which are never shown."""
+
+    shown: str
+    url: str
+    prefix: str
+    login: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+
+def server_of(settings: Settings, kind: Kind) -> Server:
+    """The server the settings name; opens nothing."""
+    check_seconds(settings)
+    parts, port = _split(settings.index, kind)
+    prefix = parts.path.strip("/") or PREFIX
+    if not NAME.fullmatch(prefix):
+        raise ConfigError(
+            "the prefix in the setting index has characters that no collection may have", remedy=kind.remedy
+        )
+    if parts.query or parts.fragment:
+        raise ConfigError("the setting index has options behind a question mark", remedy="Set index_options instead.")
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return Server(
+        shown=f"{parts.scheme}://{host}:{port}/{prefix}",
+        url=f"{kind.schemes[parts.scheme][0]}://{host}:{port}",
+        prefix=prefix,
+        login=_login(parts),
+        secrets=tuple(secret for secret in (settings.index_api_key, unquote(parts.password or "")) if secret),
+    )
+
+
+def check_seconds(settings: Settings) -> None:
+    if settings.index_seconds <= 0:
+        raise ConfigError("the setting index_seconds must be above 0")
+
+
+def check_key(key: str) -> None:
+    """A key goes into a header: what no header can hold is said before anything is sent."""
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ConfigError("the setting index_api_key has characters that no key has")
+
+
+def _split(address: str, kind: Kind) -> tuple[SplitResult, int]:
+    try:
+        parts = urlsplit(address)
+        port = parts.port if parts.port is not None else kind.schemes.get(parts.scheme, ("", 0))[1]
+    except ValueError as error:
+        raise ConfigError("the setting index is not an address", remedy=kind.remedy) from error
+    if parts.scheme not in kind.schemes or not parts.hostname or not port:
+        raise ConfigError(f"the setting index is not the address of a {kind.name}", remedy=kind.remedy)
+    if not _HOST.fullmatch(parts.hostname):
+        raise ConfigError("the host in the setting index has characters that no host has", remedy=kind.remedy)
+    return parts, port
+
+
+def _login(parts: SplitResult) -> dict[str, str]:
+    if not (parts.username or parts.password):
+        return {}
+    pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    return {"authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
