@@ -193,8 +193,9 @@ def _group(condition: Filter) -> tuple[str, ...]:
         texts = _texts(condition)
     else:
         return ()
-    # Longer texts are cut, and no terms of an index.
-    return tuple(facet_term(condition.key, text) for text in texts) if max(map(len, texts), default=0) < MAX_TEXT else ()
+    if any(len(text) >= MAX_TEXT for text in texts):  # longer ones are cut, and are no terms of an index
+        return ()
+    return tuple(facet_term(condition.key, text) for text in texts)
 
 
 def check_size(where: Filter) -> None:
