@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 import footnotes
+from footnotes.config import load
 from footnotes.engine import Library
 from footnotes.errors import ConfigError, IndexUnavailable, SearchUnavailable
+from footnotes.ingest.copying import copy_between
 from postgres import PostgresServer
 from qdrant import QdrantServer, asked, running
 
@@ -210,21 +212,35 @@ def test_a_library_put_back_from_a_copy_is_brought_anew(tmp_path: Path, own_serv
 
 
 @pytest.mark.parametrize("legs", [["dense"], ["dense", "lexical"]])
-def test_a_database_chosen_later_is_filled_with_what_is_there(
-    tmp_path: Path, own_server: QdrantServer, legs: list[str]
-) -> None:
-    with footnotes.open(tmp_path / "library", embedder="hashing") as library:
+def test_a_database_chosen_later_is_filled_with_what_is_there(opened: Callable[..., Library], legs: list[str]) -> None:
+    with opened(index="") as library:
         _filled(library)
         before = [(hit.filename, round(hit.score, 2)) for hit in library.search("subject2 text", limit=3).hits]
-    chosen = {"index": f"{own_server.address}/faults{next(_NUMBERS)}", "index_legs": legs}
-    with footnotes.open(tmp_path / "library", embedder="hashing", **chosen) as library:
-        assert library.search("subject2").legs["dense"].status in ("pending", "failed")
+    with opened(index_legs=legs) as library:
+        with suppress(SearchUnavailable):  # both legs are there, and it is just being filled
+            assert library.search("subject2").legs["dense"].status in ("pending", "failed")
         assert _settled(library) and library.verify().ok
         after = [(hit.filename, round(hit.score, 2)) for hit in library.search("subject2 text", limit=3).hits]
         assert after[0] == before[0]
-    with footnotes.open(tmp_path / "library", embedder="hashing") as library:
+    with opened(index="") as library:
         library.add_text("And back again, subject9.", filename="9.txt")
         assert library.verify().ok and library.search("subject9", mode="dense").hits
+
+
+def test_a_copy_is_brought_to_the_database_of_its_new_store(
+    tmp_path: Path, own_server: QdrantServer, postgres: PostgresServer
+) -> None:
+    with footnotes.open(tmp_path / "library", embedder="hashing") as library:
+        _filled(library)
+    address, index = postgres.fresh(), f"{own_server.address}/faults{next(_NUMBERS)}"
+    chosen = {"embedder": "hashing", "index": index}
+    source = load(tmp_path / "library", library=str(tmp_path / "library"))
+    target = load(tmp_path / "other", library=str(tmp_path / "other"), store=address, **chosen)
+    copy_between(source, target, on_progress=lambda progress: None)
+    with footnotes.open(tmp_path / "other", store=address, **chosen) as library:
+        assert library.search("subject2").legs["dense"].status in ("pending", "ok")
+        assert _settled(library) and library.verify().ok
+        assert len(library.search("subject2", mode="dense", limit=50).hits) == 6
 
 
 def test_settings_that_cannot_be(tmp_path: Path) -> None:

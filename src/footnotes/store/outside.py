@@ -86,7 +86,7 @@ class Truth(Protocol):
         ...
 
     def behind(self, generation: Generation, seq: int) -> int:
-        """How many documents changed after a change."""
+        """How many documents changed after a change; of very many, ten thousand."""
         ...
 
     def known(self, generation: Generation) -> int:
@@ -140,7 +140,10 @@ class Outside:
         self._library = library
         self._truth = truth
         self._shelves: dict[int, tuple[Scope, Shelf]] = {}
+        self._notes: dict[int, list[str]] = {}
+        """What had been lost and was brought again since the store was opened, by generation."""
         self._looked: dict[int, float] = {}
+        self._noted: set[int] = set()
         self._guard = threading.Lock()
         self._filler: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -263,8 +266,12 @@ class Outside:
             # The library is younger than what was made of it: somebody went back to a copy of it.
             shelf.clear()
             seen = 0
-        if seen != self._truth.known(generation):
+        known = self._truth.known(generation)
+        if seen != known:
             self._truth.reached(generation, seen)  # whoever filled it died, or what was there is gone
+        if seen < known:
+            lost = f"vector database {self.address}: filled again after change {seen} (it had seen {known} before)"
+            self._notes.setdefault(generation.pk, []).append(lost)
         while True:
             with self._truth.portion(generation, seen) as portion:
                 if portion is None:
@@ -283,8 +290,10 @@ class Outside:
     # ── generations
 
     def note(self, generation: Generation) -> None:
-        """A generation is to be served from here: nothing of it is ready before it is on its shelf."""
-        self._truth.note(generation)
+        """A generation is to be served from here: nothing of it is ready, or found, before it is on its shelf."""
+        if generation.pk not in self._noted:
+            self._truth.note(generation)
+            self._noted.add(generation.pk)
 
     def promote_quietly(self, generation: Generation) -> None:
         """Tell those who look into the database from outside which generation serves. Nothing of ours needs it."""
@@ -327,6 +336,7 @@ class Outside:
             with suppress(IndexFailed):  # what is still wrong is found by the next check
                 found.repaired = self.mend(generation)
             found.problems = self.check(generation)
+        found.repaired = [*self._notes.get(generation.pk, []), *found.repaired]
         return found
 
     def mend(self, generation: Generation) -> list[str]:

@@ -14,7 +14,7 @@ ORDER BY c.seq, c.document
 
 -- name: count_changed
 SELECT count(*) FROM (
-    SELECT 1 FROM index_changes WHERE user_id = $1 AND generation = $2 AND seq > $3 LIMIT 100000) behind
+    SELECT 1 FROM index_changes WHERE user_id = $1 AND generation = $2 AND seq > $3 LIMIT 10000) behind
 
 -- name: documents_of_keys
 SELECT c.document, 0::bigint AS seq, d.chunks FROM documents d

@@ -5,7 +5,7 @@ SELECT u.serving, u.changed,
         AND w.current IS NOT NULL) AS waiting,
        (SELECT count(*) FROM (
            SELECT 1 FROM index_changes c WHERE c.generation = $2 AND c.seq > (
-               SELECT s.seq FROM shelves s WHERE s.generation = $2 AND s.in_use) LIMIT 100000) later) AS behind,
+               SELECT s.seq FROM shelves s WHERE s.generation = $2 AND s.in_use) LIMIT 10000) later) AS behind,
        s.total, s.frequencies,
        f.key, f.lexical_rank, f.lexical_score, f.dense_rank, f.dense_score, f.embedding, f.id, f.document, f.document_id,
        f.chunk_index, f.start_offset, f.end_offset, f.page_first, f.page_last, f.line_first, f.line_last,

@@ -195,6 +195,7 @@ class PostgresStore(PostgresReading):
     def _outside_legs(self, generation: Generation | None) -> OutsideLegs | None:
         if self.outside is None or generation is None:
             return None
+        self.outside.note(generation)  # it may have been chosen after the library was made
         return OutsideLegs(self.database, self.outside, generation)
 
     def _noticing(self, user_id: str) -> Callable[[int | None, int, int], None]:

@@ -9,7 +9,8 @@ INSERT INTO changes (user_id, generation, document)
 SELECT ?1, ?2, document FROM document_words WHERE generation = ?2;
 
 -- name: count_changed
-SELECT COUNT(DISTINCT document) FROM changes WHERE user_id = ? AND generation = ? AND seq > ?;
+SELECT COUNT(*) FROM (
+    SELECT DISTINCT document FROM changes WHERE user_id = ? AND generation = ? AND seq > ? LIMIT 10000);
 
 -- name: documents_of_keys
 SELECT DISTINCT document FROM chunks WHERE generation = ?2 AND key IN (SELECT value FROM carray(?1)) ORDER BY 1;
