@@ -1,0 +1,147 @@
+"""The index under test, as the suite of indexes needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from footnotes.engine import Library
+from footnotes.index import Vector
+from footnotes.testing.embedder import HashingEmbedder
+from footnotes.testing.suite.shelf import Shelf
+
+_SQLITE = """
+SELECT c.key, c.id, e.vector FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
+JOIN generations g ON g.pk = c.generation
+LEFT JOIN embeddings e ON e.user_id = c.user_id AND e.model = g.model AND e.input_hash = c.input_hash
+"""
+_POSTGRES = """
+SELECT c.key, c.id, c.embedding FROM document_chunks c
+JOIN documents d ON d.pk = c.document AND d.current = c.version
+"""
+
+
+class IndexUnderTest:
+    """One index, of one leg, beside a store that is empty. Whoever writes one says how to reach it from outside.
+
+    What has no meaning for it is said in `never_away`, `never_behind` and so on: then the tests of it are skipped,
+    with that reason.
+    """
+
+    name: ClassVar[str] = ""
+    leg: ClassVar[str] = "dense"
+    silent: ClassVar[bool] = False
+    """Whether it lies beside the library: being away means that an older copy of it comes back, and nobody notices."""
+    never_away: ClassVar[str] = ""
+    never_behind: ClassVar[str] = ""
+    never_damaged: ClassVar[str] = ""
+    never_foreign: ClassVar[str] = ""
+    never_goes_back: ClassVar[str] = ""
+    writer: ClassVar[str] = ""
+    """The class whose `apply` takes changes in, as `module:Class`."""
+    in_small_steps: ClassVar[dict[str, Any]] = {}
+    """Settings with which changes are taken in one by one."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.shelf = shelf
+
+    def open(self, user: str = "local", *, embedder: HashingEmbedder | None = None, **settings: Any) -> Library:
+        return self.shelf.open(user, embedder=embedder, **settings)
+
+    # ── what whoever writes one has to say
+
+    def stop(self) -> None:
+        """Take it away. The library is closed, unless the index is a server."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Bring it back as it was."""
+        raise NotImplementedError
+
+    def damages(self) -> dict[str, Callable[[], None]]:
+        """Ways in which it breaks, by name, all of which `verify` notices. The library is closed."""
+        raise NotImplementedError
+
+    def forge(self, key: int, like: int) -> None:
+        """Let it say of one chunk what it says of another: vector, words and what filters test."""
+        raise NotImplementedError
+
+    def keys(self) -> set[int]:
+        """Every chunk it has, of whichever tenant and generation, as somebody sees who looks from outside."""
+        raise NotImplementedError
+
+    def residue(self, canary: str, vectors: list[Vector]) -> list[str]:
+        """Where it still has a word or one of some vectors, as somebody sees who looks from outside."""
+        raise NotImplementedError
+
+    def go_back(self, copy: bool) -> None:
+        """Keep a copy of the truth alone, or put it back. The library is closed."""
+        raise NotImplementedError
+
+    def hasten(self, patch: pytest.MonkeyPatch) -> None:
+        """Before it is filled: have it search approximately, where it would compare so few chunks one by one."""
+
+    def settle(self, library: Library) -> None:
+        """After it is filled: wait until it searches the way it does with many chunks."""
+        library.settle()
+
+    def close(self) -> None:
+        """Leave nothing running, and bring back what is away."""
+
+    # ── the truth beside it
+
+    def truth(self, library: Library) -> dict[int, tuple[str, Vector | None]]:
+        """Every chunk the store serves, of whichever tenant and generation: its id and its vector, by key."""
+        store: Any = library._store
+        if store.kind == "sqlite":
+            rows = store.database.reader.execute(_SQLITE).fetchall()
+            return {key: (name, _as_row(vector)) for key, name, vector in rows}
+        rows = store.database.fetch(library.settings.user, _POSTGRES)
+        return {row[0]: (row[1], None if row[2] is None else row[2].to_numpy().astype(np.float32)) for row in rows}
+
+
+def _as_row(stored: bytes | None) -> Vector | None:
+    return None if stored is None else np.frombuffer(stored, dtype=np.float16).astype(np.float32)
+
+
+class CountingEmbedder(HashingEmbedder):
+    """Remembers the passages it was given, so that a test can show that none came twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passages: list[str] = []
+
+    def embed(self, texts: Any, *, role: Any) -> Any:
+        if role == "passage":
+            self.passages += texts
+        return super().embed(texts, role=role)
+
+    def check_nothing_twice(self) -> None:
+        assert len(self.passages) == len(set(self.passages)), "a passage was embedded twice"
+
+
+def everything(library: Library, leg: str, where: Any = None, question: str = "common") -> set[str]:
+    """The ids of all chunks that a leg finds for a word that all of them have."""
+    found = library.search(question, mode=leg, where=where, limit=1_000, per_document=1_000)
+    assert found.legs[leg].status in ("ok", "pending"), found.legs[leg].reason
+    return {hit.chunk_id for hit in found.hits}
+
+
+def chunk_ids(library: Library, leg: str = "dense") -> set[str]:
+    """The ids of all chunks of a tenant, as the store has them; of those a leg can find by the word "common"."""
+    found = (chunk for document in library.documents() for chunk in library.chunks(document.id))
+    return {chunk.id for chunk in found if leg == "dense" or "common" in chunk.text}
+
+
+def check_whole(index: IndexUnderTest, library: Library) -> None:
+    """Nothing is missing and nothing too much, whoever is asked."""
+    found = library.verify()
+    assert found.ok, found.problems
+    assert everything(library, index.leg) == chunk_ids(library, index.leg)
+    assert index.keys() == set(index.truth(library))
+    assert {document.status for document in library.documents()} <= {"ready"}
+    result = library.search("common", mode=index.leg)
+    assert result.legs[index.leg].status == "ok" and not result.degraded, result.legs
