@@ -223,8 +223,12 @@ def test_a_database_chosen_later_is_filled_with_what_is_there(opened: Callable[.
         after = [(hit.filename, round(hit.score, 2)) for hit in library.search("subject2 text", limit=3).hits]
         assert after[0] == before[0]
     with opened(index="") as library:
-        library.add_text("And back again, subject9.", filename="9.txt")
+        added = library.add_text("And back again, subject9.", filename="9.txt")
+        assert added.status == "ready" and _statuses(library) == {"ready"}
         assert library.verify().ok and library.search("subject9", mode="dense").hits
+    with opened(index_legs=legs) as library:
+        assert library.search("subject9").legs["dense"].status in ("pending", "failed")
+        assert _settled(library) and library.verify().ok and library.search("subject9", mode="dense").hits
 
 
 def test_a_copy_is_brought_to_the_database_of_its_new_store(
@@ -241,6 +245,17 @@ def test_a_copy_is_brought_to_the_database_of_its_new_store(
         assert library.search("subject2").legs["dense"].status in ("pending", "ok")
         assert _settled(library) and library.verify().ok
         assert len(library.search("subject2", mode="dense", limit=50).hits) == 6
+
+
+def test_a_database_given_up_while_it_was_away_keeps_nobody_waiting(
+    opened: Callable[..., Library], own_server: QdrantServer
+) -> None:
+    with opened() as library, _away(own_server):
+        assert library.add_text("A text about okapis.", filename="okapi.txt").status == "indexing"
+    with opened(index="") as library:
+        library.resume()
+        assert _statuses(library) == {"ready"} and library.verify().ok
+        assert library.search("okapis", mode="dense").hits
 
 
 def test_settings_that_cannot_be(tmp_path: Path) -> None:

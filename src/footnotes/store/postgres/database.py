@@ -77,10 +77,13 @@ def _awaited(
 class Database:
     """A pool of connections to one database."""
 
-    def __init__(self, address: str, *, most: int = 16, role: str | None = ROLE, path: str = "") -> None:
+    def __init__(
+        self, address: str, *, most: int = 16, role: str | None = ROLE, path: str = "", outside: bool = False
+    ) -> None:
         self._address = address
         self._role = role
-        self._session = {**_SESSION, **({"search_path": path} if path else {})}
+        said = {"search_path": path} if path else {}
+        self._session = {**_SESSION, **said, **({"footnotes.outside": "on"} if outside else {})}
         self._tenants: weakref.WeakKeyDictionary[Any, str | None] = weakref.WeakKeyDictionary()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="footnotes-postgres", daemon=True)

@@ -110,7 +110,7 @@ ORDER BY c.chunk_index LIMIT $5
 -- name: finish_waiting
 -- Where a vector database serves, they are ready when it has them too.
 UPDATE documents d SET error = NULL, holder = NULL, status = CASE
-    WHEN EXISTS (SELECT 1 FROM shelves s WHERE s.generation = $3 AND s.in_use) THEN 'indexing' ELSE 'ready' END
+    WHEN is_served_outside($3) THEN 'indexing' ELSE 'ready' END
 WHERE d.user_id = $1 AND d.pk = ANY ($4) AND d.holder = $2 AND d.current IS NOT NULL
 AND d.status IN ('embedding', 'queued') AND NOT EXISTS (
     SELECT 1 FROM document_chunks c WHERE c.generation = $3 AND c.document = d.pk AND c.version = d.current

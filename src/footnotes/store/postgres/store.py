@@ -88,7 +88,7 @@ class PostgresStore(PostgresReading):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
-        self.database = Database(address)
+        self.database = Database(address, outside=vectors is not None)
         try:
             if migrate:
                 schema.migrate(self.database)

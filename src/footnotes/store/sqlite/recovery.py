@@ -17,11 +17,8 @@ def unfinished(database: Database, *, but_indexing: bool = False) -> bool:
         return any(reader.execute(queries()[name]).fetchone() is not None for name in names)
 
 
-def recover(database: Database, *, indexing: bool = False) -> set[str]:
-    """Drop half-written versions and settle every document. Returns the tenants whose indexes must catch up.
-
-    With `indexing`, those too whose documents wait for an index that is elsewhere.
-    """
+def recover(database: Database) -> set[str]:
+    """Drop half-written versions and settle every document. Returns the tenants whose indexes must catch up."""
     behind: set[str] = set()
     stopped = Interrupted("the process that took it in ended before it was done").info()
     with database.transaction() as connection:
@@ -30,7 +27,7 @@ def recover(database: Database, *, indexing: bool = False) -> set[str]:
             connection.execute(queries()["drop_version"], (user_id, version))
         for user_id, pk, status, current in connection.execute(queries()["unfinished_documents"]).fetchall():
             if status == "indexing" and current is not None:
-                behind |= {str(user_id)} if indexing else set()
+                behind.add(str(user_id))
                 continue  # its changes are in the log: it becomes ready when the indexes have caught up
             if status == "embedding" and current is not None:
                 # Its text is found already; whoever writes next goes on with its vectors.

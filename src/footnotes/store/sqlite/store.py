@@ -167,7 +167,7 @@ class SqliteStore(SqliteReading):
 
     def _recover(self) -> None:
         if not self._writing_nested() and recovery.unfinished(self.database):
-            for user_id in recovery.recover(self.database, indexing=self.outside is not None):
+            for user_id in recovery.recover(self.database):
                 if generation := self.serving(user_id):
                     self.publish_changes(user_id, generation)
             self.originals.sweep()

@@ -99,14 +99,21 @@ SELECT r.user_id, r.generation, r.document, row_number() OVER (PARTITION BY r.us
 FROM derived r;
 UPDATE users u SET logged = COALESCE((SELECT max(c.seq) FROM index_changes c WHERE c.user_id = u.user_id), 0);
 
+-- Whether a generation is served by a vector database, for those who were told of one. Who was not reads the legs here,
+-- and what is written here is ready for them.
+CREATE FUNCTION is_served_outside(wanted bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT COALESCE(current_setting('footnotes.outside', true), '') = 'on'
+           AND EXISTS (SELECT 1 FROM shelves s WHERE s.generation = wanted AND s.in_use)
+$$;
+
 -- Whether a document is to be brought to the vector database that serves its generation.
 CREATE FUNCTION is_behind(document bigint, tenant text) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (
+    SELECT COALESCE(current_setting('footnotes.outside', true), '') = 'on' AND EXISTS (
         SELECT 1 FROM users u JOIN shelves s ON s.generation = u.serving AND s.in_use
         JOIN index_changes c ON c.generation = s.generation AND c.document = is_behind.document
         WHERE u.user_id = tenant AND c.seq > s.seq)
 $$;
-GRANT EXECUTE ON FUNCTION is_behind, logged_now TO footnotes_tenant;
+GRANT EXECUTE ON FUNCTION is_behind, is_served_outside, logged_now TO footnotes_tenant;
 
 -- Functions that may change without a change of tables; see `functions/`.
 CREATE TABLE footnotes_functions (name text PRIMARY KEY, version integer NOT NULL, digest text NOT NULL);
