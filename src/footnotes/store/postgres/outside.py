@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +25,8 @@ from footnotes.text import analysis
 DOCUMENTS_AT_ONCE = 500
 CHUNKS_AT_ONCE = 1_000
 """So many are read of the database at a time."""
+FILLED_AT_ONCE = 4
+"""So many shelves a process fills at once."""
 
 
 class PostgresTruth:
@@ -36,23 +39,15 @@ class PostgresTruth:
         self._tells = tells
         self._lexical = "lexical" in legs
         self._dense = "dense" in legs
-        # One at a time in a process: those who wait for each other must not hold all connections of the pool.
-        self._turn = threading.RLock()
-        self._depth = 0
+        self._turns: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+        # Those who fill hold one connection while they use others: so many must not take all of the pool.
+        self._few = threading.BoundedSemaphore(FILLED_AT_ONCE)
 
     @contextmanager
     def held(self, generation: Generation) -> Iterator[None]:
-        with self._turn:
-            self._depth += 1
-            try:
-                if self._depth > 1:
-                    yield
-                    return
-                with self._database.transaction(generation.user_id) as connection:
-                    connection.execute(queries()["fill_turn"], generation.pk)
-                    yield
-            finally:
-                self._depth -= 1
+        with self._turns[generation.pk], self._few, self._database.transaction(generation.user_id) as connection:
+            connection.execute(queries()["fill_turn"], generation.pk)
+            yield
 
     def words(self, generation: Generation) -> str:
         return f"{analysis.fingerprint()}/{lexemes.VERSION}"
