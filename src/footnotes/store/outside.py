@@ -276,10 +276,11 @@ class Outside:
             with self._truth.portion(generation, seen) as portion:
                 if portion is None:
                     return seen
-                self._stop_if_asked()
                 shelf.apply(portion.changes, seq=portion.seq)
                 seen = portion.seq
             self._truth.reached(generation, seen)
+            # Not before: each of many processes that search once, and end, brings a portion.
+            self._stop_if_asked()
 
     def _stop_if_asked(self) -> None:
         if threading.current_thread() is self._filler and (
