@@ -55,6 +55,11 @@ def _error_of(error: Exception, address: str, secrets: Sequence[str]) -> IndexFa
         return IndexMismatch(f"{address} has vectors of another kind: {said}")
     if isinstance(error, errors.InvalidArgumentError) and said.startswith(("Database [", "Tenant [")):
         return IndexMissing(f"{address} refuses: {said}", remedy="Create it there, or correct index_options.")
+    if "malformed" in said or "not a database" in said:
+        return IndexFailed(
+            f"the files of {address} are damaged: {said}",
+            remedy="Delete them, unless others use them too; what Footnotes had there is brought again.",
+        )
     return IndexFailed(f"{address} failed: {said or type(error).__name__}")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from footnotes import registry
 from footnotes.config import Settings
-from footnotes.errors import ConfigError, FootnotesError, IndexFailed, IndexMissing, IndexUnavailable, StoreLocked
+from footnotes.errors import ConfigError, FootnotesError, IndexFailed, IndexMissing, StoreLocked
 from footnotes.index import Allowed, Change, Keys
 from footnotes.index.outside import Scope, Shelf, VectorDatabase
 from footnotes.store.records import Generation, Problem, Verification
@@ -324,8 +324,10 @@ class Outside:
         name = f"vector database {self.address}"
         try:
             missing, extra = self._differences(generation)
-        except IndexFailed as failure:
-            return [Problem(f"{failure.message} ({failure.code})", mendable=not isinstance(failure, IndexUnavailable))]
+        except IndexMissing as failure:
+            return [Problem(f"{failure.message} ({failure.code})", mendable=True)]
+        except IndexFailed as failure:  # comparing fails again whenever it is tried: somebody else has to do something
+            return [Problem(f"{failure.message} ({failure.code}). {failure.remedy}", mendable=False)]
         if not len(missing) and not len(extra):
             return []
         return [Problem(f"{name}: {len(missing)} chunks missing, {len(extra)} too many", mendable=True)]
