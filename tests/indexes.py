@@ -97,7 +97,8 @@ class Tantivy(InTheFolder):
         for folder in self.folders():
             searcher = tantivy.Index.open(str(folder)).searcher()
             hits = searcher.search(tantivy.Query.all_query(), limit=max(searcher.num_docs, 1)).hits
-            found |= set(searcher.fast_field_values("key", [address for _, address in hits])) if hits else set()
+            values: Any = searcher.fast_field_values("key", [address for _, address in hits]) if hits else []
+            found |= set(values)
         return found
 
 
@@ -340,7 +341,7 @@ class Chroma(Served):
     def client(self) -> Iterator[Any]:
         import chromadb
 
-        client = chromadb.HttpClient("127.0.0.1", self.server.port)
+        client: Any = chromadb.HttpClient("127.0.0.1", self.server.port)
         try:
             yield client
         finally:
@@ -404,6 +405,7 @@ class Chroma(Served):
 class ChromaFolder(Chroma):
     name = "Chroma in a folder"
     silent = True
+    beyond_repair = ("database truncated",)
 
     def __init__(self, shelf: Shelf, folder: Path) -> None:
         super().__init__(shelf, None, "footnotes")
@@ -413,14 +415,15 @@ class ChromaFolder(Chroma):
     def client(self) -> Iterator[Any]:
         """Another program that has the folder for itself: a process of its own would see no less."""
         import chromadb
+        from chromadb.api.shared_system_client import SharedSystemClient
         from chromadb.config import Settings
 
-        client = chromadb.PersistentClient(str(self.folder), Settings(anonymized_telemetry=False))
+        client: Any = chromadb.PersistentClient(str(self.folder), Settings(anonymized_telemetry=False))
         try:
             yield client
         finally:
             client._system.stop()
-            chromadb.api.client.SharedSystemClient.clear_system_cache()
+            SharedSystemClient.clear_system_cache()
 
     def stop(self) -> None:
         shutil.copytree(self.folder, self.folder.parent.parent / "older")
@@ -432,6 +435,9 @@ class ChromaFolder(Chroma):
     def damages(self) -> dict[str, Callable[[], None]]:
         files = {"folder deleted": lambda: shutil.rmtree(self.folder), "database truncated": self._truncate}
         return {**super().damages(), **files}
+
+    def remake(self) -> None:
+        shutil.rmtree(self.folder)
 
     def _truncate(self) -> None:
         path = self.folder / "chroma.sqlite3"

@@ -40,6 +40,8 @@ class IndexUnderTest:
     never_damaged: ClassVar[str] = ""
     never_foreign: ClassVar[str] = ""
     never_goes_back: ClassVar[str] = ""
+    beyond_repair: ClassVar[tuple[str, ...]] = ()
+    """Damages that its owner alone may mend, with `remake`."""
     writer: ClassVar[str] = ""
     """The class whose `apply` takes changes in, as `module:Class`."""
     in_small_steps: ClassVar[dict[str, Any]] = {}
@@ -63,6 +65,10 @@ class IndexUnderTest:
 
     def damages(self) -> dict[str, Callable[[], None]]:
         """Ways in which it breaks, by name, all of which `verify` notices. The library is closed."""
+        raise NotImplementedError
+
+    def remake(self) -> None:
+        """What its owner does where nobody else can help, as `verify` says."""
         raise NotImplementedError
 
     def forge(self, key: int, like: int) -> None:
