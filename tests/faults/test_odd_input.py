@@ -231,3 +231,14 @@ def test_inspect_overwrites_no_document(tmp_path: Path) -> None:
         before = target.read_bytes()
         assert CliRunner().invoke(main, ["inspect", str(file), "--html", str(target)]).exit_code == 1
         assert target.read_bytes() == before
+
+
+def test_metadata_nested_without_end_is_refused(library: Library) -> None:
+    """What reads it later, an agent's protocol or a vector database, would stumble over every document beside it."""
+    deep: dict[str, Any] = {}
+    inner = deep
+    for _ in range(40):
+        inner["a"] = inner = {}
+    with pytest.raises(OptionError, match="nested"):
+        library.add_text("A text.", filename="deep.txt", metadata=deep)
+    assert library.documents() == []

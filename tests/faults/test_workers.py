@@ -173,3 +173,28 @@ def _until(condition: Any, *, seconds: float = 40) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not come to that"
         time.sleep(0.1)
+
+
+def test_a_name_that_no_database_can_hold_keeps_no_job_from_being_done(
+    pair: tuple[str, Running, Running], tmp_path: Path
+) -> None:
+    address, one, _ = pair
+    given = {"text": "Its name has a NUL in it.", "filename": "odd.txt", "source": "odd\x00name"}
+    odd = one.client.post("/v1/documents", json=given).json()["jobs"][0]["id"]
+    named = one.client.post("/v1/documents", json={"text": "So has this.", "filename": "a\x00b.txt"}).json()["jobs"][0]
+    with worker(address, tmp_path):
+        for job_id in (odd, named["id"], upload(one.client, 3)):
+            assert settled(one.client, job_id)["state"] == "ready"
+
+
+def test_jobs_beside_one_that_cannot_be_read_are_done(
+    pair: tuple[str, Running, Running], postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """As an older version queued it: where jobs are looked through for some alike, the database refuses this one."""
+    address, one, _ = pair
+    jobs = [upload(one.client, number) for number in range(4)]
+    change = r"UPDATE footnotes_server.jobs SET request = replace(request, 'upload:2.md', 'upload:\u00002.md')"
+    postgres.execute(change, address=address)
+    with worker(address, tmp_path):
+        states = [settled(one.client, job_id)["state"] for job_id in jobs]
+    assert states[:2] + states[3:] == ["ready"] * 3

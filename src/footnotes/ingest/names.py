@@ -14,15 +14,17 @@ from footnotes.types import Metadata
 
 MAX_NAME = 200
 MAX_METADATA = 100_000
+MAX_DEPTH = 32
+"""Values inside values: what reads metadata later, here and in vector databases, goes only so deep."""
 _PASSWORD = re.compile(r"(://)[^/?#@]*@")
 
 
 def as_text(name: str | Path) -> str:
-    """A name as Unicode text: bytes of a file name that are none are written as `\\xff`."""
+    """A name as Unicode text: bytes of a file name that are none, and NUL, are written as `\\xff`."""
     raw = str(name).encode("utf-8", "surrogatepass")
     with suppress(UnicodeEncodeError):
         raw = str(name).encode("utf-8", "surrogateescape")
-    return raw.decode("utf-8", "backslashreplace")
+    return raw.decode("utf-8", "backslashreplace").replace("\x00", "\\x00")  # no database can hold or look for a NUL
 
 
 def is_name(name: str) -> bool:
@@ -40,7 +42,14 @@ def checked_metadata(metadata: Mapping[str, Any]) -> Metadata:
     if len(packed) > MAX_METADATA:
         raise OptionError(f"the metadata has {len(packed):,} characters; {MAX_METADATA:,} are allowed")
     unpacked: Metadata = json.loads(packed)
+    if _is_deeper(unpacked, MAX_DEPTH):
+        raise OptionError(f"the metadata is nested more than {MAX_DEPTH} deep")
     return unpacked
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return inner is not None and (levels < 1 or any(_is_deeper(one, levels - 1) for one in inner))
 
 
 def checked_collection(name: str) -> str:
@@ -52,7 +61,7 @@ def checked_collection(name: str) -> str:
 
 def safe_filename(name: str) -> str:
     """The last part of a name, without anything a path could be made of."""
-    last = as_text(name).replace("\\", "/").rpartition("/")[2].replace("\x00", "")
+    last = as_text(str(name).replace("\x00", "")).replace("\\", "/").rpartition("/")[2]
     return last[:MAX_NAME] or "unnamed"
 
 

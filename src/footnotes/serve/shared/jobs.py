@@ -80,7 +80,10 @@ class SharedJobs(Jobs):
             return first  # one that was tried before is tried alone: it may have been the death of the others
         job = first[0]
         alike = (holder, now(), job.tenant, job.request["collection"], job.request["source"], most)
-        return [*first, *self._taken(_TAKE_ALIKE, alike)]
+        try:
+            return [*first, *self._taken(_TAKE_ALIKE, alike)]
+        except FootnotesError:
+            return first  # it is taken: whatever was wrong with the others, it must not be left lying
 
     def _taken(self, statement: str, values: tuple[Any, ...]) -> list[ServerJob]:
         taken = [_with_progress(row) for row in self._shared.rows(statement, values)]

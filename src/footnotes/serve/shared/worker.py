@@ -17,7 +17,7 @@ from typing import Any
 
 from footnotes.config import Settings
 from footnotes.errors import FootnotesError, WorkerDied, is_retryable
-from footnotes.serve.doing import BrokenOff, News, Task, do
+from footnotes.serve.doing import BrokenOff, News, Task, do, error_data
 from footnotes.serve.jobs import ServerJob, outcome
 from footnotes.serve.shared.database import SharedDatabase
 from footnotes.serve.shared.jobs import SharedJobs
@@ -69,6 +69,19 @@ class Worker:
 
     def _run(self, jobs: Sequence[ServerJob], must_stop: Callable[[], bool], *, last: bool) -> None:
         running = {job.id: job for job in jobs}
+        try:
+            ending = self._done(jobs, running, must_stop, last=last)
+        except Exception as failure:  # a job that nobody is at must not seem to run as long as this worker lives
+            _LOG.exception("jobs broke off", extra={"reason": type(failure).__name__})
+            known = failure if isinstance(failure, FootnotesError) else None
+            said = known or FootnotesError(f"the worker failed ({type(failure).__name__})")
+            ending = {"how": "failed", "error": error_data(said)}
+        self._see_to(jobs[0], list(running.values()), ending, last)
+
+    def _done(
+        self, jobs: Sequence[ServerJob], running: dict[str, ServerJob], must_stop: Callable[[], bool], *, last: bool
+    ) -> News:
+        """Do jobs; how it ended. Those that are settled are not among the running any more."""
         ended: list[News] = []
 
         def heard(news: News) -> None:
@@ -89,7 +102,7 @@ class Worker:
         for job in jobs:
             if job.spool:
                 self._spool.let_go(job.spool)
-        self._see_to(jobs[0], list(running.values()), ended[0], last)
+        return ended[0]
 
     def _fetch(self, job: ServerJob) -> None:
         if job.spool:
