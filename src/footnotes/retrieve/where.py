@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from footnotes.errors import FilterError
 from footnotes.retrieve.words import leading_words
+from footnotes.store.facets import MAX_KEY
 from footnotes.types import AllOf, AnyOf, Condition, Filter, JsonValue, Not, Operator
 
 _WRITTEN = re.compile(r"^([^=<>!~]+?)\s*(>=|<=|!=|=|>|<|~)\s*(.*)$", re.DOTALL)
@@ -22,7 +23,6 @@ _OPERATORS: dict[str, Operator] = {
 }
 _NAMED: dict[str, Operator] = {f"${name}": name for name in _OPERATORS.values()}
 _NAMED |= {"$in": "in", "$exists": "exists"}
-_MAX_KEY = 200
 _MAX_DEPTH = 40
 
 Where: TypeAlias = "Filter | Mapping[str, Any] | Sequence[str] | str"
@@ -104,7 +104,7 @@ def _test(key: str, name: str, operand: Any) -> Condition:
 
 
 def _checked_key(key: str) -> str:
-    if not key or len(key) > _MAX_KEY or key.startswith("$"):
+    if not key or len(key) > MAX_KEY or key.startswith("$"):
         raise FilterError(f"{key[:40]!r} is not a field to filter on")
     return key
 

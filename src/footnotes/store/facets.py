@@ -25,6 +25,8 @@ DEFINES = "\x1fdefines"
 DATES = ("added", "updated", "created", "modified")
 """Compared as text, which ISO 8601 is made for: `created>=2024` is a date, not a number."""
 MAX_TEXT = 400
+MAX_KEY = 200
+"""No filter can name a longer key, and an index of a database has no room for any length."""
 _SEPARATOR = "\x1f"
 
 
@@ -62,7 +64,8 @@ def facets_of(document: Document) -> list[Facet]:
         "updated": document.updated_at,
     }
     own = [_facet(key, value) for key, value in fields.items()]
-    return list(dict.fromkeys([*own, *_flattened("", document.metadata)]))
+    said = (facet for facet in _flattened("", document.metadata) if len(facet.key) <= MAX_KEY)
+    return list(dict.fromkeys([*own, *said]))
 
 
 def as_number(value: JsonValue) -> float | None:
