@@ -25,7 +25,7 @@ from footnotes.index.outside import Scope, Weights
 from footnotes.index.qdrant_calls import Calls
 from footnotes.index.qdrant_collection import Collections
 from footnotes.index.qdrant_filling import Filling, Points
-from footnotes.index.qdrant_points import SHELF, any_key, key_of, mark_id, sayable, within
+from footnotes.index.qdrant_points import SHELF, NotOurs, any_key, key_of, mark_id, sayable, within
 from footnotes.index.qdrant_search import Search
 from footnotes.index.qdrant_settings import LEGS, Options, check_legs, options_of, place_of
 
@@ -115,6 +115,8 @@ class QdrantShelf:
             found = [key_of(one) for page in self._points.pages(within(self._scope)) for one in page]
         except IndexMissing:
             found = []
+        except NotOurs as error:
+            raise self._calls.strange() from error
         return np.sort(np.asarray(found, dtype=np.int64))
 
     # ── writing
@@ -197,7 +199,8 @@ class QdrantShelf:
         payload = (found[0].payload if found else None) or {}
         if payload.get("identity") != sayable(self._scope.identity):
             return None
-        return Mark(str(payload.get("fill", "")), int(payload.get("seen", 0)))
+        seen = payload.get("seen")
+        return Mark(str(payload.get("fill", "")), seen if isinstance(seen, int) else 0)
 
     def _write_mark(self, mark: Mark) -> None:
         from qdrant_client import models

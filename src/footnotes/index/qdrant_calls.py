@@ -7,7 +7,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +21,7 @@ from footnotes.errors import (
     IndexUnavailable,
     MissingExtra,
 )
+from footnotes.index.qdrant_points import NotOurs
 from footnotes.index.qdrant_settings import Place
 from footnotes.remote.circuit import Circuit
 from footnotes.remote.redact import redacted
@@ -37,6 +38,9 @@ COOLING_SECONDS = 5.0
 WRITE_ATTEMPTS = 4
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0
 CONNECTIONS = 64
+MAX_BODY = 64 * 1024 * 1024
+"""No answer that is asked for here is as large."""
+_BEGAN = "footnotes.began"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,9 @@ class Calls:
     def failed(self, kind: type[IndexFailed], what: str) -> IndexFailed:
         """An error that says where."""
         return kind(f"{self.name} {what}")
+
+    def strange(self) -> IndexFailed:
+        return self.failed(IndexUnavailable, "answered with something that is not from a Qdrant")
 
     # ── tries
 
@@ -136,7 +143,7 @@ class Calls:
         # The key goes as a header: given as `api_key` it would be warned of on every plain connection.
         options: dict[str, Any] = {
             "limits": httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
-            "event_hooks": {"request": [self._prepare]},
+            "event_hooks": {"request": [self._prepare], "response": [self._bound]},
             "trust_env": False,
         }
         return QdrantClient(
@@ -159,7 +166,13 @@ class Calls:
         seconds = self.place.seconds
         connect = min(CONNECT_SECONDS, seconds)
         request.extensions["timeout"] = {"connect": connect, "read": seconds, "write": seconds, "pool": seconds}
+        request.extensions[_BEGAN] = time.monotonic()
         request.headers.update({"accept-encoding": "identity", **tracing.headers()})
+
+    def _bound(self, response: httpx.Response) -> None:
+        """The answer in bounded time and memory, however slowly or endlessly it comes."""
+        until = response.request.extensions[_BEGAN] + self.place.seconds
+        response.stream = _bounded(response.stream, response.request, until)
 
     # ── what failed
 
@@ -174,7 +187,7 @@ class Calls:
         if isinstance(error, ResponseHandlingException):
             return self._of_connection(error.source)
         # The client takes any 200 for an answer of Qdrant's, and stumbles over what it finds in it.
-        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | AssertionError):
+        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | AssertionError | RecursionError | NotOurs):
             return self._of_connection(error)
         if isinstance(error, QdrantException):
             pause = getattr(error, "retry_after_s", None)
@@ -192,7 +205,7 @@ class Calls:
             return self._silent(f"did not answer within {self.place.seconds:g} s")
         if isinstance(source, httpx.HTTPError):
             return Fault(self.failed(IndexUnavailable, "broke off the connection"), silent=True, cut=True)
-        return Fault(self.failed(IndexUnavailable, "answered with something that is not from a Qdrant"))
+        return Fault(self.strange())
 
     def _of_code(self, error: Any) -> Fault:
         """gRPC says the same in codes of its own."""
@@ -214,6 +227,27 @@ class Calls:
         if said is None:
             return self.failed(IndexUnavailable, f"answered {status}, and not as a Qdrant would")
         return self.failed(*_meaning(status, said, redacted(said, self.place.secrets)))
+
+
+def _bounded(stream: Any, request: httpx.Request, until: float) -> Any:
+    """The pieces of a body, until there are too many or they took too long."""
+    import httpx
+
+    class Bounded(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            size = 0
+            for piece in stream:
+                size += len(piece)
+                if size > MAX_BODY:
+                    raise NotOurs(f"more than {MAX_BODY >> 20} MB")
+                if time.monotonic() > until:
+                    raise httpx.ReadTimeout("the answer did not end in time", request=request)
+                yield piece
+
+        def close(self) -> None:
+            stream.close()
+
+    return Bounded()
 
 
 def _meaning(status: int, said: str, quoted: str) -> tuple[type[IndexFailed], str]:

@@ -60,6 +60,8 @@ class Points:
                 yield [str(record.id) for record in found]
             if offset is None:
                 return
+            if offset == start:
+                raise self.calls.strange()  # the same page without end
 
     def drop_all(self, wanted: models.Filter) -> None:
         """Every point that passes the filter, some at a time."""

@@ -25,6 +25,12 @@ DENSE, LEXICAL = "dense", "lexical"
 SHELF = "shelf"
 """The payload of a shelf's mark: another name than those of chunks, so that nothing that looks for them finds it."""
 _KEY = (1 << 64) - 1
+DEEPEST = 40
+"""So far values may be inside values; metadata of libraries that were made by older versions may go further."""
+
+
+class NotOurs(Exception):
+    """An answer that no Qdrant gives that was filled by us."""
 
 
 def point_id(scope: Scope, key: int) -> str:
@@ -33,7 +39,10 @@ def point_id(scope: Scope, key: int) -> str:
 
 def key_of(identifier: object) -> int:
     """The chunk's key in a point's id."""
-    low = int(str(identifier).replace("-", "")[-16:], 16)
+    try:
+        low = uuid.UUID(str(identifier)).int & _KEY
+    except ValueError as error:
+        raise NotOurs("an id that is none of ours") from error
     return low - (1 << 64) if low >> 63 else low
 
 
@@ -69,14 +78,19 @@ def sparse_of(weights: Weights) -> models.SparseVector:
     return models.SparseVector(indices=list(weights), values=[float(value) for value in weights.values()])
 
 
-def sayable(value: Any) -> Any:
-    """The value as JSON can say it: files may have names that are no text, and numbers may be none."""
+def sayable(value: Any, levels: int = DEEPEST) -> Any:
+    """The value as JSON can say it: files may have names that are no text, and numbers may be none.
+
+    What is nested too deep is left out: neither the client nor the server could read the rest with it.
+    """
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping | list | tuple) and levels < 1:
+        return "…"
     if isinstance(value, Mapping):
-        return {sayable(str(key)): sayable(one) for key, one in value.items()}
+        return {sayable(str(key)): sayable(one, levels - 1) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [sayable(one) for one in value]
+        return [sayable(one, levels - 1) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:

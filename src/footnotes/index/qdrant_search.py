@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,11 +11,20 @@ import numpy as np
 from footnotes.index import Allowed, Found, Keys, Vector
 from footnotes.index.outside import Scope, Weights
 from footnotes.index.qdrant_calls import Calls
-from footnotes.index.qdrant_points import DENSE, LEXICAL, any_facet, any_key, key_of, sparse_of, within
+from footnotes.index.qdrant_points import (
+    DENSE,
+    LEXICAL,
+    NotOurs,
+    any_facet,
+    any_key,
+    key_of,
+    sparse_of,
+    within,
+)
 from footnotes.index.qdrant_settings import Options
 
 if TYPE_CHECKING:
-    from qdrant_client import models
+    from qdrant_client import QdrantClient, models
 
 Asked: TypeAlias = "Callable[[int, list[Any], bool], Found]"
 """A search, given the limit, the conditions and whether every point that passes them is to be compared."""
@@ -112,8 +122,9 @@ class Search:
 
     def _query(self, query: Any, using: str, limit: int, more: list[Any], exact: bool) -> Found:
         wanted, params = within(self._scope, *more), self._params(using, exact)
-        answer = self._calls.read(
-            lambda client: client.query_points(
+
+        def ask(client: QdrantClient) -> Found:
+            answer = client.query_points(
                 self._collection,
                 query=query,
                 using=using,
@@ -123,9 +134,9 @@ class Search:
                 with_payload=False,
                 with_vectors=False,
             )
-        )
-        ranked = sorted((-point.score, key_of(point.id)) for point in answer.points)
-        return Found([key for _, key in ranked], [-score for score, _ in ranked])
+            return _ranked(answer.points[:limit])  # more than were asked for are not believed
+
+        return self._calls.read(ask)
 
     def _params(self, using: str, exact: bool) -> models.SearchParams | None:
         from qdrant_client import models
@@ -140,12 +151,22 @@ class Search:
         )
 
     def _scrolled(self, wanted: models.Filter, offset: Any, limit: int) -> tuple[list[int], Any]:
-        found, after = self._calls.read(
-            lambda client: client.scroll(
+        def ask(client: QdrantClient) -> tuple[list[int], Any]:
+            found, after = client.scroll(
                 self._collection, wanted, limit=limit, offset=offset, with_payload=False, with_vectors=False
             )
-        )
-        return [key_of(record.id) for record in found], after
+            if after is not None and after == offset:
+                raise NotOurs("a page without end")
+            return [key_of(record.id) for record in found], after
+
+        return self._calls.read(ask)
+
+
+def _ranked(points: Sequence[Any]) -> Found:
+    if not all(math.isfinite(point.score) for point in points):
+        raise NotOurs("a score that is no number")
+    ranked = sorted((-point.score, key_of(point.id)) for point in points)
+    return Found([key for _, key in ranked], [-score for score, _ in ranked])
 
 
 def _lets_nothing_through(allowed: Allowed | None) -> bool:

@@ -414,6 +414,86 @@ def test_odd_answers_are_named(
         database.close()
 
 
+def _points(*points: str) -> bytes:
+    return f'{{"result":{{"points":[{",".join(points)}]}},"status":"ok","time":0.1}}'.encode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _points('{"id":"not-one-of-ours","version":1,"score":0.5}'),
+        _points('{"id":"","version":1,"score":0.5}'),
+        _points('{"id":7,"version":1,"score":0.5}'),
+        _points('{"id":"01234567-89ab-cdef-0000-000000000001","version":1,"score":NaN}'),
+        _points('{"id":"01234567-89ab-cdef-0000-000000000001","version":1,"score":1e999}'),
+        b'{"result":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    ],
+    ids=["id", "no id", "number", "nan", "infinity", "depth"],
+)
+def test_answers_that_cannot_be_believed_are_a_failure_of_the_leg(body: bytes) -> None:
+    pytest.importorskip("qdrant_client")
+    with pretender(200, body) as calls:
+        database = QdrantDatabase.opened(Settings(index=calls[0]))
+        with pytest.raises(IndexUnavailable, match="not from a Qdrant"):
+            database.shelf(SCOPE).search(VECTOR, 3)
+        if b"score" not in body or b"0.5" in body:
+            with pytest.raises(IndexUnavailable, match="not from a Qdrant"):
+                database.shelf(SCOPE).keys()
+        database.close()
+
+
+def test_no_more_is_taken_than_was_asked_for() -> None:
+    pytest.importorskip("qdrant_client")
+    point = '{{"id":"01234567-89ab-cdef-0000-{:012x}","version":1,"score":0.5}}'
+    with pretender(200, _points(*(point.format(number) for number in range(50)))) as calls:
+        database = QdrantDatabase.opened(Settings(index=calls[0]))
+        assert database.shelf(SCOPE).search(VECTOR, 3).keys == [0, 1, 2]
+        database.close()
+
+
+@pytest.mark.parametrize("endless", ["bytes", "pages"])
+def test_answers_without_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch, endless: str) -> None:
+    pytest.importorskip("qdrant_client")
+    monkeypatch.setattr(qdrant_calls, "MAX_BODY", 10_000)
+    page = b'{"result":{"points":[{"id":7,"payload":null}],"next_page_offset":7},"status":"ok","time":0.1}'
+    with pretender(200, b" " * 20_000 if endless == "bytes" else page) as calls:
+        database = QdrantDatabase.opened(Settings(index=calls[0]))
+        with pytest.raises(IndexUnavailable, match="not from a Qdrant"):
+            database.shelf(SCOPE).clear()
+        database.close()
+
+
+def test_an_answer_that_comes_in_drops_ends_in_time() -> None:
+    pytest.importorskip("qdrant_client")
+    listener = socket.create_server(("127.0.0.1", 0))
+    stop = threading.Event()
+
+    def drip() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65_536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n")
+            while not stop.wait(0.1):
+                try:
+                    connection.sendall(b" ")
+                except OSError:
+                    return
+
+    dripping = threading.Thread(target=drip)
+    dripping.start()
+    database = QdrantDatabase.opened(
+        Settings(index=f"qdrant://127.0.0.1:{listener.getsockname()[1]}", index_seconds=1.0)
+    )
+    try:
+        with pytest.raises(IndexUnavailable, match="did not answer within 1 s"):
+            database.shelf(SCOPE).search(VECTOR, 3)
+    finally:
+        stop.set()
+        database.close()
+        dripping.join()
+        listener.close()
+
+
 def test_a_connection_that_is_cut_is_tried_once_more_at_once() -> None:
     pytest.importorskip("qdrant_client")
     answer = b'{"result":{"points":[]},"status":"ok","time":0.1}'
@@ -428,3 +508,16 @@ def test_a_connection_that_is_cut_is_tried_once_more_at_once() -> None:
             database.shelf(SCOPE).search(VECTOR, 3)
         assert len(calls) - 1 == 2
         database.close()
+
+
+def test_what_is_nested_too_deep_is_left_out(qdrant_server: QdrantServer, prefix: str) -> None:
+    """A library of an older version may have it: everything else must still be brought."""
+    deep: dict[str, Any] = {"said": True}
+    for _ in range(400):
+        deep = {"a": deep}
+    database = opened(qdrant_server, prefix)
+    shelf = database.shelf(SCOPE)
+    entries = [Entry(n, 1, vector=VECTOR.astype(np.float16).tobytes(), metadata={"metadata": deep}) for n in range(2)]
+    shelf.apply([Change(1, 1, entries)], seq=1)
+    assert shelf.keys().tolist() == [0, 1]
+    database.close()
