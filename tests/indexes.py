@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -190,8 +190,25 @@ class Served(BesideSqlite):
         self.server = server
         self.prefix = prefix
         self._away = False
+        self._looking = ExitStack()
+        self._client: Any = None
+
+    @contextmanager
+    def client(self) -> Iterator[Any]:
+        """Somebody else who looks into it: one for as long as the server runs."""
+        if self._client is None:
+            self._client = self._looking.enter_context(self.made_client())
+        yield self._client
+
+    def made_client(self) -> AbstractContextManager[Any]:
+        raise NotImplementedError
+
+    def _look_away(self) -> None:
+        self._looking.close()
+        self._client = None
 
     def stop(self) -> None:
+        self._look_away()
         self._away = True
         self.server.kill()
 
@@ -200,8 +217,15 @@ class Served(BesideSqlite):
         self._away = False
 
     def close(self) -> None:
+        """The next test starts the server sooner when it has nothing to read."""
         if self._away:
             self.start()
+        self.clear()
+        self._look_away()
+
+    def clear(self) -> None:
+        """Delete all collections of the prefix."""
+        raise NotImplementedError
 
 
 class Qdrant(Served):
@@ -209,12 +233,10 @@ class Qdrant(Served):
     writer = "footnotes.index.qdrant:QdrantShelf"
     in_small_steps: ClassVar[dict[str, Any]] = {"index_options": {"batch": 1}}
 
-    @contextmanager
-    def client(self) -> Iterator[Any]:
+    def made_client(self) -> AbstractContextManager[Any]:
         from qdrant import asked
 
-        with asked(self.server) as client:
-            yield client
+        return asked(self.server)
 
     def collections(self, client: Any) -> list[str]:
         names = [one.name for one in client.get_collections().collections]
@@ -250,14 +272,14 @@ class Qdrant(Served):
 
     def damages(self) -> dict[str, Callable[[], None]]:
         return {
-            "collection deleted": self._delete_collections,
+            "collection deleted": self.clear,
             "some points deleted": lambda: self._drop(self.chunks()[:3]),
             "all points deleted": lambda: self._drop(self.points()),
             "foreign points added": self._add_foreign,
             "some deleted, others added": self._exchange,
         }
 
-    def _delete_collections(self) -> None:
+    def clear(self) -> None:
         with self.client() as client:
             for name in self.collections(client):
                 client.delete_collection(name)
@@ -330,6 +352,51 @@ class QdrantBesidePostgres(Qdrant):
     never_goes_back = "a copy of a PostgreSQL is put back by its owner, with tools of its own"
 
 
+class _ChromaByHand:
+    """A Chroma server asked without Chroma's client, which leaves sockets open."""
+
+    def __init__(self, port: int) -> None:
+        import httpx
+
+        base = f"http://127.0.0.1:{port}/api/v2/tenants/default_tenant/databases/default_database/collections"
+        self._base, self._http = base, httpx.Client(trust_env=False)
+
+    def __enter__(self) -> _ChromaByHand:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def list_collections(self) -> list[_Records]:
+        found = self._http.get(self._base, params={"limit": 10_000}).raise_for_status().json()
+        return [_Records(self, one["name"], one["id"]) for one in found]
+
+    def delete_collection(self, name: str) -> None:
+        self._http.delete(f"{self._base}/{name}").raise_for_status()
+
+    def post(self, identifier: str, what: str, body: dict[str, Any]) -> Any:
+        return self._http.post(f"{self._base}/{identifier}/{what}", json=body).raise_for_status().json()
+
+
+class _Records:
+    """A collection there, with the calls that Chroma's own has."""
+
+    def __init__(self, server: _ChromaByHand, name: str, identifier: str) -> None:
+        self.name, self._server, self._id = name, server, identifier
+
+    def get(self, **asked: Any) -> Any:
+        return self._server.post(self._id, "get", asked)
+
+    def delete(self, **chosen: Any) -> None:
+        self._server.post(self._id, "delete", chosen)
+
+    def add(self, **records: Any) -> None:
+        self._server.post(self._id, "add", records)
+
+    def upsert(self, **records: Any) -> None:
+        self._server.post(self._id, "upsert", records)
+
+
 class Chroma(Served):
     """A server of Chroma; one in a folder is a server nobody needs to start."""
 
@@ -337,15 +404,8 @@ class Chroma(Served):
     writer = "footnotes.index.chroma:ChromaShelf"
     in_small_steps: ClassVar[dict[str, Any]] = {"index_options": {"batch": 1}}
 
-    @contextmanager
-    def client(self) -> Iterator[Any]:
-        import chromadb
-
-        client: Any = chromadb.HttpClient("127.0.0.1", self.server.port)
-        try:
-            yield client
-        finally:
-            client._server._session.close()
+    def made_client(self) -> AbstractContextManager[Any]:
+        return _ChromaByHand(self.server.port)
 
     def collections(self, client: Any) -> list[Any]:
         return [one for one in client.list_collections() if one.name.startswith(f"{self.prefix}-")]
@@ -367,14 +427,14 @@ class Chroma(Served):
 
     def damages(self) -> dict[str, Callable[[], None]]:
         return {
-            "collection deleted": self._delete_collections,
+            "collection deleted": self.clear,
             "some records deleted": lambda: self._drop(3),
             "all records deleted": lambda: self._drop(10_000),
             "foreign records added": self._add_foreign,
             "some deleted, others added": self._exchange,
         }
 
-    def _delete_collections(self) -> None:
+    def clear(self) -> None:
         with self.client() as client:
             for collection in self.collections(client):
                 client.delete_collection(collection.name)
@@ -413,7 +473,7 @@ class ChromaFolder(Chroma):
 
     @contextmanager
     def client(self) -> Iterator[Any]:
-        """Another program that has the folder for itself: a process of its own would see no less."""
+        """Another program that opens the folder, looks and goes."""
         import chromadb
         from chromadb.api.shared_system_client import SharedSystemClient
         from chromadb.config import Settings
@@ -424,6 +484,9 @@ class ChromaFolder(Chroma):
         finally:
             client._system.stop()
             SharedSystemClient.clear_system_cache()
+
+    def close(self) -> None:
+        """Nothing runs."""
 
     def stop(self) -> None:
         shutil.copytree(self.folder, self.folder.parent.parent / "older")

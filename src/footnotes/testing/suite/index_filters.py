@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from footnotes.engine import Library
@@ -59,7 +57,6 @@ filters = st.recursive(
     ),
     max_leaves=6,
 )
-_CHECKS = [HealthCheck.differing_executors, HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
 class Oracle:
@@ -138,38 +135,39 @@ def _under(where: Condition, headings: tuple[str, ...]) -> bool:
 class SameSet:
     """Whatever serves a leg, a filter means the same."""
 
-    @pytest.fixture
-    def filtered(self, index: IndexUnderTest, tmp_path: Path) -> Iterator[tuple[Library, Oracle]]:
+    def test_a_filter_gives_the_set_it_should(self, index: IndexUnderTest, tmp_path: Path) -> None:
         for number, user in enumerate(OTHERS):
             with index.open(user, chunker="section") as other:
                 put(other, 1_000 + number, metadata={"year": 2020, "tags": ["red"]})
         with index.open(chunker="section") as library:
             fill(library, tmp_path / "texts")
             library.add_text(with_pages(), filename="pages.pdf", metadata={"year": 2021})
-            yield library, Oracle(library)
+            oracle = Oracle(library)
+            assert everything(library, index.leg) == oracle.passing(None) == chunk_ids(library)
+            self._check_written(index, library, oracle)
+            self._check_any(index, library, oracle)
+        self._check_others(index)
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=_CHECKS)
-    @given(where=filters)
-    def test_any_filter_gives_the_set_it_should(
-        self, index: IndexUnderTest, filtered: tuple[Library, Oracle], where: Filter
-    ) -> None:
-        library, oracle = filtered
-        assert everything(library, index.leg, where) == oracle.passing(where)
-
-    def test_written_filters_give_the_set_they_should(
-        self, index: IndexUnderTest, filtered: tuple[Library, Oracle]
-    ) -> None:
-        library, oracle = filtered
-        assert everything(library, index.leg) == oracle.passing(None) == chunk_ids(library)
+    @staticmethod
+    def _check_written(index: IndexUnderTest, library: Library, oracle: Oracle) -> None:
         sizes = set()
         for written in _WRITTEN:
             expected = oracle.passing(as_filter(written))
             assert everything(library, index.leg, written) == expected, written
             sizes.add(len(expected))
         assert len(sizes) > 15, "the filters of this test must tell things apart"
-        self._check_others(index)
 
-    def _check_others(self, index: IndexUnderTest) -> None:
+    @staticmethod
+    def _check_any(index: IndexUnderTest, library: Library, oracle: Oracle) -> None:
+        @settings(max_examples=40, deadline=None, database=None)
+        @given(where=filters)
+        def check(where: Filter) -> None:
+            assert everything(library, index.leg, where) == oracle.passing(where)
+
+        check()
+
+    @staticmethod
+    def _check_others(index: IndexUnderTest) -> None:
         """Another tenant's documents pass the same filters, and only that tenant sees them."""
         for user in OTHERS:
             with index.open(user, chunker="section") as other:
