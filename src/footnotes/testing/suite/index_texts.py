@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -78,6 +79,7 @@ def with_pages(pages: int = 4) -> bytes:
     return bytes(pdf.output())
 
 
+@lru_cache(maxsize=1)
 def vocabulary() -> list[str]:
     """Words like no other, the frequent ones first."""
     rng = random.Random(1)
