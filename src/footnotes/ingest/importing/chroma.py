@@ -43,14 +43,17 @@ class ChromaServerReader:
         return 0
 
     def records(self) -> Iterator[Found]:
-        path, offset = f"{self._base}/{self._found()}/get", 0
+        path, offset = f"{self._base}/{quote(self._found(), safe='')}/get", 0
+        last = ""
         while True:
             page = self._server.post(path, {"limit": PAGE, "offset": offset, "include": _INCLUDED})
             found = self._understood(page)
+            if found and found[-1].id == last:
+                raise self._server.bad("the same page without end")
             yield from found
             if len(found) < PAGE:
                 return
-            offset += PAGE
+            offset, last = offset + PAGE, found[-1].id
 
     def _understood(self, page: Any) -> list[Found]:
         try:

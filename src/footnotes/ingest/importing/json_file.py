@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from footnotes.errors import ImportFormatError, SourceUnreadable
-from footnotes.ingest.importing.json_stream import SHAPES, array_elements, broken, no_number
+from footnotes.ingest.importing.json_stream import LONGEST, SHAPES, array_elements, broken, no_number
 from footnotes.ingest.importing.records import Found
 from footnotes.ingest.names import as_text, lasting
 
@@ -59,7 +59,9 @@ def _begins_with(file: BinaryIO) -> bytes:
 
 
 def _lines(file: BinaryIO) -> Iterator[Any]:
-    for number, line in enumerate(file, start=1):
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), start=1):
+        if len(line) > LONGEST:
+            raise broken(f"line {number}", f"longer than {LONGEST:,} bytes")
         if not line.strip():
             continue
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -106,8 +107,9 @@ def filename_of(metadata: Mapping[str, Any], group: str | None, record_id: str) 
     if group is None:
         return safe_filename(record_id)
     if "://" in group:
-        address = urlsplit(group)
-        return safe_filename(unquote(address.path).rstrip("/") or address.netloc)
+        with suppress(ValueError):  # it looks like an address, and is none
+            address = urlsplit(group)
+            return safe_filename(unquote(address.path).rstrip("/") or address.netloc)
     return safe_filename(group.rstrip("/\\"))
 
 

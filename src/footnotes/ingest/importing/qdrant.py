@@ -36,17 +36,25 @@ class QdrantReader:
 
     def count(self) -> int:
         described = self._described()
-        self._vector = self._chosen(_vectors(described))
+        try:
+            sizes = _vectors(described)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise self._server.bad("a collection whose vectors are not described") from error
+        self._vector = self._chosen(sizes)
         points = described.get("points_count")
         return points if isinstance(points, int) else 0
 
     def records(self) -> Iterator[Found]:
         body: dict[str, Any] = {"limit": PAGE, "with_payload": True, "with_vector": self._with_vector()}
+        seen: set[str] = set()
         while True:
             points, following = self._page(body)
             yield from points
             if following is None:
                 return
+            if not points or (named := str(following)) in seen:
+                raise self._server.bad("pages without end")
+            seen.add(named)
             body["offset"] = following
 
     def _with_vector(self) -> bool | list[str]:

@@ -46,7 +46,7 @@ def _text_in(found: Found, payload: dict[str, Any], text_field: str) -> tuple[st
     if text_field:
         value = field_of(payload, text_field)
         return (value if isinstance(value, str) else None), _without(payload, text_field)
-    if found.text and found.text.strip():
+    if isinstance(found.text, str) and found.text.strip():
         return found.text, payload
     if (node := _node(payload)) is not None and (text := _node_text(node)):
         return text, payload
