@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -198,3 +201,45 @@ def test_jobs_beside_one_that_cannot_be_read_are_done(
     with worker(address, tmp_path):
         states = [settled(one.client, job_id)["state"] for job_id in jobs]
     assert states[:2] + states[3:] == ["ready"] * 3
+
+
+def test_a_key_that_no_database_can_look_for_is_no_key(pair: tuple[str, Running, Running]) -> None:
+    """And counts as a wrong one: it must not be a way around the limit of wrong keys."""
+    from websockets.sync.client import connect
+
+    _, one, _ = pair
+    one.app.state.keys.create("acme")
+    with connect(f"{one.address.replace('http', 'ws', 1)}/v1/ws", proxy=None) as asked:
+        asked.send(json.dumps({"type": "key", "key": "fn_\x00_x"}))
+        assert json.loads(asked.recv(timeout=10))["error"]["code"] == "unauthorized"
+
+
+def test_a_vector_database_that_hangs_keeps_no_thread_from_other_searches(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """It accepts and never answers. Searches that wait for it are many; one that has no use for it is answered."""
+    pytest.importorskip("qdrant_client", reason="Qdrant needs the extra footnotes[qdrant]")
+    address = postgres.fresh()
+    with serving(tmp_path, store=address) as server:
+        server.add("a.txt", "Ravens remember faces.")
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
+        listener.settimeout(15)
+        index = f"qdrant://127.0.0.1:{listener.getsockname()[1]}"
+        with serving(tmp_path, store=address, serve_worker=False, index=index, index_seconds=20.0) as server:
+            answers: list[int] = []
+
+            def search(mode: str) -> int:
+                with httpx.Client(base_url=server.address, timeout=60, trust_env=False) as client:
+                    return client.post("/v1/search", json={"query": "ravens", "mode": mode}).status_code
+
+            waiting = [threading.Thread(target=lambda: answers.append(search("dense"))) for _ in range(6)]
+            for thread in waiting:
+                thread.start()
+            held = [listener.accept()[0] for _ in range(6)]  # each of them has got as far as asking
+            assert search("lexical") == 200
+            assert not answers
+            listener.close()
+            for connection in held:
+                connection.close()
+            for thread in waiting:
+                thread.join()

@@ -74,7 +74,7 @@ class Keys:
 
     def caller(self, key: str) -> Caller:
         """Who holds a key. An unknown, wrong, expired and revoked key are refused alike."""
-        if not key.isascii():  # every key is; a database could not even look for half a character
+        if not (key.isascii() and key.isprintable()):  # every key is; a database could not even look for others
             raise Unauthorized("the key is not valid")
         prefix, _, rest = key.partition("_")
         key_id, _, secret = rest.partition("_")

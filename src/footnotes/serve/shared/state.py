@@ -16,7 +16,7 @@ from footnotes.serve.shared.intake import SharedIntake
 from footnotes.serve.shared.jobs import Listener, SharedJobs
 from footnotes.serve.shared.queue import Queue
 from footnotes.serve.state import ServerState
-from footnotes.serve.streams import SEARCH_THREADS, SLOW_THREADS, Streams, Threads
+from footnotes.serve.streams import SLOW_THREADS, Streams, Threads, search_threads
 from footnotes.serve.tenants import Tenants
 from footnotes.serve.worker import for_searches
 
@@ -41,7 +41,7 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
         jobs=jobs,
         intake=intake,
         slowly=slowly,
-        searching=Threads(SEARCH_THREADS, "search"),
+        searching=Threads(search_threads(settings), "search"),
         streams=Streams(settings.serve_streams, keys, slowly),
         metrics=metrics,
         needs_keys=needs_keys,
