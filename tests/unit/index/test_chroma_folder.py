@@ -193,8 +193,9 @@ def test_files_that_are_damaged(places: Places, tmp_path: Path) -> None:
     places.database().shelf(scope()).apply(changes(vectors(10)), seq=1)
     places.close()
     (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"no database " * 1_000)
-    with pytest.raises(IndexFailed, match="failed"):
+    with pytest.raises(IndexFailed, match="are damaged") as caught:
         places.database().shelf(scope()).refresh()
+    assert caught.value.remedy.startswith("Delete them, unless others use them too")
 
 
 # ── what is left
