@@ -7,6 +7,7 @@ import hashlib
 import os
 import platform
 import shutil
+import signal
 import socket
 import subprocess
 import tarfile
@@ -89,6 +90,16 @@ class QdrantServer:
             self._process.kill()
             self._process.wait(20)
             self._process = None
+
+    def pause(self) -> None:
+        """From now on it takes connections and never answers, until `resume`."""
+        os.kill(self.pid, signal.SIGSTOP)
+        tasks = Path(f"/proc/{self.pid}/task")
+        while any(") T " not in (task / "stat").read_text() for task in tasks.iterdir()):
+            time.sleep(0.01)
+
+    def resume(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
 
     def _answers(self) -> bool:
         with contextlib.suppress(OSError), _PROXYLESS.open(f"{self.url}/readyz", timeout=2) as answer:

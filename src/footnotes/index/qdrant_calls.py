@@ -52,6 +52,8 @@ class Fault:
     """Nobody answered, as against an answer that says no."""
     cut: bool = False
     """The connection broke: all that were kept open do so once when a server is started anew."""
+    late: bool = False
+    """It did not answer in time: another try would wait as long again."""
     pause: float | None = None
     """The seconds the server asked to wait."""
 
@@ -113,13 +115,15 @@ class Calls:
 
     def _count(self, fault: Fault) -> None:
         if fault.silent:
-            self._circuit.failed(fault.error.message)
+            # One that takes its time is left alone for longer: each try costs somebody all of that time.
+            cooling = max(COOLING_SECONDS, 3 * self.place.seconds) if fault.late else None
+            self._circuit.failed(fault.error.message, cooling=cooling)
         else:
             self._circuit.succeeded()
 
     def _waited(self, fault: Fault, attempt: int) -> bool:
         """As long as the server asked for, or longer each time with full jitter; False when it is no use."""
-        if attempt >= WRITE_ATTEMPTS or not isinstance(fault.error, IndexUnavailable):
+        if attempt >= WRITE_ATTEMPTS or fault.late or not isinstance(fault.error, IndexUnavailable):
             return False
         wait = self._jitter.uniform(0, FIRST_WAIT * 2.0**attempt) if fault.pause is None else fault.pause
         self._sleep(min(LONGEST_WAIT, wait))
@@ -202,7 +206,7 @@ class Calls:
         if isinstance(source, httpx.ConnectTimeout | httpx.ConnectError):
             return self._silent("cannot be reached")
         if isinstance(source, httpx.TimeoutException):
-            return self._silent(f"did not answer within {self.place.seconds:g} s")
+            return self._late()
         if isinstance(source, httpx.HTTPError):
             return Fault(self.failed(IndexUnavailable, "broke off the connection"), silent=True, cut=True)
         return Fault(self.strange())
@@ -213,8 +217,12 @@ class Calls:
         if code == "UNAVAILABLE":
             return self._silent("cannot be reached")
         if code == "DEADLINE_EXCEEDED":
-            return self._silent(f"did not answer within {self.place.seconds:g} s")
+            return self._late()
         return Fault(self._of_status(_STATUS_OF_CODE.get(code, 500), said))
+
+    def _late(self) -> Fault:
+        said = self.failed(IndexUnavailable, f"did not answer within {self.place.seconds:g} s")
+        return Fault(said, silent=True, late=True)
 
     def _silent(self, what: str) -> Fault:
         return Fault(self.failed(IndexUnavailable, what), silent=True)

@@ -28,6 +28,7 @@ class Circuit:
         self._error = error
         self._failed = 0
         self._cause = ""
+        self._cools = cooling
         self._until = 0.0
         self._lock = threading.Lock()
 
@@ -40,16 +41,17 @@ class Circuit:
             if wait > 0:
                 said = self._cause or f"{self._provider} failed {self._failed} times in a row"
                 raise self._error(f"{said}; it is tried again in {wait:.0f} s")
-            self._until = self._clock() + self._cooling
+            self._until = self._clock() + self._cools
 
     def succeeded(self) -> None:
         with self._lock:
             self._failed = 0
 
-    def failed(self, cause: str = "") -> None:
-        """A call failed; `cause` is what those are told who come while the circuit is open."""
+    def failed(self, cause: str = "", *, cooling: float | None = None) -> None:
+        """A call failed. Those who come while the circuit is open, for as long as `cooling`, are told the cause."""
         with self._lock:
             self._cause = cause
+            self._cools = self._cooling if cooling is None else cooling
             self._failed += 1
             if self._failed >= self._allowed:
-                self._until = self._clock() + self._cooling
+                self._until = self._clock() + self._cools

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Protocol, TypeVar
@@ -19,7 +19,7 @@ import numpy as np
 
 from footnotes import registry
 from footnotes.config import Settings
-from footnotes.errors import ConfigError, FootnotesError, IndexFailed, IndexMissing, StoreLocked
+from footnotes.errors import ConfigError, FootnotesError, IndexFailed, IndexMissing, IndexUnavailable, StoreLocked
 from footnotes.index import Allowed, Change, Keys
 from footnotes.index.outside import Scope, Shelf, VectorDatabase
 from footnotes.store.records import Generation, Problem, Verification
@@ -28,6 +28,8 @@ from footnotes.types import IndexState
 LEGS = ("dense", "lexical")
 _LOOK_SECONDS = 60.0
 """So often a shelf that searches use is looked at, whether it still has what it was brought."""
+_SOON_SECONDS = 2.0
+"""So long somebody waits who deletes: what the database still has is not shown in any case."""
 T = TypeVar("T")
 
 _LOOKS = 5
@@ -146,6 +148,7 @@ class Outside:
         self._noted: set[int] = set()
         self._guard = threading.Lock()
         self._filler: threading.Thread | None = None
+        self._wanted: dict[int, tuple[Generation, threading.Event]] = {}
         self._stopping = threading.Event()
 
     @property
@@ -155,8 +158,9 @@ class Outside:
     def close(self) -> None:
         """Stop what is being done behind; the rest is done next time."""
         self._stopping.set()
-        if self._filler is not None:
-            self._filler.join()
+        filler = self._filler
+        if filler is not None:
+            filler.join()
         self._database.close()
 
     def shelf(self, generation: Generation) -> Shelf:
@@ -184,7 +188,9 @@ class Outside:
         if generation is not None:
             seen = self._truth.known(generation)
             try:
-                seen = self.shelf(generation).refresh()
+                with self._unnamed():
+                    seen = self.shelf(generation).refresh()
+                failure = failure if self._truth.dropped(generation.user_id) else None
             except IndexFailed as error:
                 failure = error
             behind = self._truth.behind(generation, seen)
@@ -196,7 +202,7 @@ class Outside:
     def catch_up(self, generation: Generation) -> int:
         """Bring a shelf to the last change there is, and return it; raises what keeps the database from that."""
         try:
-            with self._truth.held(generation):
+            with self._unnamed(), self._truth.held(generation):
                 seq = self._filled(generation)
         except IndexFailed as failure:
             self.failure = failure
@@ -204,7 +210,7 @@ class Outside:
         except (FootnotesError, _Stopped):
             raise
         except Exception as error:  # whatever breaks in a database's client must not break what was written
-            self.failure = IndexFailed(f"{self.address} broke off: {type(error).__name__}: {error}")
+            self.failure = IndexFailed(f"the vector database broke off: {type(error).__name__}: {error}")
             raise self.failure from error
         self.failure = None
         return seq
@@ -216,13 +222,31 @@ class Outside:
         except (IndexFailed, StoreLocked):
             return self._truth.known(generation)
 
-    def catch_up_behind(self, generation: Generation) -> None:
-        """Catch up in a thread of its own, unless one is at it."""
+    def attempt_soon(self, generation: Generation) -> int:
+        """As `attempt`, for somebody who does not wait long: what takes longer is done behind."""
+        if not self.catch_up_behind(generation).wait(_SOON_SECONDS) and self.failure is None:
+            self.failure = IndexUnavailable("the vector database has not answered yet")
+        return self._truth.known(generation)
+
+    def catch_up_behind(self, generation: Generation) -> threading.Event:
+        """Catch up in a thread of its own, one generation after the other. Tells when this one was tried."""
         with self._guard:
-            if self._stopping.is_set() or (self._filler is not None and self._filler.is_alive()):
-                return
-            self._filler = threading.Thread(target=self._fill_quietly, args=(generation,), name="footnotes-shelf")
-            self._filler.start()
+            _, tried = self._wanted.setdefault(generation.pk, (generation, threading.Event()))
+            if self._filler is None and not self._stopping.is_set():
+                self._filler = threading.Thread(target=self._fill_wanted, name="footnotes-shelf")
+                self._filler.start()
+            return tried
+
+    def _fill_wanted(self) -> None:
+        while True:
+            with self._guard:
+                if not self._wanted or self._stopping.is_set():
+                    self._filler = None
+                    return
+                pk = next(iter(self._wanted))
+                generation, tried = self._wanted.pop(pk)
+            self._fill_quietly(generation)
+            tried.set()
 
     def behind(self, generation: Generation) -> int:
         """How many documents the shelf is known to lack; where there are any, they are being brought."""
@@ -246,12 +270,24 @@ class Outside:
         One that is gone is made anew, behind the search that found out.
         """
         try:
-            return question(self.shelf(generation))
+            with self._unnamed():
+                return question(self.shelf(generation))
         except IndexMissing:
             if not self._truth.known(generation):
                 return nothing
             self.catch_up_behind(generation)
             raise
+
+    @contextmanager
+    def _unnamed(self) -> Iterator[None]:
+        """Failures without the address: they are told to whoever searches, whose business it is not."""
+        try:
+            yield
+        except IndexFailed as failure:
+            if self.address not in failure.message:
+                raise
+            said = failure.message.replace(f" at {self.address}", "").replace(self.address, "the vector database")
+            raise type(failure)(said, remedy=failure.remedy) from failure
 
     def _fill_quietly(self, generation: Generation) -> None:
         with suppress(FootnotesError, _Stopped):  # searches say what they lack
@@ -306,7 +342,7 @@ class Outside:
         with self._guard:
             self._shelves.pop(generation.pk, None)
         try:
-            with self._truth.held(generation):
+            with self._unnamed(), self._truth.held(generation):
                 self._empty_dropped(generation.user_id)
         except (IndexFailed, StoreLocked) as failure:
             if isinstance(failure, IndexFailed):

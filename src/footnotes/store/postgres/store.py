@@ -556,7 +556,7 @@ class PostgresStore(PostgresReading):
     def _bring_serving(self, user_id: str) -> None:
         """What changed in the generation that serves is brought to a vector database, if there is one."""
         if self.outside is not None and (generation := self.serving(user_id)) is not None:
-            self.outside.attempt(generation)
+            self.outside.attempt_soon(generation)
 
     def _bring(self, generation: Generation) -> None:
         if self.outside is not None:

@@ -113,13 +113,17 @@ class Indexes:
         open_now = [slot.index for slot in self._slots(generation)]
         return min([seq, *(seq if index is None else index.seq for index in open_now)])
 
-    def catch_up(self, generation: Generation, *, strictly: bool = False) -> Reached:
+    def catch_up(self, generation: Generation, *, strictly: bool = False, soon: bool = False) -> Reached:
         """Bring all indexes to the last change there is, and say how far they came.
 
-        A vector database that is away is left behind, unless `strictly` is asked for: then that is an error.
+        A vector database that is away is left behind, unless `strictly` is asked for: then that is an error. Who has to
+        be done `soon` does not wait long for it.
         """
         own = [self._bring_up_to_date(slot, generation) for slot in self._slots(generation)]
-        return self._with_outside(generation, own, strictly=strictly)
+        if self.outside is None:
+            return Reached(min(own), min(own))
+        bring = self.outside.catch_up if strictly else self.outside.attempt_soon if soon else self.outside.attempt
+        return self._reached(generation, own, bring(generation))
 
     def catch_up_words(self, generation: Generation) -> int:
         """Bring the lexical index alone to the last change there is."""
@@ -132,13 +136,13 @@ class Indexes:
             words = self._opened(slot, generation)
             self._refreshed(slot, generation)
         others = [self._bring_up_to_date(slot, generation) for slot in self._slots(generation)[1:]]
-        return self._with_outside(generation, [words.seq, *others])
-
-    def _with_outside(self, generation: Generation, own: list[int], *, strictly: bool = False) -> Reached:
+        own = [words.seq, *others]
         if self.outside is None:
             return Reached(min(own), min(own))
-        reached = self.outside.catch_up(generation) if strictly else self.outside.attempt(generation)
-        return Reached(min(own, default=self._last(generation)), min([*own, reached]))
+        return self._reached(generation, own, self.outside.attempt(generation))
+
+    def _reached(self, generation: Generation, own: list[int], outside: int) -> Reached:
+        return Reached(min(own, default=self._last(generation)), min([*own, outside]))
 
     def _last(self, generation: Generation) -> int:
         with self._database.snapshot() as connection:

@@ -585,7 +585,7 @@ class SqliteStore(SqliteReading):
         """Indexes forget what went, and the write-ahead log keeps no copy of it."""
         generation = self.serving(user_id)
         if generation is not None:
-            self.publish_changes(user_id, generation)
+            self._publish(user_id, generation, self._indexes.catch_up(generation, soon=True))
         self.originals.sweep()
         self.checkpoint()
 

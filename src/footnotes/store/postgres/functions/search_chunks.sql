@@ -1,7 +1,9 @@
--- version 1
+-- version 2
 -- Both legs in one call, with all that a search wants to know of what they found. Run as the owner, for planners may not
 -- look into indexes with most operators before the rules of rows were tested; so it tests the tenant itself.
 DROP FUNCTION IF EXISTS search_chunks;
+-- Tables of its own that a caller may make must not stand in the way of ours.
+SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true);
 CREATE FUNCTION search_chunks(
     wanted_generation bigint,        -- of the connection's tenant, or nothing is found
     terms text[],                    -- the question's terms, as often as it says them in `weights`; empty for no words
