@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from chroma import ChromaServer
 from chroma_shelves import D, Places, changes, entry, exact, scope, vectors
 from footnotes.errors import IndexFailed, IndexForeign, IndexMismatch, IndexMissing
-from footnotes.index import Allowed, Change, Entry, chroma
+from footnotes.index import Allowed, Change, Entry
 from footnotes.index.chroma import ChromaShelf
-from footnotes.index.chroma_metadata import restored
+from footnotes.index.chroma import database as chroma
+from footnotes.index.chroma.metadata import restored
 from footnotes.types import JsonValue
 
 
@@ -102,7 +103,7 @@ def test_every_way_of_filtering_gives_the_same(
     keys = np.array([key for key in range(1, 901) if (key % 3 == 1 and 100 < key <= 500) or key == 1_000])
     decades = tuple(f"document:{number}" for number in range(11, 51))
     facets = (("third:1", "never"), decades) if way == "facets" else ()
-    monkeypatch.setattr("footnotes.index.chroma_filters.MOST_TERMS", 50)
+    monkeypatch.setattr("footnotes.index.chroma.filters.MOST_TERMS", 50)
     for query in vectors(8, seed=5):
         found = shelf.search(query, 12, Allowed(keys, facets))
         assert found.keys == exact(rows, query, keys[:-1], 12)
@@ -143,7 +144,7 @@ def test_chunks_that_have_a_facet(shelf: ChromaShelf) -> None:
 
 @pytest.mark.parametrize("most", [40, 7])
 def test_a_filter_without_a_list_of_keys(shelf: ChromaShelf, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("footnotes.index.chroma_filters.MOST_TERMS", most)
+    monkeypatch.setattr("footnotes.index.chroma.filters.MOST_TERMS", most)
     rows = vectors(400)
     shelf.apply(changes(rows), seq=1)
     nothing = np.zeros(0, dtype=np.int64)

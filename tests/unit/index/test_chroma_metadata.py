@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footnotes.index.chroma_metadata import flattened, restored
+from footnotes.index.chroma.metadata import flattened, restored
 from footnotes.types import JsonValue
 
 TEXTS = st.text(st.characters(codec=None, categories=["L", "N", "P", "S", "Z", "C"]), max_size=8)

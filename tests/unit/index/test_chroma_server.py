@@ -18,8 +18,8 @@ from chroma import ChromaServer
 from chroma_shelves import Places, changes, scope, vectors
 from footnotes.config import Settings
 from footnotes.errors import IndexFailed, IndexRefused, IndexUnavailable
-from footnotes.index import chroma_server as under_test
 from footnotes.index.chroma import ChromaDatabase
+from footnotes.index.chroma import server as under_test
 
 pytest.importorskip("chromadb", reason="Chroma needs the extra footnotes[chroma]")
 KEY = "k3y-0f-mine"

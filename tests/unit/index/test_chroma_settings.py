@@ -8,7 +8,7 @@ import pytest
 from footnotes.config import Settings
 from footnotes.errors import ConfigError
 from footnotes.index.chroma import ChromaDatabase
-from footnotes.index.chroma_settings import place_of
+from footnotes.index.chroma.settings import place_of
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 from footnotes.errors import IndexMissing
-from footnotes.index import Allowed, Change, Entry, qdrant_filling, qdrant_search
+from footnotes.index import Allowed, Change, Entry
 from footnotes.index.outside import Scope
 from footnotes.index.qdrant import QdrantDatabase, QdrantShelf
+from footnotes.index.qdrant import filling as qdrant_filling
+from footnotes.index.qdrant import search as qdrant_search
 from qdrant import QdrantServer, asked, opened
 
 D = 16
@@ -546,7 +548,7 @@ def test_grpc_gives_the_same(qdrant_server: QdrantServer) -> None:
 
 
 def qdrant_options(**given: Any) -> Any:
-    from footnotes.index.qdrant_settings import Options
+    from footnotes.index.qdrant.settings import Options
 
     return Options(**given)
 

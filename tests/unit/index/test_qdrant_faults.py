@@ -23,9 +23,10 @@ from footnotes.errors import (
     IndexRefused,
     IndexUnavailable,
 )
-from footnotes.index import Change, Entry, qdrant_calls
+from footnotes.index import Change, Entry
 from footnotes.index.outside import Scope
 from footnotes.index.qdrant import QdrantDatabase, QdrantShelf
+from footnotes.index.qdrant import calls as qdrant_calls
 from qdrant import QdrantServer, asked, opened, running
 
 D = 8

@@ -9,7 +9,7 @@ import pytest
 from footnotes.config import Settings
 from footnotes.errors import ConfigError
 from footnotes.index.qdrant import QdrantDatabase
-from footnotes.index.qdrant_settings import Options, options_of, place_of
+from footnotes.index.qdrant.settings import Options, options_of, place_of
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import numpy as np
 
 from footnotes.index import Allowed, Found, Keys, Vector
 from footnotes.index.outside import Scope, Weights
-from footnotes.index.qdrant_calls import Calls
-from footnotes.index.qdrant_points import (
+from footnotes.index.qdrant.calls import Calls
+from footnotes.index.qdrant.points import (
     DENSE,
     LEXICAL,
     NotOurs,
@@ -21,7 +21,7 @@ from footnotes.index.qdrant_points import (
     sparse_of,
     within,
 )
-from footnotes.index.qdrant_settings import Options
+from footnotes.index.qdrant.settings import Options
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models

@@ -21,8 +21,8 @@ from footnotes.errors import (
     IndexUnavailable,
     MissingExtra,
 )
-from footnotes.index.qdrant_points import NotOurs
-from footnotes.index.qdrant_settings import Place
+from footnotes.index.qdrant.points import NotOurs
+from footnotes.index.qdrant.settings import Place
 from footnotes.remote.circuit import Circuit
 from footnotes.remote.redact import redacted
 

@@ -3,7 +3,7 @@
 Chroma has vectors and filters, and no lexical leg of its own that could be weighed as ours is: words stay with the
 store. The mark of a collection, its metadata, says whose it is and up to which change it was filled.
 
-A server may be used by any number of processes. A folder may too: see `footnotes.index.chroma_folder`.
+A server may be used by any number of processes. A folder may too: see `footnotes.index.chroma.folder`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from footnotes.config import Settings
 from footnotes.errors import IndexFailed, IndexMissing
 from footnotes.index import Allowed, Change, Found, Keys, Vector
-from footnotes.index.chroma_calls import Calls, Connection, Known, Where, ids_of
-from footnotes.index.chroma_filling import Filling
-from footnotes.index.chroma_filters import (
+from footnotes.index.chroma.calls import Calls, Connection, Known, Where, ids_of
+from footnotes.index.chroma.filling import Filling
+from footnotes.index.chroma.filters import (
     MOST_TERMS,
     batches,
     best,
@@ -27,9 +27,9 @@ from footnotes.index.chroma_filters import (
     where_of,
     wheres_of,
 )
-from footnotes.index.chroma_folder import FolderConnection
-from footnotes.index.chroma_server import ServerConnection
-from footnotes.index.chroma_settings import LEGS, Place, place_of
+from footnotes.index.chroma.folder import FolderConnection
+from footnotes.index.chroma.server import ServerConnection
+from footnotes.index.chroma.settings import LEGS, Place, place_of
 from footnotes.index.outside import Scope, Weights
 
 EXACT_KEYS = 300

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from footnotes.errors import IndexUnavailable
-from footnotes.index.chroma_errors import checked, translated
-from footnotes.index.chroma_settings import Place
+from footnotes.index.chroma.errors import checked, translated
+from footnotes.index.chroma.settings import Place
 from footnotes.remote.circuit import Circuit
 
 CONNECT_SECONDS = 3.0

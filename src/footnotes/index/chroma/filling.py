@@ -10,9 +10,9 @@ import numpy as np
 
 from footnotes.errors import IndexFailed
 from footnotes.index import Change, Entry
-from footnotes.index.chroma_calls import Calls, Known, chunk_vector
-from footnotes.index.chroma_filters import DOCUMENT, FACETS, SEQ, sayable
-from footnotes.index.chroma_metadata import flattened
+from footnotes.index.chroma.calls import Calls, Known, chunk_vector
+from footnotes.index.chroma.filters import DOCUMENT, FACETS, SEQ, sayable
+from footnotes.index.chroma.metadata import flattened
 
 _DOCUMENTS_AT_ONCE = 100
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from footnotes.index import Change, Entry
 from footnotes.index.outside import Scope
-from footnotes.index.qdrant_calls import Calls
-from footnotes.index.qdrant_points import any_document, not_after, point_of, within
+from footnotes.index.qdrant.calls import Calls
+from footnotes.index.qdrant.points import any_document, not_after, point_of, within
 
 if TYPE_CHECKING:
     from qdrant_client import models

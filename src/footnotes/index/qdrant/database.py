@@ -1,7 +1,7 @@
 """A Qdrant that serves the dense leg, the lexical one, or both.
 
 `index = "qdrant://host:6333"` names it, or `qdrant+https://…`; a path behind it is the beginning of the names of
-collections and `footnotes` where there is none. `index_options` are those of `footnotes.index.qdrant_settings.Options`.
+collections and `footnotes` where there is none. `index_options` are those of `footnotes.index.qdrant.settings.Options`.
 
 Everybody's chunks of one embedding model are in one collection, `<prefix>-<model>`, told apart by their payload: every
 search, count and deletion names tenant and generation. Beside them each generation has a mark, a point without vectors
@@ -22,12 +22,12 @@ from footnotes.config import Settings
 from footnotes.errors import IndexMissing
 from footnotes.index import Allowed, Change, Found, Keys, Vector
 from footnotes.index.outside import Scope, Weights
-from footnotes.index.qdrant_calls import Calls
-from footnotes.index.qdrant_collection import Collections
-from footnotes.index.qdrant_filling import Filling, Points
-from footnotes.index.qdrant_points import SHELF, NotOurs, any_key, key_of, mark_id, sayable, within
-from footnotes.index.qdrant_search import Search
-from footnotes.index.qdrant_settings import LEGS, Options, check_legs, options_of, place_of
+from footnotes.index.qdrant.calls import Calls
+from footnotes.index.qdrant.collection import Collections
+from footnotes.index.qdrant.filling import Filling, Points
+from footnotes.index.qdrant.points import SHELF, NotOurs, any_key, key_of, mark_id, sayable, within
+from footnotes.index.qdrant.search import Search
+from footnotes.index.qdrant.settings import LEGS, Options, check_legs, options_of, place_of
 
 REMOVED_AT_ONCE = 5_000
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from footnotes.index import Allowed, Found, Keys, Vector
-from footnotes.index.chroma_calls import IDS_AT_ONCE, Where
-from footnotes.index.chroma_metadata import OWN
+from footnotes.index.chroma.calls import IDS_AT_ONCE, Where
+from footnotes.index.chroma.metadata import OWN
 
 DOCUMENT, SEQ, FACETS = f"{OWN}document", f"{OWN}seq", f"{OWN}facets"
 MOST_TERMS = 40

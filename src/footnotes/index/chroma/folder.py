@@ -18,9 +18,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from footnotes.index.chroma_errors import translated
-from footnotes.index.chroma_lock import EXCLUSIVE, FREE, SHARED, FolderLock
-from footnotes.index.chroma_settings import Place
+from footnotes.index.chroma.errors import translated
+from footnotes.index.chroma.lock import EXCLUSIVE, FREE, SHARED, FolderLock
+from footnotes.index.chroma.settings import Place
 
 _FILE, _SAVED = "chroma.sqlite3", "index_metadata.pickle"
 _SHARED_SECONDS = 0.05

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from footnotes.errors import IndexForeign, IndexMismatch, IndexMissing
 from footnotes.index.outside import Scope
-from footnotes.index.qdrant_calls import Calls
-from footnotes.index.qdrant_points import DENSE, LEXICAL, SHELF, is_empty
-from footnotes.index.qdrant_settings import Options
+from footnotes.index.qdrant.calls import Calls
+from footnotes.index.qdrant.points import DENSE, LEXICAL, SHELF, is_empty
+from footnotes.index.qdrant.settings import Options
 
 if TYPE_CHECKING:
     from qdrant_client import models

@@ -11,7 +11,7 @@ import numpy as np
 
 from footnotes.errors import IndexFailed, IndexForeign, IndexMismatch, IndexMissing
 from footnotes.index import Keys, Vector
-from footnotes.index.chroma_settings import Options, Place
+from footnotes.index.chroma.settings import Options, Place
 
 FORMAT = 1
 _MARK, _IDENTITY, _SEQ = "footnotes", "footnotes_identity", "footnotes_seq"
