@@ -215,22 +215,30 @@ def _generations(server: QdrantServer, prefix: str) -> set[int]:
     return {payload["generation"] for payload in payloads if "generation" in payload}
 
 
-def test_a_library_put_back_from_a_copy_is_brought_anew(tmp_path: Path, own_server: QdrantServer) -> None:
-    """What the database has seen is more than what the copy knows of: it is filled from the beginning."""
-    folder, copy = tmp_path / "library", tmp_path / "copy"
-    chosen = {"embedder": "hashing", "index": f"{own_server.address}/faults{next(_NUMBERS)}"}
+@pytest.mark.parametrize("index", ["", "qdrant"])
+@pytest.mark.parametrize("later", [1, 12])
+def test_a_library_put_back_from_a_copy_is_brought_anew(
+    tmp_path: Path, own_server: QdrantServer, index: str, later: int
+) -> None:
+    """What the indexes have seen is more than what the copy knows of, or less once much was written: all is found."""
+    folder, copy, texts = tmp_path / "library", tmp_path / "copy", tmp_path / "texts"
+    chosen = {"embedder": "hashing", "index": index and f"{own_server.address}/faults{next(_NUMBERS)}"}
     with footnotes.open(folder, **chosen) as library:
         _filled(library, 3)
-    shutil.copytree(folder, copy)
+    shutil.copy(folder / "footnotes.db", copy)
     with footnotes.open(folder, **chosen) as library:
         _filled(library, 8)
-    shutil.rmtree(folder)
-    shutil.copytree(copy, folder)
+    shutil.copy(copy, folder / "footnotes.db")
+    texts.mkdir()
+    for number in range(later):
+        (texts / f"later{number}.txt").write_text(f"A text about later{number} and others.")
     with footnotes.open(folder, **chosen) as library:
-        library.add_text("A text about another one.", filename="later.txt")
-        assert library.verify(repair=True).ok and library.verify().ok
-        found = {hit.filename for hit in library.search("text", mode="dense", limit=50).hits}
-        assert found == {"0.txt", "1.txt", "2.txt", "later.txt"}
+        library.add(texts)
+        there = {document.filename for document in library.documents()}
+        assert len(there) == 3 + later and _statuses(library) == {"ready"}
+        for mode in ("lexical", "dense"):
+            assert {hit.filename for hit in library.search("text others", mode=mode, limit=50).hits} == there
+        assert library.verify().ok
 
 
 @pytest.mark.parametrize("legs", [["dense"], ["dense", "lexical"]])

@@ -318,6 +318,15 @@ class Outside:
             # Not before: each of many processes that search once, and end, brings a portion.
             self._stop_if_asked()
 
+    def go_back(self, generation: Generation) -> None:
+        """Empty a shelf that has seen more than there is; of one that is away nothing is known."""
+        with suppress(IndexFailed):
+            shelf = self.shelf(generation)
+            if shelf.refresh() > self._truth.last(generation):
+                with self._truth.held(generation):
+                    shelf.clear()
+                    self._truth.reached(generation, 0)
+
     def _stop_if_asked(self) -> None:
         if threading.current_thread() is self._filler and (
             self._stopping.is_set() or not threading.main_thread().is_alive()

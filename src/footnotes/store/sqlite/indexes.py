@@ -7,7 +7,7 @@ import hashlib
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from footnotes.errors import StoreFull, StoreUnavailable
-from footnotes.index import IndexDamaged, Keys
+from footnotes.index import IndexDamaged, Keys, manifest
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
 from footnotes.store import lexemes
@@ -140,6 +140,18 @@ class Indexes:
         if self.outside is None:
             return Reached(min(own), min(own))
         return self._reached(generation, own, self.outside.attempt(generation))
+
+    def go_back(self, generation: Generation) -> None:
+        """Make anew what has seen changes that the library does not have: somebody put an older copy of it back.
+
+        Asked before anything is written: new changes would have numbers that count as seen.
+        """
+        last = self._last(generation)
+        for slot in self._slots(generation):
+            if _seen_on_disk(slot.folder) > last:
+                self._rebuild(slot, generation, "it had seen more than the library has")
+        if self.outside is not None:
+            self.outside.go_back(generation)
 
     def _reached(self, generation: Generation, own: list[int], outside: int) -> Reached:
         return Reached(min(own, default=self._last(generation)), min([*own, outside]))
@@ -357,6 +369,14 @@ class Indexes:
         """A tenant's folder is named by a hash: names of users are not names of folders."""
         tenant = hashlib.sha256(generation.user_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return self._folder / tenant / str(generation.pk)
+
+
+def _seen_on_disk(folder: Path) -> int:
+    """The last change that the files of an index have seen; what is wrong with them is for others to find."""
+    with suppress(*_UNTRUSTWORTHY):
+        content = manifest.read(folder)
+        return int(content["seq"]) if content else 0
+    return 0
 
 
 @contextmanager

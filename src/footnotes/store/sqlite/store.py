@@ -83,6 +83,7 @@ class SqliteStore(SqliteReading):
             raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
         self._lock = FileLock(folder / "write.lock")
         self._served = threading.local()
+        self._seen_whole: set[str] = set()
         self._indexer = Indexer(folder)
         self.database = Database(folder / DATABASE)
         self.originals = Originals(FolderFiles(folder / FOLDER), SqliteOriginals(self.database))
@@ -136,6 +137,7 @@ class SqliteStore(SqliteReading):
             if not self._writing_nested():
                 shutil.rmtree(self.folder / INCOMING, ignore_errors=True)
             self._recover()
+            self._go_back(user_id)
             try:
                 yield
             finally:
@@ -171,6 +173,13 @@ class SqliteStore(SqliteReading):
                 if generation := self.serving(user_id):
                     self.publish_changes(user_id, generation)
             self.originals.sweep()
+
+    def _go_back(self, user_id: str) -> None:
+        """See once that no index is ahead of a library that was put back from a copy."""
+        if user_id not in self._seen_whole:
+            for generation in self.generations(user_id):
+                self._indexes.go_back(generation)
+            self._seen_whole.add(user_id)
 
     def _writing_nested(self) -> bool:
         return self._lock.depth > 1
