@@ -288,6 +288,26 @@ def test_a_database_given_up_while_it_was_away_keeps_nobody_waiting(
         assert library.search("okapis", mode="dense").hits
 
 
+def test_an_alias_leads_to_what_serves_from_the_first_document_on(
+    opened: Callable[..., Library], own_server: QdrantServer
+) -> None:
+    with opened() as library:
+        _filled(library, 2)
+        prefix = library.status()["index"]["address"].rpartition("/")[2]
+        before = _aliases(own_server, prefix)
+        library.reindex(embedder="hashing:32")
+        assert library.verify().ok and not library.search("subject1").degraded
+    after = _aliases(own_server, prefix)
+    assert len(before) == len(after) == 1 and before.keys() == after.keys(), "one tenant, one alias"
+    assert before != after, "another model, another collection"
+
+
+def _aliases(server: QdrantServer, prefix: str) -> dict[str, str]:
+    with asked(server) as client:
+        found = client.get_aliases().aliases
+    return {one.alias_name: one.collection_name for one in found if one.alias_name.startswith(f"{prefix}.")}
+
+
 def test_settings_that_cannot_be(tmp_path: Path) -> None:
     wrong = [
         {"index": "qdrant"},

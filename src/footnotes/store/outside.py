@@ -313,8 +313,10 @@ class Outside:
                 if portion is None:
                     return seen
                 shelf.apply(portion.changes, seq=portion.seq)
-                seen = portion.seq
+                first, seen = seen == 0, portion.seq
             self._truth.reached(generation, seen)
+            if first and generation.state == "serving":
+                self.promote_quietly(generation)
             # Not before: each of many processes that search once, and end, brings a portion.
             self._stop_if_asked()
 
