@@ -34,7 +34,9 @@ class NotOurs(Exception):
 
 
 def point_id(scope: Scope, key: int) -> str:
-    return str(uuid.UUID(int=int(scope.library[:16], 16) << 64 | key & _KEY))
+    """As `uuid.UUID` would write it, and quicker: filters name thousands."""
+    half, low = scope.library[:16].lower(), f"{key & _KEY:016x}"
+    return f"{half[:8]}-{half[8:12]}-{half[12:]}-{low[:4]}-{low[4:]}"
 
 
 def key_of(identifier: object) -> int:
