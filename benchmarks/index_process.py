@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ class Place:
     store: str = ""
     index: str = ""
     legs: tuple[str, ...] = ("dense",)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 _OPEN: list[tuple[Library, list[str]]] = []
@@ -60,6 +62,7 @@ def opened(place: Place, *, passages: bool = False) -> None:
         index=place.index,
         index_legs=place.legs,
         index_seconds=60.0,
+        index_options=place.options,
         chunker="rules",
         chunker_options={"tokens": 200, "overlap": 0},
         user="bench",

@@ -21,7 +21,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from chroma import ChromaServer
 from qdrant import QdrantServer, asked, qdrant_program
 
-_QUIET_SECONDS = 1.0
+_QUIET_SECONDS = 7.0
+"""Qdrant looks for something to improve when it has written its changes down, every five seconds."""
 
 
 class Database(Protocol):
@@ -33,8 +34,8 @@ class Database(Protocol):
     @property
     def pids(self) -> list[int]: ...
 
-    def settle(self) -> None:
-        """Wait until nothing is built behind any more."""
+    def settle(self) -> float:
+        """Wait until nothing is built behind any more; the seconds until something was last seen at work."""
         ...
 
     def lose(self) -> None:
@@ -70,14 +71,15 @@ class Qdrant:
     def pids(self) -> list[int]:
         return [self._server.pid]
 
-    def settle(self) -> None:
-        quiet_since = time.monotonic()
+    def settle(self) -> float:
+        began = quiet_since = time.monotonic()
         with asked(self._server) as client:
             while time.monotonic() - quiet_since < _QUIET_SECONDS:
                 names = [one.name for one in client.get_collections().collections]
                 if any(client.get_collection(name).status != "green" for name in names):
                     quiet_since = time.monotonic()
                 time.sleep(0.1)
+        return quiet_since - began
 
     def lose(self) -> None:
         self._server.stop()
@@ -100,8 +102,8 @@ class Chroma:
         assert self._server._process is not None
         return [self._server._process.pid]
 
-    def settle(self) -> None:
-        """It builds its graph while it is filled."""
+    def settle(self) -> float:
+        return 0.0  # it builds its graph while it is filled
 
     def lose(self) -> None:
         self._server.stop()
@@ -122,8 +124,8 @@ class ChromaFolder:
     def pids(self) -> list[int]:
         return []
 
-    def settle(self) -> None:
-        """It builds its graph while it is filled."""
+    def settle(self) -> float:
+        return 0.0  # it builds its graph while it is filled
 
     def lose(self) -> None:
         shutil.rmtree(self.storage)
@@ -152,6 +154,16 @@ class Postgres:
 def memory(pids: list[int]) -> int:
     """Bytes in memory; what processes share is divided among them."""
     return sum(psutil.Process(pid).memory_full_info().pss for pid in pids)
+
+
+def anonymous(pids: list[int]) -> int:
+    """Of it what no file backs: pages of files may be dropped and read again."""
+    return sum(_kilobytes(pid, "Anonymous") for pid in pids) * 1024
+
+
+def _kilobytes(pid: int, name: str) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
 def disk(folder: Path) -> int:

@@ -1,6 +1,6 @@
 """Stores and indexes side by side: the same texts, the same vectors, the same questions, in one run.
 
-    python benchmarks/indexes.py --chunks 100000 [--only NAME …] [--json FILE]
+    python benchmarks/indexes.py --chunks 100000 [--only NAME …] [--json FILE] [--index-options JSON]
 
 Texts and vectors are those of benchmarks/engine.py; no model runs. Every row has a library of its own and servers of
 its own, which are started on loopback and stopped at the end. Rows are filled one after the other. Then each is opened
@@ -21,7 +21,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +32,7 @@ import index_process as process
 import numpy as np
 from engine import BUCKETS, PER_DOCUMENT, QUESTIONS, Matrix, make_vectors
 from index_process import KINDS, Place
-from index_servers import Chroma, ChromaFolder, Database, Postgres, Qdrant, disk, memory
+from index_servers import Chroma, ChromaFolder, Database, Postgres, Qdrant, anonymous, disk, memory
 
 ROUNDS, TURN = 2, 25
 """Every kind of search asks all questions so often, so many at a turn."""
@@ -74,18 +74,18 @@ def rows() -> list[Row]:
 # ── filling
 
 
-def start(row: Row, work: Path) -> None:
+def start(row: Row, work: Path, options: Mapping[str, Any]) -> None:
     home = work / row.name
     home.mkdir()
     row.store = Postgres(home / "store") if row.postgres else None
     row.database = row.index(home / "index") if row.index is not None else None
     addresses = [one.address if one is not None else "" for one in (row.store, row.database)]
-    row.place = Place(work, home / "library", *addresses, row.legs)
+    row.place = Place(work, home / "library", *addresses, row.legs, options if row.index is not None else {})
 
 
-def fill(row: Row, work: Path) -> None:
+def fill(row: Row, work: Path, options: Mapping[str, Any]) -> None:
     """Take everything in; then throw the index away, and make it anew from the store."""
-    start(row, work)
+    start(row, work, options)
     with _processes() as pool:
         pool.submit(process.opened, row.place, passages=True).result()
         chunks, seconds = pool.submit(process.taken_in, work).result()
@@ -113,10 +113,7 @@ def fill_again(row: Row) -> dict[str, float]:
 def _settled(row: Row, pool: ProcessPoolExecutor) -> float:
     """Seconds until nothing is built behind any more, here or in a vector database."""
     seconds: float = pool.submit(process.settled).result()
-    began = time.perf_counter()
-    if row.database is not None:
-        row.database.settle()
-    return seconds + time.perf_counter() - began
+    return seconds + (row.database.settle() if row.database is not None else 0.0)
 
 
 def _processes() -> ProcessPoolExecutor:
@@ -186,6 +183,7 @@ def weigh(row: Row) -> None:
     sides: list[Any] = [side for side in (row.store, row.database) if side is not None]
     row.measured["program_mb"] = round(_ask(row, process.own_memory) / 2**20)
     row.measured["servers_mb"] = round(sum(memory(side.pids) for side in sides) / 2**20)
+    row.measured["servers_anonymous_mb"] = round(sum(anonymous(side.pids) for side in sides) / 2**20)
     folders = [row.place.library, *(side.storage for side in sides)]
     row.measured["disk_mb"] = round(sum(disk(folder) for folder in folders) / 2**20)
     row.measured["index_disk_mb"] = round(disk(row.database.storage) / 2**20) if row.database is not None else None
@@ -210,12 +208,12 @@ def prepare(work: Path, count: int) -> tuple[Matrix, Matrix]:
     return vectors, queries
 
 
-def run(count: int, chosen: Sequence[Row]) -> None:
+def run(count: int, chosen: Sequence[Row], options: Mapping[str, Any]) -> None:
     work = Path(tempfile.mkdtemp(prefix="fnbench"))
     vectors, queries = prepare(work, count)
     try:
         for row in chosen:
-            fill(row, work)
+            fill(row, work, options)
             _say(f"{row.title}: {row.measured}")
         search_all(chosen)
         judge(chosen, vectors, queries)
@@ -253,6 +251,7 @@ COLUMNS = {
     "10% exact": "range_exact",
     "memory, program MB": "program_mb",
     "memory, servers MB": "servers_mb",
+    "of it not from files": "servers_anonymous_mb",
     "disk, MB": "disk_mb",
     "of it vector database": "index_disk_mb",
 }
@@ -282,11 +281,12 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--only", nargs="+", metavar="NAME", help=", ".join(row.name for row in rows()))
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser.add_argument("--index-options", type=json.loads, default={}, metavar="JSON", help="of all vector databases")
     arguments = parser.parse_args()
     chosen = [row for row in rows() if not arguments.only or row.name in arguments.only]
     if not chosen:
         parser.error(f"--only names none of {', '.join(row.name for row in rows())}")
-    run(arguments.chunks, chosen)
+    run(arguments.chunks, chosen, arguments.index_options)
     if arguments.json:
         arguments.json.write_text(json.dumps({row.name: row.measured for row in chosen}, indent=2) + "\n")
     print(table(chosen))
