@@ -243,6 +243,8 @@ def _coerced(name: str, value: Any, kind: Any) -> Any:
             return int(value)
         if kind is bool and isinstance(value, str) and value.strip().lower() in _SAID:
             return _SAID[value.strip().lower()]
+        if kind == tuple[str, ...] and isinstance(value, str) and not value.strip().startswith("["):
+            return tuple(filter(None, map(str.strip, value.split(","))))
         if isinstance(value, str):
             value = tomllib.loads(f"value = {value}")["value"]
         if kind is bool and isinstance(value, bool):

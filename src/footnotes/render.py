@@ -25,10 +25,10 @@ def answer_as_text(answer: Answer) -> str:
 def index_state_as_text(state: Mapping[str, Any]) -> str:
     """A line on the vector database that serves legs."""
     said = f"{state['address']} ({', '.join(state['legs'])})"
-    behind = (
-        "up to date" if not state["behind"] else f"{state['behind']:,} document{'s' * (state['behind'] != 1)} behind"
-    )
-    return f"{said}: {behind}" + (f": {one_line(state['error']['message'])}" if state["error"] else "")
+    lacking = "1 document behind" if state["behind"] == 1 else f"{state['behind']:,} documents behind"
+    if state["error"]:
+        return f"{said}: {f'{lacking}: ' if state['behind'] else ''}{one_line(state['error']['message'])}"
+    return f"{said}: {lacking if state['behind'] else 'up to date'}"
 
 
 def marked(answer: Answer) -> str:

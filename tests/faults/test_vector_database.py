@@ -178,6 +178,42 @@ def test_an_emptied_database_is_filled_again_without_the_embedder(
         assert library.embedder().texts <= embedded + 50  # type: ignore[attr-defined]  # questions alone
 
 
+def test_points_that_somebody_deleted_are_missed_at_once(
+    opened: Callable[..., Library], own_server: QdrantServer
+) -> None:
+    """The collection is there, and empty: what finds nothing says why, and is mended by itself."""
+    from qdrant_client import models
+
+    with opened() as library:
+        _filled(library)
+    with asked(own_server) as client:
+        for collection in client.get_collections().collections:
+            client.delete(collection.name, models.FilterSelector(filter=models.Filter()), wait=True)
+    with opened() as library:
+        found = library.search("subject2")
+        assert found.degraded and "lost what it was brought" in str(found.legs["dense"].reason)
+    with opened() as library:
+        assert _settled(library) and library.verify().ok
+
+
+def test_a_leg_chosen_later_is_brought(opened: Callable[..., Library]) -> None:
+    with opened() as library:
+        _filled(library)
+        before = [hit.filename for hit in library.search("subject2 text", mode="lexical").hits]
+    with opened(index_legs=["dense", "lexical"]) as library:
+        assert library.search("subject2", mode="dense").degraded
+        assert _settled(library) and library.verify().ok
+        assert [hit.filename for hit in library.search("subject2 text", mode="lexical").hits] == before
+
+
+def test_what_is_there_already_is_brought_by_the_first_write(opened: Callable[..., Library]) -> None:
+    with opened(index="") as library:
+        _filled(library)
+    with opened() as library:
+        again = library.add_text("A text about subject1 and others.", filename="1.txt", source="s1")
+        assert again.status == "deduplicated" and library.status()["index"]["behind"] == 0
+
+
 def test_a_reindex_is_refused_while_it_is_away_and_the_old_one_serves(
     opened: Callable[..., Library], own_server: QdrantServer
 ) -> None:

@@ -64,3 +64,9 @@ def test_nothing_else_reads_the_environment() -> None:
 def test_every_setting_is_in_the_reference() -> None:
     reference = (ROOT / "docs" / "reference" / "settings.md").read_text()
     assert [field.name for field in fields(Settings) if f"`{field.name}`" not in reference] == []
+
+
+def test_a_list_in_the_environment_may_be_written_with_commas() -> None:
+    for written in ("dense,lexical", " dense , lexical ", '["dense", "lexical"]'):
+        assert load(environ={"FOOTNOTES_INDEX_LEGS": written}).index_legs == ("dense", "lexical")
+    assert load(environ={"FOOTNOTES_INDEX_LEGS": ""}).index_legs == ()

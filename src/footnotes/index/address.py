@@ -9,10 +9,11 @@ import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from footnotes.config import Settings
-from footnotes.errors import ConfigError
+from footnotes.errors import ConfigError, MissingExtra
 
 PREFIX = "footnotes"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -59,6 +60,15 @@ def server_of(settings: Settings, kind: Kind) -> Server:
         login=_login(parts),
         secrets=tuple(secret for secret in (settings.index_api_key, unquote(parts.password or "")) if secret),
     )
+
+
+def need(package: str, extra: str) -> None:
+    """Say at once that a database's client is not installed: later it would be a leg that fails."""
+    if find_spec(package) is None:
+        raise MissingExtra(
+            f"the vector database needs the package {package!r}, which is not installed",
+            remedy=f'pip install "footnotes[{extra}]"',
+        )
 
 
 def check_seconds(settings: Settings) -> None:

@@ -28,6 +28,8 @@ from footnotes.types import IndexState
 LEGS = ("dense", "lexical")
 _LOOK_SECONDS = 60.0
 """So often a shelf that searches use is looked at, whether it still has what it was brought."""
+_DOUBT_SECONDS = 1.0
+"""So often at the most a shelf is asked, because it found nothing, whether it has anything."""
 _SOON_SECONDS = 2.0
 """So long somebody waits who deletes: what the database still has is not shown in any case."""
 T = TypeVar("T")
@@ -146,6 +148,7 @@ class Outside:
         """What had been lost and was brought again since the store was opened, by generation."""
         self._looked: dict[int, float] = {}
         self._noted: set[int] = set()
+        self._doubted: dict[int, float] = {}
         self._guard = threading.Lock()
         self._filler: threading.Thread | None = None
         self._wanted: dict[int, tuple[Generation, threading.Event]] = {}
@@ -271,12 +274,26 @@ class Outside:
         """
         try:
             with self._unnamed():
-                return question(self.shelf(generation))
+                answer = question(self.shelf(generation))
+                if answer == nothing:
+                    self._see_that_it_is_there(generation)
+                return answer
         except IndexMissing:
             if not self._truth.known(generation):
                 return nothing
             self.catch_up_behind(generation)
             raise
+
+    def _see_that_it_is_there(self, generation: Generation) -> None:
+        """A shelf that answers nothing may have been emptied by somebody: its mark tells."""
+        now = time.monotonic()
+        with self._guard:
+            if now - self._doubted.get(generation.pk, -_DOUBT_SECONDS) < _DOUBT_SECONDS:
+                return
+            self._doubted[generation.pk] = now
+        known = self._truth.known(generation)
+        if known and self.shelf(generation).refresh() < known:
+            raise IndexMissing("the vector database has lost what it was brought; it is brought again")
 
     @contextmanager
     def _unnamed(self) -> Iterator[None]:
@@ -288,6 +305,11 @@ class Outside:
                 raise
             said = failure.message.replace(f" at {self.address}", "").replace(self.address, "the vector database")
             raise type(failure)(said, remedy=failure.remedy) from failure
+
+    def bring_what_is_missing(self, generation: Generation) -> None:
+        """Before anything is written: a database that was chosen since, or was away, is brought what it lacks."""
+        if self._truth.behind(generation, self._truth.known(generation)):
+            self.attempt(generation)
 
     def _fill_quietly(self, generation: Generation) -> None:
         with suppress(FootnotesError, _Stopped):  # searches say what they lack

@@ -15,6 +15,7 @@ import numpy as np
 from footnotes.config import Settings
 from footnotes.errors import IndexFailed, IndexMissing
 from footnotes.index import Allowed, Change, Found, Keys, Vector
+from footnotes.index.address import need
 from footnotes.index.chroma.calls import Calls, Connection, Known, Where, ids_of
 from footnotes.index.chroma.filling import Filling
 from footnotes.index.chroma.filters import (
@@ -52,6 +53,7 @@ class ChromaDatabase:
 
     @classmethod
     def opened(cls, settings: Settings) -> ChromaDatabase:
+        need("chromadb", "chroma")
         return cls(place_of(settings))
 
     def shelf(self, scope: Scope) -> ChromaShelf:

@@ -263,6 +263,8 @@ def _meaning(status: int, said: str, quoted: str) -> tuple[type[IndexFailed], st
         return IndexForeign, f"has something else of that name: {quoted}"
     if status == 404 and "ollection" in said:
         return IndexMissing, f"has no such collection: {quoted}"
+    if "Not existing vector name" in said:
+        return IndexForeign, f"has a collection of that name that is not ours: {quoted}"
     if "imension error" in said:
         return IndexMismatch, f"holds vectors of another length: {quoted}"
     if status >= 500 or status == 429:

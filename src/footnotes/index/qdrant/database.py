@@ -21,6 +21,7 @@ import numpy as np
 from footnotes.config import Settings
 from footnotes.errors import IndexMissing
 from footnotes.index import Allowed, Change, Found, Keys, Vector
+from footnotes.index.address import need
 from footnotes.index.outside import Scope, Weights
 from footnotes.index.qdrant.calls import Calls
 from footnotes.index.qdrant.collection import Collections
@@ -46,6 +47,7 @@ class QdrantDatabase:
     @classmethod
     def opened(cls, settings: Settings) -> QdrantDatabase:
         """From the settings; nothing is asked of the network yet."""
+        need("qdrant_client", "qdrant")
         check_legs(settings)
         options = options_of(settings.index_options)
         return cls(Calls(place_of(settings), options.grpc_port), options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -16,6 +17,8 @@ _KNOWN = (
     "Write chroma://host:8000/COLLECTION, chroma:FOLDER#COLLECTION, qdrant://host:6333/COLLECTION or json:FILE; "
     "chroma+https:// and qdrant+https:// are encrypted."
 )
+
+_NAMES_A_KEY = re.compile(r"(?i)(key|token|secret|password)[^=&]*=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def parsed(source: str) -> Address:
     kind, _, encrypted = parts.scheme.partition("+")
     if not host:
         raise OptionError("the address after --from names no host", remedy=_KNOWN)
-    if "@" in parts.netloc:
+    if "@" in parts.netloc or _NAMES_A_KEY.search(parts.query):
         raise OptionError(
             "a key does not belong in the address, where others can read it",
             remedy="Set import_api_key in the settings, or FOOTNOTES_IMPORT_API_KEY in the environment.",

@@ -36,7 +36,8 @@ WHERE c.user_id = $1 AND c.generation = $2 AND ($3 OR d.status NOT IN ('embeddin
 
 -- name: put_shelf
 INSERT INTO shelves AS s (user_id, address, generation, fingerprint, dimensions, words) VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (address, generation) DO UPDATE SET in_use = true, words = excluded.words
+ON CONFLICT (address, generation) DO UPDATE SET in_use = true, words = excluded.words,
+    seq = CASE WHEN s.words = excluded.words THEN s.seq ELSE 0 END
 
 -- name: use_no_other_shelf
 UPDATE shelves SET in_use = false WHERE user_id = $1 AND generation = $3 AND address <> $2 AND in_use

@@ -150,6 +150,7 @@ class PostgresStore(PostgresReading):
         with self._writers.writing(user_id) as writer:
             if writer.depth == 1:
                 self.originals.sweep(user_id)
+                self._bring_what_is_missing(user_id)
             yield
 
     def incoming(self, user_id: str) -> Path:
@@ -557,6 +558,11 @@ class PostgresStore(PostgresReading):
         """What changed in the generation that serves is brought to a vector database, if there is one."""
         if self.outside is not None and (generation := self.serving(user_id)) is not None:
             self.outside.attempt_soon(generation)
+
+    def _bring_what_is_missing(self, user_id: str) -> None:
+        if self.outside is not None and (generation := self.serving(user_id)) is not None:
+            self.outside.note(generation)
+            self.outside.bring_what_is_missing(generation)
 
     def _bring(self, generation: Generation) -> None:
         if self.outside is not None:

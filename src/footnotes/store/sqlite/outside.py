@@ -64,7 +64,7 @@ class SqliteTruth:
 
     def known(self, generation: Generation) -> int:
         row: Any = self._database.reader.execute(queries()["shelf"], (self._address, generation.pk)).fetchone()
-        return int(row[1]) if row else 0
+        return int(row[1]) if row and row[0] == (self.words(generation) if self._lexical else "") else 0
 
     def keys(self, generation: Generation) -> Keys:
         with self._database.snapshot() as connection:

@@ -33,7 +33,8 @@ WHERE +c.generation = ?3 AND +c.user_id = ?4;
 
 -- name: put_shelf
 INSERT INTO shelves (address, generation, user_id, fingerprint, dimensions, words) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (address, generation) DO UPDATE SET words = excluded.words;
+ON CONFLICT (address, generation) DO UPDATE SET words = excluded.words,
+    seq = CASE WHEN words = excluded.words THEN seq ELSE 0 END;
 
 -- name: set_shelf_seq
 UPDATE shelves SET seq = ? WHERE address = ? AND generation = ?;

@@ -179,6 +179,8 @@ class SqliteStore(SqliteReading):
         if user_id not in self._seen_whole:
             for generation in self.generations(user_id):
                 self._indexes.go_back(generation)
+            if self.outside is not None and (serving := self.serving(user_id)) is not None:
+                self.outside.bring_what_is_missing(serving)
             self._seen_whole.add(user_id)
 
     def _writing_nested(self) -> bool:
