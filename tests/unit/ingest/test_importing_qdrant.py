@@ -143,8 +143,9 @@ def test_the_key_of_the_librarys_own_database_goes_to_that_alone() -> None:
         assert key_for(parsed(other), settings) == ""
     named = settings_from({"index": "chroma:folder", "index_api_key": "own", "import_api_key": "theirs"})
     assert key_for(parsed("qdrant://anywhere/old"), named) == "theirs"
-    with pytest.raises(OptionError, match="does not belong"):
-        parsed("qdrant://:key@vectors.example/old")
+    for address in ("qdrant://user:key@host/c", "qdrant://host/c?api_key=k", "chroma://host/c?Auth-Token=k"):
+        with pytest.raises(OptionError, match="does not belong"):
+            parsed(address)
 
 
 def test_collections_and_servers_that_are_not_there(
