@@ -81,6 +81,10 @@ class Qdrant:
                 time.sleep(0.1)
         return quiet_since - began
 
+    def restart(self) -> None:
+        self._server.stop()
+        self._server.start()
+
     def lose(self) -> None:
         self._server.stop()
         shutil.rmtree(self.storage)
