@@ -133,7 +133,7 @@ def test_what_is_written_meanwhile_follows_by_itself(opened: Callable[..., Libra
 def test_who_deletes_does_not_wait_for_a_database_that_hangs(
     opened: Callable[..., Library], own_server: QdrantServer
 ) -> None:
-    with opened() as library:
+    with opened(index_seconds=2.5) as library:
         _filled(library)
         gone = library.documents()[0]
         own_server.pause()

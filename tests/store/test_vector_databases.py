@@ -1,4 +1,7 @@
-"""The suite of stores, held by those whose legs a vector database serves: nobody can tell that it does."""
+"""The suite of stores, held by those whose legs a vector database serves: nobody can tell that it does.
+
+A Chroma server is held to the suite of indexes alone (`test_indexes.py`): here it would do what its folder does.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ import pytest
 
 pytest.register_assert_rewrite("footnotes.testing.suite")
 
-from chroma import ChromaServer  # noqa: E402
 from footnotes.testing.store_suite import Shelf, StoreSuite  # noqa: E402
 from postgres import PostgresServer  # noqa: E402
 from qdrant import QdrantServer, asked  # noqa: E402
@@ -47,9 +49,3 @@ class TestSqliteAndChromaInAFolder(StoreSuite):
     @pytest.fixture
     def shelf(self, tmp_path: Path) -> Shelf:
         return Shelf(tmp_path / "library", {"index": f"chroma:{tmp_path / 'library' / 'vectors'}"})
-
-
-class TestSqliteAndChroma(StoreSuite):
-    @pytest.fixture
-    def shelf(self, tmp_path: Path, chroma_server: ChromaServer) -> Shelf:
-        return Shelf(tmp_path / "library", {"index": f"{chroma_server.address}/suite{next(_NUMBERS)}"})

@@ -14,7 +14,7 @@ from footnotes.types import Metadata
 
 MAX_NAME = 200
 MAX_METADATA = 100_000
-MAX_DEPTH = 32
+MAX_DEPTH = 64
 """Values inside values: what reads metadata later, here and in vector databases, goes only so deep."""
 _PASSWORD = re.compile(r"(://)[^/?#@]*@")
 
