@@ -237,7 +237,7 @@ def test_metadata_nested_without_end_is_refused(library: Library) -> None:
     """What reads it later, an agent's protocol or a vector database, would stumble over every document beside it."""
     deep: dict[str, Any] = {}
     inner = deep
-    for _ in range(40):
+    for _ in range(80):
         inner["a"] = inner = {}
     with pytest.raises(OptionError, match="nested"):
         library.add_text("A text.", filename="deep.txt", metadata=deep)
