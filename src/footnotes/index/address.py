@@ -71,6 +71,16 @@ def need(package: str, extra: str) -> None:
         )
 
 
+def check_legs(settings: Settings, name: str, legs: frozenset[str]) -> None:
+    """Refuse legs that a database does not serve."""
+    for leg in settings.index_legs:
+        if leg not in legs:
+            raise ConfigError(
+                f"the setting index_legs names {leg!r}, which {name} does not serve",
+                remedy=f"Name some of {', '.join(sorted(legs))}.",
+            )
+
+
 def check_seconds(settings: Settings) -> None:
     if settings.index_seconds <= 0:
         raise ConfigError("the setting index_seconds must be above 0")

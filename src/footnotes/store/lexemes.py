@@ -35,6 +35,11 @@ def made_by() -> str:
     return f"{VERSION}.{analysis.VERSION}"
 
 
+def fingerprint() -> str:
+    """As `made_by`, for indexes: changes with the libraries that analyse too."""
+    return f"{analysis.fingerprint()}/lexemes-{VERSION}"
+
+
 def chunk_terms(
     text: str, *, headings: Sequence[str], title: str, prefix: str, metadata: Mapping[str, JsonValue]
 ) -> Terms:

@@ -10,19 +10,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
-from hashlib import blake2b
-from typing import Protocol, TypeVar
+from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 import numpy as np
 
 from footnotes import registry
 from footnotes.config import Settings
 from footnotes.errors import ConfigError, FootnotesError, IndexFailed, IndexMissing, IndexUnavailable, StoreLocked
-from footnotes.index import Allowed, Change, Keys
+from footnotes.index import Keys
+from footnotes.index.address import check_legs
 from footnotes.index.outside import Scope, Shelf, VectorDatabase
 from footnotes.store.records import Generation, Problem, Verification
+from footnotes.store.truth import Truth
 from footnotes.types import IndexState
 
 LEGS = ("dense", "lexical")
@@ -55,83 +55,8 @@ def vector_database(settings: Settings) -> VectorDatabase | None:
             remedy='Write it as "qdrant://host:6333", "chroma://host:8000" or "chroma:FOLDER".',
         )
     opened: VectorDatabase = registry.find("indexes", scheme).opened(settings)
-    if missing := set(settings.index_legs) - opened.legs:
-        raise ConfigError(
-            f"{scheme} cannot serve the {min(missing)} leg", remedy='Leave it out of index_legs: ["dense"].'
-        )
+    check_legs(settings, scheme, opened.legs)
     return opened
-
-
-@dataclass(frozen=True, slots=True)
-class Portion:
-    """Some of what changed, and the change up to which that is all."""
-
-    seq: int
-    changes: Iterable[Change]
-
-
-class Truth(Protocol):
-    """What a store gives a vector database, and what it remembers of it."""
-
-    def held(self, generation: Generation) -> AbstractContextManager[None]:
-        """One process at a time fills a shelf."""
-        ...
-
-    def words(self, generation: Generation) -> str:
-        """By which version terms are made; a shelf that was filled by another one is filled anew."""
-        ...
-
-    def last(self, generation: Generation) -> int:
-        """The last change there is."""
-        ...
-
-    def portion(self, generation: Generation, after: int) -> AbstractContextManager[Portion | None]:
-        """The next documents that changed after a change, each as it is now; None when there are none."""
-        ...
-
-    def behind(self, generation: Generation, seq: int) -> int:
-        """How many documents changed after a change; of very many, ten thousand."""
-        ...
-
-    def known(self, generation: Generation) -> int:
-        """The last change its shelf was known to have seen, by whoever filled it."""
-        ...
-
-    def again(self, generation: Generation, keys: Keys, seq: int) -> AbstractContextManager[Portion]:
-        """The documents of some chunks once more."""
-        ...
-
-    def keys(self, generation: Generation) -> Keys:
-        """The chunks a shelf has when it lacks nothing, sorted."""
-        ...
-
-    def note(self, generation: Generation) -> None:
-        """A shelf is about to be filled: whatever happens to the generation, it is to be emptied some day."""
-        ...
-
-    def reached(self, generation: Generation, seq: int) -> None:
-        """A shelf has seen all changes up to this one: documents that waited for it are ready."""
-        ...
-
-    def dropped(self, user_id: str) -> list[Scope]:
-        """Shelves of a tenant's generations that are gone, and that nobody could empty yet."""
-        ...
-
-    def forget(self, scope: Scope) -> None:
-        """Such a shelf is empty now."""
-        ...
-
-
-def hidden(facets: Iterable[str]) -> tuple[str, ...]:
-    """Facets as a vector database has them: it can filter by them, and has less to keep; nobody can read them."""
-    return tuple(blake2b(facet.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for facet in facets)
-
-
-def hidden_filter(allowed: Allowed | None) -> Allowed | None:
-    """A filter in such facets."""
-    if allowed is None or not allowed.facets:
-        return allowed
-    return replace(allowed, facets=tuple(hidden(group) for group in allowed.facets))
 
 
 class Outside:
@@ -143,12 +68,12 @@ class Outside:
         self._database = database
         self._library = library
         self._truth = truth
-        self._shelves: dict[int, tuple[Scope, Shelf]] = {}
+        self._shelves: dict[int, Shelf] = {}
         self._notes: dict[int, list[str]] = {}
         """What had been lost and was brought again since the store was opened, by generation."""
-        self._looked: dict[int, float] = {}
         self._noted: set[int] = set()
-        self._doubted: dict[int, float] = {}
+        self._looked = _Pace(_LOOK_SECONDS, begins_now=True)
+        self._doubted = _Pace(_DOUBT_SECONDS)
         self._guard = threading.Lock()
         self._filler: threading.Thread | None = None
         self._wanted: dict[int, tuple[Generation, threading.Event]] = {}
@@ -168,22 +93,11 @@ class Outside:
 
     def shelf(self, generation: Generation) -> Shelf:
         with self._guard:
-            known = self._shelves.get(generation.pk)
-        return known[1] if known is not None else self._placed(generation)
-
-    def _placed(self, generation: Generation) -> Shelf:
-        """The shelf as it is to be filled now: words may be weighed otherwise than when it was first asked for."""
-        scope = self._scope_of(generation)
-        with self._guard:
-            known = self._shelves.get(generation.pk)
-            if known is None or known[0] != scope:
-                known = self._shelves[generation.pk] = (scope, self._database.shelf(scope))
-            return known[1]
-
-    def _scope_of(self, generation: Generation) -> Scope:
-        words = self._truth.words(generation) if "lexical" in self.legs else ""
-        model = (generation.fingerprint, generation.dimensions)
-        return Scope(self._library, generation.user_id, generation.pk, *model, words)
+            if generation.pk not in self._shelves:
+                model = (generation.fingerprint, generation.dimensions)
+                scope = Scope(self._library, generation.user_id, generation.pk, *model, self._truth.words)
+                self._shelves[generation.pk] = self._database.shelf(scope)
+            return self._shelves[generation.pk]
 
     def state(self, generation: Generation | None) -> IndexState:
         """How far it has come, asked of the database now."""
@@ -253,17 +167,16 @@ class Outside:
 
     def behind(self, generation: Generation) -> int:
         """How many documents the shelf is known to lack; where there are any, they are being brought."""
-        documents = self._truth.behind(generation, self._truth.known(generation))
+        documents = self._lacking(generation)
         self.look_after(generation, behind=documents > 0)
         return documents
 
+    def _lacking(self, generation: Generation) -> int:
+        return self._truth.behind(generation, self._truth.known(generation))
+
     def look_after(self, generation: Generation, *, behind: bool) -> None:
         """Called by searches: bring what is missing, and see now and then whether what was brought is still there."""
-        now = time.monotonic()
-        with self._guard:
-            due = now - self._looked.setdefault(generation.pk, now) >= _LOOK_SECONDS
-            if due:
-                self._looked[generation.pk] = now
+        due = self._looked.is_due(generation.pk)
         if behind or due:
             self.catch_up_behind(generation)
 
@@ -286,12 +199,7 @@ class Outside:
 
     def _see_that_it_is_there(self, generation: Generation) -> None:
         """A shelf that answers nothing may have been emptied by somebody: its mark tells."""
-        now = time.monotonic()
-        with self._guard:
-            if now - self._doubted.get(generation.pk, -_DOUBT_SECONDS) < _DOUBT_SECONDS:
-                return
-            self._doubted[generation.pk] = now
-        known = self._truth.known(generation)
+        known = self._truth.known(generation) if self._doubted.is_due(generation.pk) else 0
         if known and self.shelf(generation).refresh() < known:
             raise IndexMissing("the vector database has lost what it was brought; it is brought again")
 
@@ -308,7 +216,7 @@ class Outside:
 
     def bring_what_is_missing(self, generation: Generation) -> None:
         """Before anything is written: a database that was chosen since, or was away, is brought what it lacks."""
-        if self._truth.behind(generation, self._truth.known(generation)):
+        if self._lacking(generation):
             self.attempt(generation)
 
     def _fill_quietly(self, generation: Generation) -> None:
@@ -318,7 +226,7 @@ class Outside:
     def _filled(self, generation: Generation) -> int:
         self._empty_dropped(generation.user_id)
         self._truth.note(generation)
-        shelf = self._placed(generation)
+        shelf = self.shelf(generation)
         seen = shelf.refresh()
         if seen > self._truth.last(generation):
             # The library is younger than what was made of it: somebody went back to a copy of it.
@@ -440,6 +348,26 @@ class Outside:
             if seq == self._truth.last(generation):  # else somebody wrote meanwhile
                 break
         return missing, extra
+
+
+class _Pace:
+    """Says of a generation when something is due that is done now and then."""
+
+    def __init__(self, seconds: float, *, begins_now: bool = False) -> None:
+        self._seconds = seconds
+        self._begins_now = begins_now
+        self._last: dict[int, float] = {}
+        self._guard = threading.Lock()
+
+    def is_due(self, pk: int) -> bool:
+        """Whether it is due; then it counts as done."""
+        now = time.monotonic()
+        with self._guard:
+            last = self._last.setdefault(pk, now if self._begins_now else now - self._seconds)
+            due = now - last >= self._seconds
+            if due:
+                self._last[pk] = now
+            return due
 
 
 class _Stopped(Exception):

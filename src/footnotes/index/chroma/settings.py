@@ -11,7 +11,7 @@ from typing import Any
 
 from footnotes.config import Settings
 from footnotes.errors import ConfigError
-from footnotes.index.address import NAME, PREFIX, Kind, Server, check_key, check_seconds, server_of
+from footnotes.index.address import NAME, PREFIX, Kind, Server, check_key, check_legs, check_seconds, server_of
 
 LEGS = frozenset({"dense"})
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -52,7 +52,7 @@ class Place:
 
 def place_of(settings: Settings) -> Place:
     """The address in the settings; opens nothing."""
-    _check_legs(settings)
+    check_legs(settings, "Chroma", LEGS)
     check_seconds(settings)
     options = options_of(settings.index_options)
     scheme, _, rest = settings.index.partition(":")
@@ -99,15 +99,6 @@ def _headers(server: Server, key: str, header: str) -> dict[str, str]:
             remedy="Leave one of them out, or name another header in index_options as auth_header.",
         )
     return {header: f"Bearer {key}" if header.lower() == "authorization" else key, **server.login}
-
-
-def _check_legs(settings: Settings) -> None:
-    for leg in settings.index_legs:
-        if leg not in LEGS:
-            raise ConfigError(
-                f"the setting index_legs names {leg!r}, which Chroma does not serve",
-                remedy='Leave it out of index_legs: ["dense"].',
-            )
 
 
 def options_of(given: Mapping[str, Any]) -> Options:

@@ -21,14 +21,14 @@ import numpy as np
 from footnotes.config import Settings
 from footnotes.errors import IndexMissing
 from footnotes.index import Allowed, Change, Found, Keys, Vector
-from footnotes.index.address import need
+from footnotes.index.address import check_legs, need
 from footnotes.index.outside import Scope, Weights
 from footnotes.index.qdrant.calls import Calls
 from footnotes.index.qdrant.collection import Collections
 from footnotes.index.qdrant.filling import Filling, Points
 from footnotes.index.qdrant.points import SHELF, NotOurs, any_key, key_of, mark_id, sayable, within
 from footnotes.index.qdrant.search import Search
-from footnotes.index.qdrant.settings import LEGS, Options, check_legs, options_of, place_of
+from footnotes.index.qdrant.settings import LEGS, Options, options_of, place_of
 
 REMOVED_AT_ONCE = 5_000
 
@@ -48,7 +48,7 @@ class QdrantDatabase:
     def opened(cls, settings: Settings) -> QdrantDatabase:
         """From the settings; nothing is asked of the network yet."""
         need("qdrant_client", "qdrant")
-        check_legs(settings)
+        check_legs(settings, "Qdrant", LEGS)
         options = options_of(settings.index_options)
         return cls(Calls(place_of(settings), options.grpc_port), options)
 

@@ -70,15 +70,6 @@ def place_of(settings: Settings) -> Place:
     )
 
 
-def check_legs(settings: Settings) -> None:
-    for leg in settings.index_legs:
-        if leg not in LEGS:
-            raise ConfigError(
-                f"the setting index_legs names {leg!r}, which Qdrant does not serve",
-                remedy=f"Name some of {', '.join(sorted(LEGS))}.",
-            )
-
-
 def options_of(given: Mapping[str, Any]) -> Options:
     """`index_options`, each checked against its field."""
     fields = {one.name: one for one in dataclasses.fields(Options)}

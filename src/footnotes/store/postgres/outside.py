@@ -12,15 +12,13 @@ import numpy as np
 
 from footnotes.index import Change, Entry, Keys
 from footnotes.index.outside import Scope
-from footnotes.store import lexemes
 from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
 from footnotes.store.lexemes import defined
-from footnotes.store.outside import Portion, hidden
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.persistence import persistent
 from footnotes.store.postgres.sql import queries
 from footnotes.store.records import Generation
-from footnotes.text import analysis
+from footnotes.store.truth import BaseTruth, Portion, described, hidden
 
 DOCUMENTS_AT_ONCE = 500
 CHUNKS_AT_ONCE = 1_000
@@ -29,16 +27,12 @@ FILLED_AT_ONCE = 4
 """So many shelves a process fills at once."""
 
 
-class PostgresTruth:
+class PostgresTruth(BaseTruth):
     """The truth of a database as a vector database sees it. Any number of servers may want to fill a shelf."""
 
     def __init__(self, database: Database, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:
+        super().__init__(library, address, legs, tells=tells)
         self._database = database
-        self._library = library
-        self._address = address
-        self._tells = tells
-        self._lexical = "lexical" in legs
-        self._dense = "dense" in legs
         self._turns: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         # Those who fill hold one connection while they use others: so many must not take all of the pool.
         self._few = threading.BoundedSemaphore(FILLED_AT_ONCE)
@@ -48,9 +42,6 @@ class PostgresTruth:
         with self._turns[generation.pk], self._few, self._database.transaction(generation.user_id) as connection:
             connection.execute(queries()["fill_turn"], generation.pk)
             yield
-
-    def words(self, generation: Generation) -> str:
-        return f"{analysis.fingerprint()}/{lexemes.VERSION}"
 
     def last(self, generation: Generation) -> int:
         return int(self._value("log_length", generation))
@@ -121,7 +112,7 @@ class PostgresTruth:
             facets=hidden((*facets, *(facet_term(DEFINES, name) for name in defines))),
             vector=row["embedding"].to_numpy().astype(np.float16).tobytes() if with_vector else b"",
             weights=_weights(row["words"]) if self._lexical else {},
-            metadata=_described(row) if self._tells else {},
+            metadata=described(row, row["id"], {**row["document_metadata"], **row["metadata"]}) if self._tells else {},
         )
 
     # ── what is where
@@ -129,10 +120,9 @@ class PostgresTruth:
     @persistent
     def note(self, generation: Generation) -> None:
         """Write down that there is a shelf, in place of any other: readiness is measured by it."""
-        said = self.words(generation) if self._lexical else ""
         user_id, made = generation.user_id, (generation.fingerprint, generation.dimensions)
         with self._database.transaction(user_id) as connection:
-            connection.execute(queries()["put_shelf"], user_id, self._address, generation.pk, *made, said)
+            connection.execute(queries()["put_shelf"], user_id, self._address, generation.pk, *made, self.words)
             connection.execute(queries()["use_no_other_shelf"], user_id, self._address, generation.pk)
 
     @persistent
@@ -152,18 +142,6 @@ class PostgresTruth:
     def forget(self, scope: Scope) -> None:
         with self._database.transaction(scope.user_id) as connection:
             connection.execute(queries()["forget_shelf"], scope.user_id, self._address, scope.generation)
-
-
-def _described(row: Any) -> dict[str, Any]:
-    return {
-        "document_id": row["document_id"],
-        "chunk_id": row["id"],
-        "collection": row["collection"],
-        "filename": row["filename"],
-        "source": row["source"],
-        "title": row["title"],
-        "metadata": {**row["document_metadata"], **row["metadata"]},
-    }
 
 
 def _in_reads(rows: Sequence[Any]) -> Iterator[list[int]]:

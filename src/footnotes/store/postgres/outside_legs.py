@@ -10,10 +10,11 @@ import numpy as np
 from footnotes.errors import FootnotesError, InputError
 from footnotes.index import Allowed, Found, Vector
 from footnotes.store.filters import facet_groups
-from footnotes.store.outside import Outside, hidden_filter
+from footnotes.store.outside import Outside
 from footnotes.store.postgres.database import Database
 from footnotes.store.postgres.sql import queries
 from footnotes.store.records import Generation
+from footnotes.store.truth import hidden_filter
 from footnotes.store.weights import cut, question_weights
 from footnotes.types import Filter
 

@@ -25,7 +25,6 @@ from footnotes.store.records import Generation, Problem
 from footnotes.store.sqlite import feed
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.outside_legs import OutsideDense, OutsideWords
-from footnotes.text import analysis
 
 I = TypeVar("I", LexicalIndex, DenseIndex)  # noqa: E741
 LexicalLeg: TypeAlias = LexicalIndex | OutsideWords
@@ -362,7 +361,7 @@ class Indexes:
             return self._dense[generation.pk]
 
     def _identity(self, generation: Generation, leg: str) -> str:
-        made_by = f"{analysis.fingerprint()}/lexemes-{lexemes.VERSION}" if leg == "lexical" else generation.fingerprint
+        made_by = lexemes.fingerprint() if leg == "lexical" else generation.fingerprint
         return f"{self._library_id}/{generation.user_id}/{generation.pk}/{leg}/{made_by}"
 
     def _path(self, generation: Generation) -> Path:

@@ -13,19 +13,17 @@ import numpy as np
 
 from footnotes.index import Change, Entry, Keys
 from footnotes.index.outside import Scope
-from footnotes.store import lexemes
 from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
 from footnotes.store.lexemes import Terms, chunk_terms
 from footnotes.store.lock import FileLock
-from footnotes.store.outside import Portion, hidden
 from footnotes.store.packing import unpack_headings
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import chunks, feed, generations, waiting, words
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import SpanReader
+from footnotes.store.truth import TOLD, BaseTruth, Portion, described, hidden
 from footnotes.store.weights import Averages, counts_of, weights_of
-from footnotes.text import analysis
 
 _LOCK_SECONDS = 600.0
 DOCUMENTS_AT_ONCE = 500
@@ -34,25 +32,18 @@ CHUNKS_AT_ONCE = 4_000
 _MEASURED_DOCUMENTS = 100
 
 
-class SqliteTruth:
+class SqliteTruth(BaseTruth):
     """The truth of a folder as a vector database sees it."""
 
     def __init__(
         self, database: Database, folder: Path, library: str, address: str, legs: Iterable[str], *, tells: bool
     ) -> None:
+        super().__init__(library, address, legs, tells=tells)
         self._database = database
-        self._library = library
-        self._address = address
-        self._tells = tells
-        self._lexical = "lexical" in legs
-        self._dense = "dense" in legs
         self._lock = FileLock(folder / "outside.lock")
 
     def held(self, generation: Generation) -> AbstractContextManager[None]:
         return self._lock.held(seconds=_LOCK_SECONDS, purpose="filling a vector database")
-
-    def words(self, generation: Generation) -> str:
-        return f"{analysis.fingerprint()}/{lexemes.VERSION}"
 
     def last(self, generation: Generation) -> int:
         return feed.last_change(self._database.reader, generation)
@@ -64,7 +55,7 @@ class SqliteTruth:
 
     def known(self, generation: Generation) -> int:
         row: Any = self._database.reader.execute(queries()["shelf"], (self._address, generation.pk)).fetchone()
-        return int(row[1]) if row and row[0] == (self.words(generation) if self._lexical else "") else 0
+        return int(row[1]) if row and row[0] == self.words else 0
 
     def keys(self, generation: Generation) -> Keys:
         with self._database.snapshot() as connection:
@@ -152,12 +143,11 @@ class SqliteTruth:
         """Write down that there is a shelf, and measure the lengths of chunks where its words need it."""
         if self._lexical:
             self._measure(generation)
-        said = self.words(generation) if self._lexical else ""
         known = self._database.reader.execute(queries()["shelf"], (self._address, generation.pk)).fetchone()
-        if known is None or known[0] != said:
+        if known is None or known[0] != self.words:
             row = (self._address, generation.pk, generation.user_id, generation.fingerprint, generation.dimensions)
             with self._database.transaction() as connection:
-                connection.execute(queries()["put_shelf"], (*row, said))
+                connection.execute(queries()["put_shelf"], (*row, self.words))
 
     def _measure(self, generation: Generation) -> None:
         if words.averages(self._database.reader, generation.pk) is not None:
@@ -195,13 +185,6 @@ def _facets(connection: apsw.Connection, pk: int) -> list[tuple[str, str]]:
 
 
 def _described(about: Sequence[Any], chunk_id: str, metadata: str) -> dict[str, Any]:
-    document_id, collection, filename, source, title, of_document = about
-    return {
-        "document_id": document_id,
-        "chunk_id": chunk_id,
-        "collection": collection,
-        "filename": filename,
-        "source": source,
-        "title": title,
-        "metadata": {**json.loads(of_document), **json.loads(metadata)},
-    }
+    *names, of_document = about
+    merged = {**json.loads(of_document), **json.loads(metadata)}
+    return described(dict(zip(TOLD, names, strict=True)), chunk_id, merged)

@@ -9,11 +9,12 @@ import numpy as np
 
 from footnotes.index import Allowed, Found, Vector
 from footnotes.index.outside import Weights
-from footnotes.store.outside import Outside, hidden, hidden_filter
+from footnotes.store.outside import Outside
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import chunks, words
 from footnotes.store.sqlite.connection import Database, translated
 from footnotes.store.sqlite.sql import queries
+from footnotes.store.truth import hidden, hidden_filter
 from footnotes.store.weights import FIELDS, place, question_weights
 
 

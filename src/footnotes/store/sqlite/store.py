@@ -137,7 +137,7 @@ class SqliteStore(SqliteReading):
             if not self._writing_nested():
                 shutil.rmtree(self.folder / INCOMING, ignore_errors=True)
             self._recover()
-            self._go_back(user_id)
+            self._before_writing(user_id)
             try:
                 yield
             finally:
@@ -174,14 +174,15 @@ class SqliteStore(SqliteReading):
                     self.publish_changes(user_id, generation)
             self.originals.sweep()
 
-    def _go_back(self, user_id: str) -> None:
-        """See once that no index is ahead of a library that was put back from a copy."""
-        if user_id not in self._seen_whole:
-            for generation in self.generations(user_id):
-                self._indexes.go_back(generation)
-            if self.outside is not None and (serving := self.serving(user_id)) is not None:
-                self.outside.bring_what_is_missing(serving)
-            self._seen_whole.add(user_id)
+    def _before_writing(self, user_id: str) -> None:
+        """See once that no index is ahead of a library that was put back from a copy, and that none elsewhere lags."""
+        if user_id in self._seen_whole:
+            return
+        for generation in self.generations(user_id):
+            self._indexes.go_back(generation)
+        if self.outside is not None and (serving := self.serving(user_id)) is not None:
+            self.outside.bring_what_is_missing(serving)
+        self._seen_whole.add(user_id)
 
     def _writing_nested(self) -> bool:
         return self._lock.depth > 1
@@ -205,12 +206,11 @@ class SqliteStore(SqliteReading):
 
     def view(self, user_id: str) -> SqliteSearchView:
         generation, seq, waiting_now = self._served_now(user_id)
-        if generation is None:
-            return SqliteSearchView(self.database, self._indexes, None, seq, user_id, waiting_now)
-        seq = self._indexes.expected(generation, seq)
-        if self.outside is None:
-            return SqliteSearchView(self.database, self._indexes, generation, seq, user_id, waiting_now)
-        behind, legs = self.outside.behind(generation), self.outside.legs
+        behind, legs = 0, frozenset[str]()
+        if generation is not None:
+            seq = self._indexes.expected(generation, seq)
+            if self.outside is not None:
+                behind, legs = self.outside.behind(generation), self.outside.legs
         return SqliteSearchView(
             self.database,
             self._indexes,

@@ -1,0 +1,108 @@
+"""What a store gives a vector database, and how it is said there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, Protocol
+
+from footnotes.index import Allowed, Change, Keys
+from footnotes.index.outside import Scope
+from footnotes.store import lexemes
+from footnotes.store.records import Generation
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Some of what changed, and the change up to which that is all."""
+
+    seq: int
+    changes: Iterable[Change]
+
+
+class Truth(Protocol):
+    """What a store gives a vector database, and what it remembers of it."""
+
+    words: str
+    """By which version terms are made, where words are brought; a shelf filled by another one is filled anew."""
+
+    def held(self, generation: Generation) -> AbstractContextManager[None]:
+        """One process at a time fills a shelf."""
+        ...
+
+    def last(self, generation: Generation) -> int:
+        """The last change there is."""
+        ...
+
+    def portion(self, generation: Generation, after: int) -> AbstractContextManager[Portion | None]:
+        """The next documents that changed after a change, each as it is now; None when there are none."""
+        ...
+
+    def behind(self, generation: Generation, seq: int) -> int:
+        """How many documents changed after a change; of very many, ten thousand."""
+        ...
+
+    def known(self, generation: Generation) -> int:
+        """The last change its shelf was known to have seen, by whoever filled it."""
+        ...
+
+    def again(self, generation: Generation, keys: Keys, seq: int) -> AbstractContextManager[Portion]:
+        """The documents of some chunks once more."""
+        ...
+
+    def keys(self, generation: Generation) -> Keys:
+        """The chunks a shelf has when it lacks nothing, sorted."""
+        ...
+
+    def note(self, generation: Generation) -> None:
+        """A shelf is about to be filled: whatever happens to the generation, it is to be emptied some day."""
+        ...
+
+    def reached(self, generation: Generation, seq: int) -> None:
+        """A shelf has seen all changes up to this one: documents that waited for it are ready."""
+        ...
+
+    def dropped(self, user_id: str) -> list[Scope]:
+        """Shelves of a tenant's generations that are gone, and that nobody could empty yet."""
+        ...
+
+    def forget(self, scope: Scope) -> None:
+        """Such a shelf is empty now."""
+        ...
+
+
+class BaseTruth:
+    """What stores know alike: which library and database are meant, and what is brought there.
+
+    `tells` says whether names and metadata are.
+    """
+
+    def __init__(self, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:
+        self._library = library
+        self._address = address
+        self._lexical = "lexical" in legs
+        self._dense = "dense" in legs
+        self._tells = tells
+        self.words = lexemes.fingerprint() if self._lexical else ""
+
+
+TOLD = ("document_id", "collection", "filename", "source", "title")
+
+
+def described(document: Mapping[str, Any], chunk_id: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What a vector database is told of a chunk, for people and programs that look into it."""
+    return {**{name: document[name] for name in TOLD}, "chunk_id": chunk_id, "metadata": metadata}
+
+
+def hidden(facets: Iterable[str]) -> tuple[str, ...]:
+    """Facets as a vector database has them: it can filter by them, and has less to keep; nobody can read them."""
+    return tuple(blake2b(facet.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for facet in facets)
+
+
+def hidden_filter(allowed: Allowed | None) -> Allowed | None:
+    """A filter in such facets."""
+    if allowed is None or not allowed.facets:
+        return allowed
+    return replace(allowed, facets=tuple(hidden(group) for group in allowed.facets))
