@@ -61,7 +61,24 @@ _OF_THE_TESTS = {
 }
 
 
-class Qdrant:
+class Served:
+    """What the servers of the tests do alike."""
+
+    _server: QdrantServer | ChromaServer
+    storage: Path
+
+    def lose(self) -> None:
+        self._server.stop()
+        shutil.rmtree(self.storage)
+        self._server.start()
+
+    def stop(self) -> None:
+        self._server.kill()
+
+
+class Qdrant(Served):
+    _server: PlainQdrant
+
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self._server = PlainQdrant(qdrant_program(), folder).start()
@@ -85,16 +102,10 @@ class Qdrant:
         self._server.stop()
         self._server.start()
 
-    def lose(self) -> None:
-        self._server.stop()
-        shutil.rmtree(self.storage)
-        self._server.start()
 
-    def stop(self) -> None:
-        self._server.kill()
+class Chroma(Served):
+    _server: ChromaServer
 
-
-class Chroma:
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self._server = ChromaServer(folder)
@@ -108,14 +119,6 @@ class Chroma:
 
     def settle(self) -> float:
         return 0.0  # it builds its graph while it is filled
-
-    def lose(self) -> None:
-        self._server.stop()
-        shutil.rmtree(self.storage)
-        self._server.start()
-
-    def stop(self) -> None:
-        self._server.kill()
 
 
 class ChromaFolder:
