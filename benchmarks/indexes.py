@@ -283,6 +283,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     parser.add_argument("--index-options", type=json.loads, default={}, metavar="JSON", help="of all vector databases")
     arguments = parser.parse_args()
+    if arguments.chunks < 5_000:
+        parser.error("--chunks must be at least 5,000: of fewer, no document may pass a filter of one in a hundred")
     chosen = [row for row in rows() if not arguments.only or row.name in arguments.only]
     if not chosen:
         parser.error(f"--only names none of {', '.join(row.name for row in rows())}")
