@@ -218,3 +218,23 @@ def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
     foreign.close()
     with pytest.raises(StoreCorrupt):
         quick_library(tmp_path / "library")
+
+
+def test_vectors_of_a_wrong_length_are_removed_by_repair_and_stop_no_reader(tmp_path: Path) -> None:
+    """An import by an earlier release could store vectors of another model beside those of the library."""
+    with quick_library(tmp_path / "library") as library:
+        library.add_text("Cats sleep for most of the day.", filename="cats.txt")
+        library.add_text("Dogs bark at night.", filename="dogs.txt")
+        with library._store.database.transaction() as connection:
+            connection.execute("UPDATE embeddings SET vector = zeroblob(20) WHERE rowid = 1")
+            connection.execute("UPDATE documents SET status = 'indexing'")
+    shutil.rmtree(tmp_path / "library" / "index")
+    with quick_library(tmp_path / "library") as library:
+        assert len(library.documents()) == 2
+        assert library.search("bark at night", mode="lexical").hits
+        assert not library.verify().ok
+        mended = library.verify(repair=True)
+        assert mended.ok and any("wrong length" in note for note in mended.repaired)
+        library.resume()
+        assert library.verify().ok and {d.status for d in library.documents()} == {"ready"}
+        assert library.search("cats sleep", mode="dense").hits[0].filename == "cats.txt"

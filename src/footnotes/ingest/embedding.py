@@ -1,4 +1,4 @@
-"""Vectors for inputs that have none yet."""
+"""Vectors for inputs that have none yet, made by the one model that a generation was made with."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from footnotes.embed import Embedder, Matrix
 from footnotes.embed.checked import embed_all
+from footnotes.embed.metric import stored_dimensions
+from footnotes.errors import DimensionMismatch
 from footnotes.ingest.pieces import mean_vector
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
@@ -17,6 +19,28 @@ from footnotes.store.records import Generation
 EMBEDDED_AT_ONCE = 64
 KEPT_EVERY_SECONDS = 2.0
 """Vectors are kept this often while they are made: a crash costs no more work, and a commit costs a disk its rest."""
+
+
+def open_generation(store: Store, user_id: str, embedder: Embedder) -> Generation:
+    """The generation that serves, or the first one of a tenant; an error where another model made its vectors."""
+    generation = store.ensure_generation(
+        user_id,
+        embedder=embedder.name,
+        fingerprint=embedder.fingerprint,
+        dimensions=stored_dimensions(embedder),
+        plan={},
+    )
+    check_embedder(generation, embedder)
+    return generation
+
+
+def check_embedder(generation: Generation, embedder: Embedder) -> None:
+    """Raise unless vectors of the embedder can stand beside those of the generation."""
+    if generation.fingerprint != embedder.fingerprint:
+        raise DimensionMismatch(
+            f"the library's vectors are of {generation.embedder} ({generation.dimensions} dimensions), "
+            f"the settings name {embedder.name} ({stored_dimensions(embedder)})",
+        )
 
 
 def embed_missing(
@@ -29,6 +53,7 @@ def embed_missing(
     on_progress: OnProgress,
 ) -> int:
     """Embed what was never embedded, and keep it every few seconds: a crash costs the last of them at most."""
+    check_embedder(generation, embedder)
     user_id = generation.user_id
     missing = store.missing_vectors(user_id, generation, inputs)
     made: list[Matrix] = []

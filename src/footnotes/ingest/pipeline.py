@@ -15,9 +15,7 @@ from dataclasses import dataclass, field, replace
 from footnotes import tracing
 from footnotes.chunk import Chunker
 from footnotes.embed import Embedder
-from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import (
-    DimensionMismatch,
     DocumentError,
     EmptyDocument,
     FootnotesError,
@@ -28,6 +26,7 @@ from footnotes.errors import (
     StoreError,
 )
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, notes_of
+from footnotes.ingest.embedding import open_generation
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.wiki.chunks import describer
 from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
@@ -141,19 +140,7 @@ class Pipeline:
         return self._serving
 
     def _generation(self) -> Generation:
-        generation = self._store.ensure_generation(
-            self._user_id,
-            embedder=self._embedder.name,
-            fingerprint=self._embedder.fingerprint,
-            dimensions=stored_dimensions(self._embedder),
-            plan={},
-        )
-        if generation.fingerprint != self._embedder.fingerprint:
-            raise DimensionMismatch(
-                f"the library's vectors are of {generation.embedder} ({generation.dimensions} dimensions), "
-                f"the settings name {self._embedder.name} ({self._embedder.dimensions})",
-            )
-        return generation
+        return open_generation(self._store, self._user_id, self._embedder)
 
     # ── one file
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from footnotes.embed import Embedder
 from footnotes.embed.metric import stored_dimensions
-from footnotes.errors import DimensionMismatch, NotFound, StoreLocked
+from footnotes.errors import NotFound, StoreLocked
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
-from footnotes.ingest.embedding import embed_missing
+from footnotes.ingest.embedding import check_embedder, embed_missing
 from footnotes.ingest.pieces import embedding_pieces
 from footnotes.ingest.wiki.chunks import describer
 from footnotes.ingest.work import OnProgress, Progress
@@ -81,8 +81,7 @@ class Reindex:
             raise NotFound("no earlier generation was kept", remedy="Reindex with --keep to be able to go back.")
         target = kept[-1]
         self._embedder = embedder_of(target.embedder)
-        if self._embedder.fingerprint != target.fingerprint:
-            raise DimensionMismatch(f"the kept generation needs {target.embedder} as it was then")
+        check_embedder(target, self._embedder)
         documents, embedded = self._fill(target)
         before = self._store.serving(self._user_id)
         more = self._switch(target, keep=True, choices=choices)

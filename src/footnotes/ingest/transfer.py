@@ -15,9 +15,9 @@ from typing import Any, get_args
 
 from footnotes.chunk import Chunker
 from footnotes.embed import Embedder
-from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import ImportFormatError, SourceUnreadable, StoreUnavailable
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
+from footnotes.ingest.embedding import open_generation
 from footnotes.ingest.names import checked_metadata, is_name
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import OnProgress, Progress
@@ -98,13 +98,7 @@ def import_library(
     The whole file is read through before the first one is taken in.
     """
     total = sum(1 for _ in _documents(file))
-    generation = store.ensure_generation(
-        user_id,
-        embedder=embedder.name,
-        fingerprint=embedder.fingerprint,
-        dimensions=stored_dimensions(embedder),
-        plan={},
-    )
+    generation = open_generation(store, user_id, embedder)
     added = skipped = 0
     for number, line in enumerate(_documents(file)):
         on_progress(Progress("reading", number, total, str(line["filename"])))

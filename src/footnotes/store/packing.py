@@ -1,14 +1,33 @@
-"""How canonical text and the blocks over it are kept, in every store: pieces of equal length, and compact JSON."""
+"""How every store keeps text, blocks and vectors: pieces of equal length, compact JSON, half precision."""
 
 from __future__ import annotations
 
 import json
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
+from footnotes.errors import DimensionMismatch, InvalidVector
 from footnotes.types import Block, Part
 
 PIECE = 4_000
 """Characters in a piece: two of plain English fill a page of SQLite. Its queries.sql knows the number too."""
+
+HALF_BYTES = 2
+"""Bytes of one dimension of a stored vector."""
+
+
+def half_vectors(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float16]:
+    """Vectors in half precision, or an error: a wrong one in the store would be silent forever."""
+    if vectors.ndim != 2 or vectors.shape[1] != dimensions:
+        found = vectors.shape[1] if vectors.ndim == 2 else vectors.shape
+        raise DimensionMismatch(f"a vector has {found} dimensions where {dimensions} were expected")
+    with np.errstate(over="ignore"):
+        halves = vectors.astype(np.float16)
+    if not np.isfinite(halves).all() or not halves.any(axis=1).all():
+        raise InvalidVector("a vector holds NaN or infinity, or nothing but zeros")
+    return halves
 
 
 class PieceCutter:

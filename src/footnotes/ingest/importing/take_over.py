@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from footnotes.embed import Embedder, Matrix
-from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import (
-    DimensionMismatch,
     FootnotesError,
     Interrupted,
     StoreError,
     StoreLocked,
 )
+from footnotes.ingest.embedding import check_embedder, open_generation
 from footnotes.ingest.importing.grouping import CHUNKER, GroupedPart, Outline, grouped, outlined
 from footnotes.ingest.importing.reading import Reading
 from footnotes.ingest.importing.records import ImportOptions, Reader, TakenOver, VectorCounts
@@ -56,7 +55,7 @@ def take_over(
 ) -> TakenOver:
     """Append what a reader gives. All of it is read before the first document is taken in."""
     if (serving := store.serving(user_id)) is not None:
-        _check_embedder(serving, embedder)
+        check_embedder(serving, embedder)
     with reader, Spool(store.incoming(user_id)) as spool:
         reading = Reading(reader, options, spool, on_progress)
         reading.run()
@@ -72,14 +71,6 @@ def take_over(
         vectors=VectorCounts(work.taken, work.embedded, work.known, dict(work.reasons)),
         notes=(*reader.notes, *work.notes),
     )
-
-
-def _check_embedder(generation: Generation, embedder: Embedder) -> None:
-    if generation.fingerprint != embedder.fingerprint:
-        raise DimensionMismatch(
-            f"the library's vectors are of {generation.embedder} ({generation.dimensions} dimensions), "
-            f"the settings name {embedder.name} ({embedder.dimensions})",
-        )
 
 
 @dataclass(slots=True)
@@ -131,7 +122,7 @@ class Taking:
         self.reasons: Counter[str] = Counter()
 
     def run(self) -> None:
-        generation = self._generation()
+        generation = open_generation(self._store, self._user_id, self._embedder)
         total = self._mark_known()
         if total:
             self._judge(generation)
@@ -140,17 +131,6 @@ class Taking:
             self._take(generation, document)
         self._flush(generation)
         self._embed(generation)
-
-    def _generation(self) -> Generation:
-        generation = self._store.ensure_generation(
-            self._user_id,
-            embedder=self._embedder.name,
-            fingerprint=self._embedder.fingerprint,
-            dimensions=stored_dimensions(self._embedder),
-            plan={},
-        )
-        _check_embedder(generation, self._embedder)
-        return generation
 
     def _mark_known(self) -> int:
         """How many documents are new; the others are in the library, or came twice."""

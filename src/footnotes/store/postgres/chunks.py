@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from footnotes.errors import DimensionMismatch, InvalidVector
 from footnotes.store.lexemes import Terms, chunk_terms
+from footnotes.store.packing import half_vectors
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.rows import chunk_from
@@ -152,17 +152,10 @@ def missing_vectors(connection: Connection, user_id: str, model: int, hashes: It
 
 
 def as_halves(generation: Generation, vectors: NDArray[np.float32]) -> list[Any]:
-    """Vectors in half precision, or an error: a wrong one in the store would be silent forever."""
+    """Vectors as the driver sends them."""
     from pgvector import HalfVector
 
-    if vectors.ndim != 2 or vectors.shape[1] != generation.dimensions:
-        found = vectors.shape[1] if vectors.ndim == 2 else vectors.shape
-        raise DimensionMismatch(f"a vector has {found} dimensions where {generation.dimensions} were expected")
-    with np.errstate(over="ignore"):
-        halves = vectors.astype(np.float16)
-    if not np.isfinite(halves).all() or not halves.any(axis=1).all():
-        raise InvalidVector("a vector holds NaN or infinity, or nothing but zeros")
-    return [HalfVector(half) for half in halves]
+    return [HalfVector(half) for half in half_vectors(vectors, generation.dimensions)]
 
 
 def of_document(connection: Connection, user_id: str, generation: int, pk: int) -> list[Chunk]:

@@ -12,7 +12,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from footnotes.store.packing import PIECE, unpack_headings
+from footnotes.store.packing import PIECE, half_vectors, unpack_headings
 from footnotes.store.records import Generation, HitRow, NewChunk, Place
 from footnotes.store.sqlite.rows import chunk_from
 from footnotes.store.sqlite.sql import queries
@@ -39,10 +39,10 @@ def put(
 
 
 def put_vectors(
-    connection: apsw.Connection, user_id: str, model: int, hashes: Sequence[bytes], vectors: NDArray[np.float32]
+    connection: apsw.Connection, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]
 ) -> None:
-    halves = vectors.astype(np.float16)
-    rows = ((user_id, model, value, halves[i].tobytes()) for i, value in enumerate(hashes))
+    halves = half_vectors(vectors, generation.dimensions)
+    rows = ((generation.user_id, generation.model, value, halves[i].tobytes()) for i, value in enumerate(hashes))
     connection.executemany(queries()["put_embedding"], rows)
 
 

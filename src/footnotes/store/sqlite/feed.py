@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 
 import apsw
 
+from footnotes.errors import StoreCorrupt
 from footnotes.index import Change, Entry
 from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
 from footnotes.store.lexemes import chunk_terms
-from footnotes.store.packing import unpack_headings
+from footnotes.store.packing import HALF_BYTES, unpack_headings
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import waiting
 from footnotes.store.sqlite.sql import queries
@@ -51,6 +52,8 @@ def dense_entries(connection: apsw.Connection, generation: Generation, document:
         return
     bindings = (generation.model, generation.pk, document)
     for key, _, vector in connection.execute(queries()["dense_entries"], bindings):
+        if len(vector) != generation.dimensions * HALF_BYTES:
+            raise StoreCorrupt("a stored vector has the wrong length", remedy="Run `footnotes verify --repair`.")
         yield Entry(key, document, vector=vector)
 
 

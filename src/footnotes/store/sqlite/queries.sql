@@ -268,6 +268,17 @@ SELECT COUNT(*) FROM chunks c JOIN documents d ON d.pk = c.document AND d.curren
 WHERE c.user_id = ? AND c.generation = ? AND d.status NOT IN ('embedding', 'queued') AND NOT EXISTS (
     SELECT 1 FROM embeddings e WHERE e.user_id = c.user_id AND e.model = ? AND e.input_hash = c.input_hash);
 
+-- name: misfit_vectors
+SELECT COUNT(*) FROM embeddings WHERE user_id = ? AND model = ? AND length(vector) <> ?;
+
+-- name: drop_misfit_vectors
+DELETE FROM embeddings WHERE user_id = ? AND model = ? AND length(vector) <> ?;
+
+-- name: requeue_without_vectors
+UPDATE documents SET status = 'queued' WHERE user_id = ?1 AND current IS NOT NULL AND EXISTS (
+    SELECT 1 FROM chunks c WHERE c.version = documents.current AND c.generation = ?2 AND NOT EXISTS (
+        SELECT 1 FROM embeddings e WHERE e.user_id = ?1 AND e.model = ?3 AND e.input_hash = c.input_hash));
+
 -- name: counts
 SELECT COUNT(*), COALESCE(SUM(chunks), 0), COALESCE(SUM(characters), 0), COALESCE(SUM(bytes), 0)
 FROM documents WHERE user_id = ? AND status = 'ready';

@@ -170,8 +170,10 @@ class SqliteStore(SqliteReading):
     def _recover(self) -> None:
         if not self._writing_nested() and recovery.unfinished(self.database):
             for user_id in recovery.recover(self.database):
-                if generation := self.serving(user_id):
-                    self.publish_changes(user_id, generation)
+                # An index that cannot follow is no reason to refuse every writer: `verify --repair` is one of them.
+                with suppress(StoreError):
+                    if generation := self.serving(user_id):
+                        self.publish_changes(user_id, generation)
             self.originals.sweep()
 
     def _before_writing(self, user_id: str) -> None:
@@ -285,7 +287,7 @@ class SqliteStore(SqliteReading):
         self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]
     ) -> None:
         with self.database.transaction() as connection:
-            chunks.put_vectors(connection, user_id, generation.model, hashes, vectors)
+            chunks.put_vectors(connection, generation, hashes, vectors)
 
     def save(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
         """Write drafts in one transaction. Complete ones are published, and replace the version before them."""
@@ -550,6 +552,8 @@ class SqliteStore(SqliteReading):
                 found.problems.append(item)
             else:
                 intact += item
+        if repair:
+            found.repaired.extend(verify.drop_misfit_vectors(self.database, generation))
         found.problems.extend(verify.check_vectors(self.database, generation))
         found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
         found.checked = {"documents": self.counts(user_id)["ready"], "chunks": intact}
@@ -557,7 +561,7 @@ class SqliteStore(SqliteReading):
             self._indexes.rebuild(generation)
             found.problems = [problem for problem in found.problems if not problem.mendable]
             found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
-        found.repaired = self._indexes.notes(generation)
+        found.repaired.extend(self._indexes.notes(generation))
         if self.outside is not None:
             found.add(self.outside.verified(generation, repair=repair))
         return found

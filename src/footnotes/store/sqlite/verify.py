@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from footnotes.errors import FootnotesError
+from footnotes.errors import FootnotesError, StoreCorrupt
+from footnotes.store.packing import HALF_BYTES
 from footnotes.store.records import Generation, Problem
 from footnotes.store.sqlite import generations
 from footnotes.store.sqlite.connection import Database, translated
@@ -48,6 +49,23 @@ def check_vectors(database: Database, generation: Generation) -> Iterator[Proble
         row = connection.execute(queries()["chunks_without_vector"], bindings).fetchone()
         if row and row[0]:
             yield Problem(f"{row[0]} chunks have no vector", mendable=False)
+        misfit = connection.execute(queries()["misfit_vectors"], _misfit(generation)).fetchone()
+        if misfit and misfit[0]:
+            yield Problem(f"{misfit[0]} vectors do not have {generation.dimensions} dimensions", mendable=True)
+
+
+def drop_misfit_vectors(database: Database, generation: Generation) -> list[str]:
+    """Remove vectors of another length than their model's, and let their documents wait for new ones."""
+    with database.transaction() as connection:
+        connection.execute(queries()["drop_misfit_vectors"], _misfit(generation))
+        if not (dropped := connection.changes()):
+            return []
+        connection.execute(queries()["requeue_without_vectors"], (generation.user_id, generation.pk, generation.model))
+    return [f"{dropped} vectors of a wrong length removed: run `footnotes resume` to make them again"]
+
+
+def _misfit(generation: Generation) -> tuple[str, int, int]:
+    return generation.user_id, generation.model, generation.dimensions * HALF_BYTES
 
 
 def check_indexes(database: Database, indexes: Indexes, generation: Generation) -> Iterator[Problem]:
@@ -57,4 +75,7 @@ def check_indexes(database: Database, indexes: Indexes, generation: Generation) 
         rows = connection.execute(queries()["live_keys"], (generation.user_id, generation.pk)).fetchall()
     served = np.array([row[0] for row in rows], dtype=np.int64)
     embedded = np.array([row[0] for row in rows if not row[1]], dtype=np.int64)
-    yield from indexes.check(generation, seq, served, embedded)
+    try:
+        yield from indexes.check(generation, seq, served, embedded)
+    except StoreCorrupt as error:
+        yield Problem(error.message, mendable=True)

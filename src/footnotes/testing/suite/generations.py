@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 
-from footnotes.errors import NotFound, ReindexRefused
+from footnotes.errors import DimensionMismatch, NotFound, ReindexRefused
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.suite.shelf import Shelf
 from footnotes.testing.suite.texts import HANDBOOK, numbered
@@ -43,6 +44,31 @@ class Generations:
             assert library.search("paid leave", mode="dense").hits[0].text == before
             library.rollback()
             assert library.status()["dimensions"] == 64 and library.verify().ok
+
+    @pytest.mark.parametrize("dimensions, max_tokens", [(32, 256), (64, 100)])
+    def test_no_way_in_takes_vectors_of_another_model(
+        self, shelf: Shelf, tmp_path: Path, dimensions: int, max_tokens: int
+    ) -> None:
+        with shelf.open("elsewhere") as library:
+            library.add_text("Cats sleep for most of the day.", filename="cats.txt")
+            library.export(tmp_path / "cats.jsonl")
+        (tmp_path / "records.json").write_text('[{"text": "Dogs bark at night.", "id": "1"}]')
+        with shelf.open() as library:
+            library.add_text(HANDBOOK, filename="handbook.md")
+        other = HashingEmbedder(dimensions=dimensions, max_tokens=max_tokens)
+        with shelf.open(embedder=other) as library:
+            for way_in in (
+                lambda: library.import_(tmp_path / "cats.jsonl"),
+                lambda: library.import_from(f"json:{tmp_path / 'records.json'}"),
+                lambda: library.add_text("Birds sing.", filename="birds.txt"),
+            ):
+                with pytest.raises(DimensionMismatch) as refusal:
+                    way_in()
+                assert "hashing:64" in refusal.value.message and other.name in refusal.value.message
+            assert [document.filename for document in library.documents()] == ["handbook.md"]
+        with shelf.open() as library:
+            assert library.import_(tmp_path / "cats.jsonl").added == 1
+            assert library.search("cats").hits and library.verify().ok
 
     def test_nothing_is_embedded_again_where_the_text_stays(self, shelf: Shelf) -> None:
         embedder = HashingEmbedder()
