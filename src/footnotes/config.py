@@ -7,12 +7,13 @@ anywhere.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -149,6 +150,21 @@ class Settings:
     llama_context: int = 4096  # its context in tokens
     llama_threads: int = 1  # its threads
 
+    def __post_init__(self) -> None:
+        """Check every value, however the settings were made: from files, keywords or `dataclasses.replace`."""
+        for name, kind in _kinds().items():
+            value = _coerced(name, getattr(self, name), kind)
+            _check_range(name, value)
+            object.__setattr__(self, name, value)
+        for pattern, layer in self.layers.items():
+            if not isinstance(layer, str) or not layer.strip():
+                raise ConfigError(f"the layer of {pattern!r} must be a name, not {layer!r}")
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    return get_type_hints(Settings)
+
 
 _AT_LEAST_ONE = frozenset(
     [
@@ -159,8 +175,20 @@ _AT_LEAST_ONE = frozenset(
         "serve_libraries",
     ]
 )  # fmt: skip
+_RANGES: Mapping[str, tuple[float, float]] = {
+    "alpha": (0, 1),
+    "temperature": (-1, 2),
+    "seed": (-1, 2**63 - 1),
+}
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "mode": ("hybrid", "lexical", "dense"),
+    "fusion": ("adaptive", "alpha", "rrf"),
+    "embedder_variant": ("int8", "fast"),
+    "serve_log_level": ("debug", "info", "warning", "error"),
+}
+_NO_SETTING = frozenset(["config", "test_cache"])
+"""Names after the prefix that are no settings: the file to read, and where tests keep what they download."""
 _SAID = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-_MAY_BE_NEGATIVE = frozenset(["temperature", "seed"])
 
 
 def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
@@ -177,28 +205,32 @@ def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None
 
 def settings_from(values: Mapping[str, Any]) -> Settings:
     """Settings from plain values, each checked against its field."""
-    hints = get_type_hints(Settings)
-    unknown = sorted(set(values) - set(hints))
-    if unknown:
-        raise ConfigError(
-            f"there is no setting named {unknown[0]!r}", remedy="See docs/reference/settings.md for the names."
-        )
-    settings = Settings(**{name: _coerced(name, value, hints[name]) for name, value in values.items()})
     for name in values:
-        _check_number(name, getattr(settings, name))
-    for pattern, layer in settings.layers.items():
-        if not isinstance(layer, str) or not layer.strip():
-            raise ConfigError(f"the layer of {pattern!r} must be a name, not {layer!r}")
-    return settings
+        if name not in _kinds():
+            raise _unknown(repr(name), name)
+    return Settings(**values)
 
 
-def _check_number(name: str, value: Any) -> None:
-    """Numbers that no code could do anything with."""
-    if isinstance(value, float) and not math.isfinite(value):
+def _unknown(written: str, name: str) -> ConfigError:
+    near = get_close_matches(name, _kinds(), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    remedy = "See docs/reference/settings.md for the names."
+    return ConfigError(f"there is no setting named {written}{hint}", remedy=remedy)
+
+
+def _check_range(name: str, value: Any) -> None:
+    """Values that no code could do anything with."""
+    if (choices := _CHOICES.get(name)) and value not in choices:
+        raise ConfigError(f"the setting {name} cannot be {value!r}; it is one of {', '.join(choices)}")
+    if type(value) not in (int, float):
+        return
+    if not math.isfinite(value):
         raise ConfigError(f"the setting {name} cannot be {value}")
-    least = 1 if name in _AT_LEAST_ONE else 0
-    if type(value) in (int, float) and name not in _MAY_BE_NEGATIVE and value < least:
+    least, most = _RANGES.get(name, (1 if name in _AT_LEAST_ONE else 0, math.inf))
+    if value < least:
         raise ConfigError(f"the setting {name} cannot be {value}; it must be at least {least}")
+    if value > most:
+        raise ConfigError(f"the setting {name} cannot be {value}; it must be at most {most}")
 
 
 def _config_files(folder: Path, environ: Mapping[str, str]) -> list[Path]:
@@ -224,12 +256,17 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    names = {f.name for f in dataclasses.fields(Settings)}
-    found = {key[len(PREFIX) :].lower(): value for key, value in environ.items() if key.startswith(PREFIX)}
-    known = {name: value for name, value in found.items() if name in names}
+    found: dict[str, str] = {}
+    for key, value in environ.items():
+        name = key[len(PREFIX) :].lower()
+        if not key.startswith(PREFIX) or name in _NO_SETTING:
+            continue
+        if name not in _kinds():
+            raise _unknown(key, name)
+        found[name] = value
     if standard := environ.get(OTEL_ENDPOINT):
-        known.setdefault("otel_endpoint", standard)
-    return known
+        found.setdefault("otel_endpoint", standard)
+    return found
 
 
 def _coerced(name: str, value: Any, kind: Any) -> Any:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from pathlib import Path
 
 import pytest
@@ -70,3 +70,43 @@ def test_a_list_in_the_environment_may_be_written_with_commas() -> None:
     for written in ("dense,lexical", " dense , lexical ", '["dense", "lexical"]'):
         assert load(environ={"FOOTNOTES_INDEX_LEGS": written}).index_legs == ("dense", "lexical")
     assert load(environ={"FOOTNOTES_INDEX_LEGS": ""}).index_legs == ()
+
+
+def test_an_unknown_variable_is_an_error_that_names_the_nearest_setting() -> None:
+    with pytest.raises(ConfigError, match=r"FOOTNOTES_EMBEDER; did you mean 'embedder'\?"):
+        load(environ={"FOOTNOTES_EMBEDER": "hashing"})
+    with pytest.raises(ConfigError, match=r"FOOTNOTES_XYZZY$"):
+        load(environ={"FOOTNOTES_XYZZY": "1"})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"temperature": 99},
+        {"temperature": float("nan")},
+        {"max_tokens": -3},
+        {"alpha": 1.5},
+        {"seed": -2},
+        {"limit": 0},
+        {"limit": "many"},
+        {"fetch_seconds": -1.0},
+        {"mode": "fuzzy"},
+        {"fusion": "sum"},
+        {"embedder_variant": "int4"},
+        {"stop": 3},
+        {"stop": [1]},
+    ],
+    ids=str,
+)
+def test_values_out_of_range_are_refused_however_settings_are_made(values: dict[str, object]) -> None:
+    for make in (
+        lambda: load(environ={}, **values),
+        lambda: Settings(**values),  # type: ignore[arg-type]
+        lambda: replace(Settings(), **values),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ConfigError, match=next(iter(values))):
+            make()
+
+
+def test_a_single_stop_sequence_is_one_sequence() -> None:
+    assert load(environ={}, stop="END").stop == replace(Settings(), stop="END").stop == ("END",)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from footnotes.config import Settings
-from footnotes.errors import OptionError
+from footnotes.errors import ConfigError, OptionError
 from footnotes.retrieve.retriever import MAX_LIMIT
 from footnotes.types import Chunk, Document, SearchResult, Turn
 
@@ -94,7 +94,10 @@ def changed_settings(settings: Settings, changes: dict[str, Any]) -> Settings:
     given = {name: value for name, value in changes.items() if value is not None}
     if refused := sorted(set(given) - PER_CALL):
         raise OptionError(f"a question cannot change {refused[0]!r}; it can change {', '.join(sorted(PER_CALL))}")
-    return replace(settings, **given)
+    try:
+        return replace(settings, **given)
+    except ConfigError as error:
+        raise OptionError(error.message) from error
 
 
 def as_turns(history: Sequence[Turn | tuple[str, str]]) -> tuple[Turn, ...]:
