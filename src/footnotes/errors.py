@@ -25,6 +25,7 @@ FootnotesError
 │   └── ReindexRefused        reindex_refused
 ├── ConfigError           settings_invalid
 │   ├── UnknownPlugin         unknown_plugin
+│   ├── PluginBroken          plugin_broken
 │   └── MissingExtra          missing_extra
 ├── StoreError            the library on disk
 │   ├── StoreLocked           store_locked
@@ -244,6 +245,11 @@ class ConfigError(FootnotesError):
 class UnknownPlugin(ConfigError):
     code = "unknown_plugin"
     default_remedy = "Use one of the names listed, or install the package that provides it."
+
+
+class PluginBroken(ConfigError):
+    code = "plugin_broken"
+    default_remedy = "Update or remove the package that provides it."
 
 
 class MissingExtra(ConfigError):

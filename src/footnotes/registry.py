@@ -11,7 +11,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any, Literal
 
-from footnotes.errors import MissingExtra, UnknownPlugin
+from footnotes.errors import MissingExtra, PluginBroken, UnknownPlugin
 
 Kind = Literal["parsers", "chunkers", "embedders", "rerankers", "chat_models", "stores", "indexes"]
 
@@ -42,6 +42,8 @@ def find(kind: Kind, name: str) -> Any:
             f"{name} needs the package {error.name!r}, which is not installed",
             remedy=f'pip install "footnotes[{provider}]"',
         ) from error
+    except Exception as error:  # code of other packages may raise anything
+        raise PluginBroken(f"{name} cannot be loaded ({type(error).__name__}: {error})") from error
 
 
 @cache

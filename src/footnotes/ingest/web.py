@@ -16,8 +16,8 @@ from footnotes.fetch.sitemap import is_sitemap, read_sitemap
 from footnotes.fetch.url import last_part, parsed, same_site
 from footnotes.ingest.names import as_text
 from footnotes.ingest.work import NewSource
-from footnotes.parse.open import supported
-from footnotes.parse.types_by_name import HTML, NAMED, PLAIN
+from footnotes.parse.catalog import supported, types_by_suffix
+from footnotes.parse.types_by_name import HTML, PLAIN
 from footnotes.store.records import Origin
 from footnotes.types import Added, Metadata
 
@@ -149,9 +149,9 @@ def filename_of(page: Fetched) -> str:
     """A file name for a page, whose end says what the server said it is."""
     name = as_text(last_part(page.url)).replace("/", "_").replace("\\", "_").replace("\x00", "")[:_LONGEST_NAME]
     mime = _TYPES.get(page.mime, page.mime)
-    if PurePath(name).suffix.lower() in NAMED and mime != HTML:
+    if PurePath(name).suffix.lower() in types_by_suffix() and mime != HTML:
         return name
-    end = next((suffix for suffix, known in NAMED.items() if known == mime), "")
+    end = next((suffix for suffix, known in types_by_suffix().items() if known == mime), "")
     if not end or name.lower().endswith((end, ".htm" if mime == HTML else end)):
         return name or "page"
     return (name or "index") + ("" if mime == PLAIN and PurePath(name).suffix else end)

@@ -12,11 +12,12 @@ from footnotes.chunk.assemble import Assembled, assemble
 from footnotes.errors import DocumentError, DocumentTooLarge, SourceUnreadable
 from footnotes.inspect.pictures import images_of
 from footnotes.parse import Source
+from footnotes.parse.catalog import types_by_suffix
 from footnotes.parse.limits import Limits
 from footnotes.parse.open import parse_document
 from footnotes.parse.outline import document_title
 from footnotes.parse.sniff import sniff
-from footnotes.parse.types_by_name import NAMED, PDF
+from footnotes.parse.types_by_name import PDF
 from footnotes.types import Block, Metadata, Part, Report
 
 ChunkerFor: TypeAlias = Callable[[str], Chunker]
@@ -97,7 +98,7 @@ def inspect_file(path: Path, chunker_for: ChunkerFor, *, limits: Limits, max_byt
         path=path,
         bytes=size,
         mime=kind.mime,
-        promised=NAMED.get(PurePath(path.name).suffix.lower()),
+        promised=types_by_suffix().get(PurePath(path.name).suffix.lower()),
         report=report,
         title=title,
         parts=tuple(parts),

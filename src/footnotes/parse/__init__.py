@@ -27,6 +27,9 @@ class Parser(Protocol):
 
     Parsers are deterministic, hold no more than a few parts in memory, raise only `DocumentError`s, and never
     reach for a network. `isolated` parsers run native code on untrusted bytes and are run in a worker process.
+
+    Files of its types are found by what it declares: `suffixes` maps ends of names to types (`{".pdf":
+    "application/pdf"}`), `signatures` are pairs of the bytes a file begins with and its type. Both may be left out.
     """
 
     name: ClassVar[str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import ClassVar, Protocol, TypeVar
 
@@ -25,6 +25,9 @@ class CodeParser:
     name: ClassVar[str] = "code"
     version: ClassVar[int] = 2
     mimes: ClassVar[tuple[str, ...]] = tuple(code_mime(language) for language in LANGUAGES)
+    suffixes: ClassVar[Mapping[str, str]] = {
+        f".{end}": code_mime(language) for language, ends in LANGUAGES.items() for end in ends
+    }
     isolated: ClassVar[bool] = True
 
     @property

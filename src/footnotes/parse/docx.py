@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from footnotes.errors import EmptyDocument, ParseError
@@ -28,6 +28,7 @@ class DocxParser:
     name: ClassVar[str] = "docx"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.DOCX,)
+    suffixes: ClassVar[Mapping[str, str]] = dict.fromkeys((".docx", ".docm", ".dotx"), types.DOCX)
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
@@ -28,6 +28,7 @@ class EpubParser:
     name: ClassVar[str] = "epub"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.EPUB,)
+    suffixes: ClassVar[Mapping[str, str]] = {".epub": types.EPUB}
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

@@ -44,6 +44,7 @@ class HtmlParser:
     name: ClassVar[str] = "html"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = ("text/html", "application/xhtml+xml")
+    suffixes: ClassVar[Mapping[str, str]] = dict.fromkeys((".html", ".htm", ".xhtml"), "text/html")
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

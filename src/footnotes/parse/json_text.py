@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -24,6 +24,11 @@ class JsonParser:
     name: ClassVar[str] = "json"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.JSON, types.JSON_LINES)
+    suffixes: ClassVar[Mapping[str, str]] = {
+        ".json": types.JSON,
+        ".jsonl": types.JSON_LINES,
+        ".ndjson": types.JSON_LINES,
+    }
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

@@ -7,7 +7,7 @@ import email
 import email.policy
 import email.utils
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from email.header import decode_header, make_header
 from email.message import Message
@@ -35,6 +35,7 @@ class MailParser:
     name: ClassVar[str] = "mail"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.MAIL,)
+    suffixes: ClassVar[Mapping[str, str]] = {".eml": types.MAIL}
     isolated: ClassVar[bool] = True
 
     def __init__(self, depth: int = 0) -> None:
@@ -82,7 +83,7 @@ class MailParser:
 
 def _parsed(name: str, content: bytes, depth: int) -> Iterator[Part]:
     """The parts of an attachment, read by the parser of its kind."""
-    from footnotes.parse.open import parser_for
+    from footnotes.parse.catalog import parser_for
     from footnotes.parse.sniff import sniff
 
     with tempfile.TemporaryDirectory() as folder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -45,6 +45,9 @@ class MarkdownParser:
     name: ClassVar[str] = "markdown"
     version: ClassVar[int] = 2
     mimes: ClassVar[tuple[str, ...]] = (MARKDOWN, WIKI)
+    suffixes: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), MARKDOWN
+    )
     isolated: ClassVar[bool] = False
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

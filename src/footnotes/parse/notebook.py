@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from footnotes.errors import EmptyDocument, ParseError
@@ -23,6 +23,7 @@ class NotebookParser:
     name: ClassVar[str] = "notebook"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.NOTEBOOK,)
+    suffixes: ClassVar[Mapping[str, str]] = {".ipynb": types.NOTEBOOK}
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

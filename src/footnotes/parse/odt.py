@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError
@@ -24,6 +24,7 @@ class OdtParser:
     name: ClassVar[str] = "odt"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.ODT, types.ODP)
+    suffixes: ClassVar[Mapping[str, str]] = {".odt": types.ODT, ".odp": types.ODP}
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
-from typing import cast
 
-from footnotes import registry
-from footnotes.errors import DocumentError, MissingExtra, ParseError, ParseLimit, UnsupportedType
+from footnotes.errors import DocumentError, MissingExtra, ParseError, ParseLimit
 from footnotes.parse import Parser, Source
+from footnotes.parse.catalog import parser_for
 from footnotes.parse.limits import Limits as Limits
 from footnotes.types import Part, Report
 
@@ -41,14 +39,6 @@ def parse_document(
         yield item
 
 
-def parser_for(mime: str) -> Parser:
-    """The parser of a content type."""
-    name = _parsers_by_mime().get(mime)
-    if name is None:
-        raise UnsupportedType(f"there is no parser for {mime}")
-    return cast(Parser, registry.find("parsers", name)())
-
-
 def parser_fingerprint(mime: str) -> str:
     """Name and version of the parser of a type: documents parsed under another one are worth parsing again.
 
@@ -57,11 +47,6 @@ def parser_fingerprint(mime: str) -> str:
     parser = parser_for(mime)
     variant = getattr(parser, "variant", "")
     return f"{parser.name}/{parser.version}" + (f"+{variant}" if variant else "")
-
-
-def supported(mime: str) -> bool:
-    """Whether some parser reads a content type."""
-    return mime in _parsers_by_mime()
 
 
 def _in_process(parser: Parser, source: Source) -> Iterator[Part | Report]:
@@ -73,15 +58,3 @@ def _in_process(parser: Parser, source: Source) -> Iterator[Part | Report]:
         raise ParseLimit(f"{source.filename} needs more memory than there is") from error
     except Exception as error:
         raise ParseError(f"{source.filename} cannot be read: {type(error).__name__}: {error}") from error
-
-
-@cache
-def _parsers_by_mime() -> dict[str, str]:
-    found = {}
-    for name in registry.names("parsers"):
-        try:
-            mimes = registry.find("parsers", name).mimes
-        except MissingExtra:  # a plug-in that cannot load must not take the others with it
-            continue
-        found.update(dict.fromkeys(mimes, name))
-    return found

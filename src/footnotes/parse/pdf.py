@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -48,6 +48,8 @@ class PdfParser:
     name: ClassVar[str] = "pdf"
     version: ClassVar[int] = 2
     mimes: ClassVar[tuple[str, ...]] = ("application/pdf",)
+    suffixes: ClassVar[Mapping[str, str]] = {".pdf": "application/pdf"}
+    signatures: ClassVar[tuple[tuple[bytes, str], ...]] = ((b"%PDF-", "application/pdf"),)
     isolated: ClassVar[bool] = True
 
     @property

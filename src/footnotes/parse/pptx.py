@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from footnotes.errors import EmptyDocument, MissingExtra, ParseError
@@ -23,6 +23,7 @@ class PptxParser:
     name: ClassVar[str] = "pptx"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.PPTX,)
+    suffixes: ClassVar[Mapping[str, str]] = dict.fromkeys((".pptx", ".pptm", ".ppsx"), types.PPTX)
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from footnotes.errors import EmptyDocument
@@ -30,6 +30,7 @@ class RstParser:
     name: ClassVar[str] = "rst"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.RST,)
+    suffixes: ClassVar[Mapping[str, str]] = {".rst": types.RST}
     isolated: ClassVar[bool] = False
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from footnotes.errors import EmptyDocument, ParseLimit
@@ -23,6 +23,8 @@ class RtfParser:
     name: ClassVar[str] = "rtf"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.RTF,)
+    suffixes: ClassVar[Mapping[str, str]] = {".rtf": types.RTF}
+    signatures: ClassVar[tuple[tuple[bytes, str], ...]] = ((b"{\\rtf", types.RTF),)
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

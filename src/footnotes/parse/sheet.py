@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError
@@ -22,6 +22,13 @@ class SheetParser:
     name: ClassVar[str] = "sheet"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.XLSX, types.XLSB, types.XLS, types.ODS)
+    suffixes: ClassVar[Mapping[str, str]] = {
+        ".xlsx": types.XLSX,
+        ".xlsm": types.XLSX,
+        ".xlsb": types.XLSB,
+        ".xls": types.XLS,
+        ".ods": types.ODS,
+    }
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

@@ -11,16 +11,18 @@ from typing import Any
 
 from footnotes.errors import EmptyDocument, EncryptedDocument, SourceUnreadable, UnsupportedType
 from footnotes.parse import types_by_name as types
+from footnotes.parse.catalog import signatures, types_by_suffix
 from footnotes.parse.decode import READ_BYTES, detect_encoding, unmarked_utf16
-from footnotes.parse.types_by_name import NAMED, PLAIN, is_textual
+from footnotes.parse.types_by_name import PLAIN
 
 _ZIP, _OLE = "application/zip", "application/x-ole-storage"
-_SIGNATURES = (
-    (b"%PDF-", types.PDF),
+_CONTAINERS = (
     (b"PK\x03\x04", _ZIP),
     (b"PK\x05\x06", _ZIP),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _OLE),
-    (b"{\\rtf", types.RTF),
+)
+"""Files whose beginning says only what they are packed in."""
+_UNREAD = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
@@ -33,6 +35,7 @@ _SIGNATURES = (
     (b"SQLite format 3\x00", "application/vnd.sqlite3"),
     (b"\x00asm", "application/wasm"),
 )
+"""Files that no built-in parser reads. They are named in the error, or read by a parser of another package."""
 _IN_ZIP = (
     (b"word/document", types.DOCX),
     (b"ppt/presentation.xml", types.PPTX),
@@ -40,6 +43,8 @@ _IN_ZIP = (
     (b"xl/workbook.bin", types.XLSB),
 )
 _STATED_IN_ZIP = (types.EPUB, types.ODT, types.ODP, types.ODS)
+_TOLD_FROM_BYTES = frozenset([*_STATED_IN_ZIP, *(mime for _, mime in _IN_ZIP), types.XLS, types.PDF, types.RTF])
+"""Types of ours that a name alone never proves."""
 _HTML = re.compile(r"\s*(?:<!--.{0,2000}?-->\s*)*(?:<!doctype\s+html|<html|<head|<body)", re.IGNORECASE | re.DOTALL)
 _XML = re.compile(r"\s*<\?xml\s")
 _MAIL = re.compile(r"(?:[!-9;-~]{1,76}:[^\n]{0,2000}\n(?:[ \t][^\n]{0,2000}\n){0,50}){2}")
@@ -65,12 +70,15 @@ def sniff(path: Path, filename: str) -> Sniffed:
     """The content type of a file. A name that promises something else is recorded as a warning."""
     sample = _sample(path, filename)
     suffix = PurePath(filename).suffix.lower()
-    promised = NAMED.get(suffix)
+    promised = types_by_suffix().get(suffix)
     mime = _binary_type(path, filename, sample, promised)
     if mime is None:
-        if not _is_text(path, sample):
+        if _is_text(path, sample):
+            mime = _text_type(path, sample, promised)
+        elif promised is not None and promised not in _TOLD_FROM_BYTES and not _holds_characters(promised):
+            mime = promised
+        else:
             raise UnsupportedType(f"{filename} is in a binary format that is not known")
-        mime = _text_type(path, sample, promised)
     if promised and promised != mime:
         return Sniffed(mime, (f"the name ends in {suffix}, but the content is {mime}",))
     return Sniffed(mime)
@@ -98,11 +106,16 @@ def _without_mark(sample: bytes) -> bytes:
 
 
 def _binary_type(path: Path, filename: str, sample: bytes, promised: str | None) -> str | None:
-    found = next((mime for signature, mime in _SIGNATURES if sample.startswith(signature)), None)
+    declared = [mime for signature, mime in signatures() if sample.startswith(signature)]
+    if declared:
+        return promised if promised in declared else declared[0]
+    found = next((mime for signature, mime in (*_CONTAINERS, *_UNREAD) if sample.startswith(signature)), None)
     if found == _ZIP:
-        return _type_in_zip(path, sample)
-    if found == _OLE:
-        return _type_in_ole(path, filename)
+        found = _type_in_zip(path, sample)
+    elif found == _OLE:
+        found = _type_in_ole(path, filename)
+    if found in (_ZIP, _OLE) and promised is not None and promised not in _TOLD_FROM_BYTES:
+        return promised
     # Some programs write a line or a mail header before the PDF itself.
     if found is None and promised == types.PDF and b"%PDF-" in sample[:_PDF_HEADER_WITHIN]:
         return promised
@@ -152,14 +165,23 @@ def _is_text(path: Path, sample: bytes) -> bool:
 
 def _text_type(path: Path, sample: bytes, promised: str | None) -> str:
     """Which kind of text: what it plainly is, else what its name says, else what a model makes of it."""
-    if promised is not None and b"<" not in sample[:_MARKUP_WITHIN] and is_textual(promised):
+    if promised is not None and b"<" not in sample[:_MARKUP_WITHIN] and _is_told_by_name(promised):
         return promised
     plainly = _plain_type(sample)
-    if promised is not None and is_textual(promised):
+    if promised is not None and _is_told_by_name(promised):
         return plainly if plainly == types.HTML and promised in (PLAIN, types.CSV, types.TSV) else promised
     if plainly is not None:
         return plainly
     return PLAIN if promised else _guessed_type(path)
+
+
+def _holds_characters(mime: str) -> bool:
+    return mime.startswith("text/") or mime in (types.XML, types.JSON, types.JSON_LINES, types.NOTEBOOK, types.MAIL)
+
+
+def _is_told_by_name(mime: str) -> bool:
+    """Whether nothing but its name tells a text of this type from others."""
+    return mime not in _TOLD_FROM_BYTES and all(mime != declared for _, declared in signatures())
 
 
 def _plain_type(sample: bytes) -> str | None:

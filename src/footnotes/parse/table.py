@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from statistics import mode
 from typing import ClassVar
 
@@ -26,6 +26,7 @@ class TableParser:
     name: ClassVar[str] = "table"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.CSV, types.TSV)
+    suffixes: ClassVar[Mapping[str, str]] = {".csv": types.CSV, ".tsv": types.TSV, ".tab": types.TSV}
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

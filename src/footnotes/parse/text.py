@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 from footnotes.errors import EmptyDocument
@@ -41,6 +41,7 @@ class TextParser:
     name: ClassVar[str] = "text"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = ("text/plain",)
+    suffixes: ClassVar[Mapping[str, str]] = {".txt": "text/plain", ".text": "text/plain", ".log": "text/plain"}
     isolated: ClassVar[bool] = False
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

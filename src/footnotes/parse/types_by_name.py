@@ -1,4 +1,4 @@
-"""What the end of a file's name promises."""
+"""The content types that Footnotes has names for."""
 
 from __future__ import annotations
 
@@ -60,40 +60,6 @@ define is found by regular expressions."""
 def code_mime(language: str) -> str:
     """The content type under which source in a language is known here."""
     return f"text/x-{language}"
-
-
-NAMED = {
-    **dict.fromkeys((".txt", ".text", ".log"), PLAIN),
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), MARKDOWN),
-    **dict.fromkeys((".html", ".htm"), HTML),
-    ".xhtml": HTML,
-    ".pdf": PDF,
-    **dict.fromkeys((".xml", ".rss", ".atom", ".svg"), XML),
-    ".json": JSON,
-    **dict.fromkeys((".jsonl", ".ndjson"), JSON_LINES),
-    ".ipynb": NOTEBOOK,
-    ".csv": CSV,
-    **dict.fromkeys((".tsv", ".tab"), TSV),
-    ".rst": RST,
-    ".rtf": RTF,
-    ".eml": MAIL,
-    ".epub": EPUB,
-    **dict.fromkeys((".docx", ".docm", ".dotx"), DOCX),
-    **dict.fromkeys((".pptx", ".pptm", ".ppsx"), PPTX),
-    **dict.fromkeys((".xlsx", ".xlsm"), XLSX),
-    ".xlsb": XLSB,
-    ".xls": XLS,
-    ".odt": ODT,
-    ".odp": ODP,
-    ".ods": ODS,
-    **{f".{end}": code_mime(language) for language, ends in LANGUAGES.items() for end in ends},
-}
-"""Content types by the end of a name."""
-
-
-def is_textual(mime: str) -> bool:
-    """Whether files of a type are read as characters, so that only their name tells them apart."""
-    return mime.startswith("text/") or mime in (XML, JSON, JSON_LINES, NOTEBOOK, MAIL)
 
 
 def is_source_code(mime: str) -> bool:

@@ -26,6 +26,7 @@ class XmlParser:
     name: ClassVar[str] = "xml"
     version: ClassVar[int] = 1
     mimes: ClassVar[tuple[str, ...]] = (types.XML, "text/xml", "image/svg+xml")
+    suffixes: ClassVar[Mapping[str, str]] = dict.fromkeys((".xml", ".rss", ".atom", ".svg"), types.XML)
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:

@@ -14,7 +14,8 @@ from footnotes.ingest.take import Place, Taking
 from footnotes.ingest.walk import Skipped
 from footnotes.ingest.wiki.pages import Vocabulary, page_metadata
 from footnotes.ingest.work import NewSource
-from footnotes.parse.types_by_name import MARKDOWN, NAMED, WIKI
+from footnotes.parse.catalog import types_by_suffix
+from footnotes.parse.types_by_name import MARKDOWN, WIKI
 from footnotes.store import Store
 from footnotes.types import Metadata
 
@@ -44,7 +45,7 @@ class WikiSync(FolderSync):
     def _look(self) -> None:
         super()._look()
         for source, seen in list(self._seen.items()):
-            if NAMED.get(PurePath(source).suffix.lower()) != MARKDOWN:
+            if types_by_suffix().get(PurePath(source).suffix.lower()) != MARKDOWN:
                 del self._seen[source]
                 self._skipped.append(Skipped(seen.path, "no Markdown"))
 

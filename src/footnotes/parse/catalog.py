@@ -1,0 +1,59 @@
+"""What the parsers declare: which types they read, and how files of these types are told from others.
+
+Built-in parsers and those of other packages declare the same things, so that a new type is one class.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import cast
+
+from footnotes import registry
+from footnotes.errors import MissingExtra, PluginBroken, UnsupportedType
+from footnotes.parse import Parser
+
+
+def parser_for(mime: str) -> Parser:
+    """The parser of a content type."""
+    name = _names_by_mime().get(mime)
+    if name is None:
+        raise UnsupportedType(f"there is no parser for {mime}")
+    return cast(Parser, registry.find("parsers", name)())
+
+
+def supported(mime: str) -> bool:
+    """Whether some parser reads a content type."""
+    return mime in _names_by_mime()
+
+
+@cache
+def types_by_suffix() -> dict[str, str]:
+    """Content types by the end of a file's name, in lower case with its dot."""
+    return {
+        suffix.lower(): mime
+        for parser in _parsers().values()
+        for suffix, mime in getattr(parser, "suffixes", {}).items()
+    }
+
+
+@cache
+def signatures() -> tuple[tuple[bytes, str], ...]:
+    """The bytes that files of a type begin with, the longest first."""
+    found = [pair for parser in _parsers().values() for pair in getattr(parser, "signatures", ())]
+    return tuple(sorted(found, key=lambda pair: -len(pair[0])))
+
+
+@cache
+def _names_by_mime() -> dict[str, str]:
+    return {mime: name for name, parser in _parsers().items() for mime in parser.mimes}
+
+
+@cache
+def _parsers() -> dict[str, type[Parser]]:
+    found = {}
+    for name in registry.names("parsers"):
+        try:
+            found[name] = registry.find("parsers", name)
+        except (MissingExtra, PluginBroken):  # a plug-in that cannot load must not take the others with it
+            continue
+    return found
