@@ -18,6 +18,8 @@ from footnotes.chunk.make import NEEDED
 from footnotes.cli import main as command_line
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+_HELP = {"max_content_width": 100, "terminal_width": 100, "help_option_names": ["-h", "--help"]}
+"""As a person sees it: the options of the command line's own context, in a terminal of fixed width."""
 WRITTEN_BY = "<!-- Written by scripts/make_reference.py; change the code, then run it. -->\n\n"
 
 
@@ -64,11 +66,11 @@ def errors_page() -> str:
 def command_page() -> str:
     """The help of every command."""
     pages = [f"{WRITTEN_BY}# The command line\n"]
-    context = click.Context(command_line, info_name="footnotes", max_content_width=100, terminal_width=100)
+    context = click.Context(command_line, info_name="footnotes", **_HELP)
     pages.append(_help(command_line, context, "footnotes"))
     for name in sorted(command_line.commands):
         command = command_line.commands[name]
-        inner = click.Context(command, info_name=name, parent=context, max_content_width=100, terminal_width=100)
+        inner = click.Context(command, info_name=name, parent=context, **_HELP)
         pages.append(_help(command, inner, f"footnotes {name}"))
     pages.append(
         "## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | done |\n| 1 | an error, said on standard error "

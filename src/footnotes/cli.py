@@ -14,6 +14,7 @@ import click
 
 from footnotes import __version__, shapes
 from footnotes.commands.copy import copy_command
+from footnotes.commands.doctor import doctor_command
 from footnotes.commands.follow import sync_command, watch_command
 from footnotes.commands.importing import import_command
 from footnotes.commands.jobs import jobs_command
@@ -22,13 +23,13 @@ from footnotes.commands.options import pairs as _pairs
 from footnotes.commands.original import write_original
 from footnotes.commands.repository import add_repositories
 from footnotes.commands.serve import keys_command, mcp_command, serve_command, worker_command
+from footnotes.commands.status import status_command
 from footnotes.errors import FootnotesError
 from footnotes.evaluate.commands import eval_command, tune_command
 from footnotes.inspect.commands import inspect_command
 from footnotes.render import (
     answer_as_text,
     hit_place,
-    index_state_as_text,
     note_on_search,
     one_line,
     shortened,
@@ -473,36 +474,6 @@ def _show_chunks(library: Library, document_id: str, as_json: bool) -> None:
 
 @main.command()
 @_common
-@_opened
-def status(library: Library, collection: str | None, as_json: bool) -> None:
-    """What the library holds and what serves it."""
-    found = library.status()
-    if collection is not None:
-        found["collections"] = [item for item in found["collections"] if item["name"] == collection]
-    if as_json:
-        _print_json(found)
-        return
-    states = ", ".join(f"{count} {state}" for state, count in found["by_status"].items()) or "none"
-    click.echo(f"library      {found['library']}  ({found['disk_bytes'] / 2**20:.1f} MB)")
-    alike = f"; {found['near_duplicates']} nearly the same as another" if found["near_duplicates"] else ""
-    click.echo(f"documents    {states}{alike}")
-    if found["waiting"]:
-        wait = f"{_count(found['waiting'], 'document')} found by words alone until vectors are made: `footnotes resume`"
-        click.echo(f"waiting      {wait}")
-    click.echo(f"chunks       {found['chunks']:,}")
-    other = found["configured_embedder"].partition(":")[0] != found["embedder"].partition(":")[0]
-    wanted = f"  (the settings name {found['configured_embedder']}: `footnotes reindex` changes to it)" if other else ""
-    click.echo(f"embedder     {found['embedder']}{wanted}")
-    click.echo(f"generation   {found['generation'] or 'none yet'}")
-    if found["index"]:
-        click.echo(f"index        {index_state_as_text(found['index'])}")
-    for item in found["collections"]:
-        chunker = f", chunker {item['chunker']}" if item["chunker"] else ""
-        click.echo(f"collection   {one_line(item['name'])}  {_count(item['documents'], 'document')}{chunker}")
-
-
-@main.command()
-@_common
 @click.option("--repair", is_flag=True, help="Rebuild from the database what does not match it.")
 @_opened
 def verify(library: Library, collection: str | None, as_json: bool, repair: bool) -> None:
@@ -689,6 +660,8 @@ def _page_range(pages: tuple[int, int]) -> str:
     return str(first) if first == last else f"{first}–{last}"
 
 
+main.add_command(status_command)
+main.add_command(doctor_command)
 main.add_command(jobs_command)
 main.add_command(serve_command)
 main.add_command(keys_command)

@@ -48,7 +48,7 @@ from footnotes.ingest.pipeline import Pipeline
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.sync import FolderSync, synced
 from footnotes.ingest.take import Place, Taking
-from footnotes.ingest.transfer import Imported, export_library, export_lines, import_library
+from footnotes.ingest.transfer import Imported, export_library, export_lines, import_library, is_imported
 from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.watch import watching
 from footnotes.ingest.work import NewSource, OnProgress, Progress, both, embedding_input, input_hash, quiet
@@ -654,6 +654,18 @@ class Library:
 
     def document(self, document_id: str) -> Document:
         return self._store.find(self._user, document_id).document
+
+    def outdated(self) -> list[Document]:
+        """Documents that were made by an older parser, or by another chunker or model than is set now."""
+        pipeline, chunker_of = self._pipeline(None), self._chunker_of()
+        return [
+            document
+            for document in self.documents()
+            if document.status == "ready"
+            and not is_imported(document)
+            and document.ingestion_version
+            != pipeline.ingestion_version(document.mime, chunker_of(document.collection, document.mime))
+        ]
 
     def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
         """Canonical text of a document, or a span of it."""

@@ -28,6 +28,8 @@ from footnotes.types import Block, BlockKind, Chunk, Document, Filter, JsonValue
 
 FORMAT = "footnotes-export"
 VERSION = 1
+IMPORTED = "0/imported"
+"""How the version of a document begins whose text was not read here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class Imported:
 
     added: int
     skipped: int
+
+
+def is_imported(document: Document) -> bool:
+    """Whether a document came with its text, so that no parser of ours could read it again."""
+    return document.ingestion_version.startswith(f"{IMPORTED}/")
 
 
 def export_lines(store: Store, user_id: str, *, where: Filter | None = None) -> Iterator[str]:
@@ -219,7 +226,7 @@ def _draft(line: dict[str, Any], chunker: Chunker, generation: Generation) -> Dr
         file_hash=line["file_hash"],
         size=int(line.get("bytes") or 0),
         # Said to be the text of these bytes, not read from them: the file itself, when it comes, takes its place.
-        ingestion_version=f"0/imported/0/{chunker_fingerprint(chunker)}/{generation.fingerprint}",
+        ingestion_version=f"{IMPORTED}/0/{chunker_fingerprint(chunker)}/{generation.fingerprint}",
         metadata=line["metadata"],
         parts=parts,
         sketch=sketcher.sketch(),

@@ -29,6 +29,7 @@ from footnotes.ingest.importing.vectors import (
     judged,
     unit_vector,
 )
+from footnotes.ingest.transfer import IMPORTED
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import OnProgress, Progress, input_hash
 from footnotes.store import Store
@@ -196,7 +197,7 @@ class Taking:
             filename=outline.filename,
             file_hash=outline.file_hash,
             size=outline.size,
-            ingestion_version=f"0/imported/0/{CHUNKER}/{generation.fingerprint}",
+            ingestion_version=f"{IMPORTED}/0/{CHUNKER}/{generation.fingerprint}",
             metadata=outline.shared,
             title=outline.title,
             replaces=self._same(outline),

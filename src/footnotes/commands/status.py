@@ -1,0 +1,121 @@
+"""`footnotes status`: what a library holds, what serves it, and what waits or failed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from footnotes.errors import FootnotesError
+from footnotes.render import index_state_as_text, one_line
+
+if TYPE_CHECKING:
+    from footnotes.engine import Library
+
+MODEL_SECONDS = 5.0
+
+
+@click.command("status")
+@click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
+@click.option("--collection", "-c", metavar="NAME", help="A named group of documents inside the library.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+def status_command(library: str | None, collection: str | None, as_json: bool) -> None:
+    """What the library holds, what serves it, what waits and what failed."""
+    from footnotes.engine import Library
+
+    with Library(library, create=False) as opened:
+        found = library_state(opened)
+    if collection is not None:
+        found["collections"] = [item for item in found["collections"] if item["name"] == collection]
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+        return
+    for name, text in _lines(found):
+        click.echo(f"{name:12} {one_line(text)}")
+
+
+def library_state(library: Library) -> dict[str, Any]:
+    """The library's own status, with its queue, its disk and its chat model."""
+    from footnotes.serve.overview import queue_state
+
+    return {
+        **library.status(),
+        "outdated": len(library.outdated()),
+        "queue": queue_state(library.folder, library.settings),
+        "disk_free": _free_bytes(library.folder),
+        "chat_model": chat_model_state(library),
+    }
+
+
+def chat_model_state(library: Library) -> dict[str, Any]:
+    """Whether the chat model answers: asked one word, with little patience."""
+    from footnotes.answer.answerer import EXTRACTIVE
+    from footnotes.doctor.models import ask_model
+
+    name = library.settings.model
+    if name == EXTRACTIVE:
+        return {"model": name, "answers": None, "error": None}
+    try:
+        ask_model(library.settings, seconds=MODEL_SECONDS)
+    except FootnotesError as error:
+        return {"model": name, "answers": False, "error": error.message}
+    return {"model": name, "answers": True, "error": None}
+
+
+def _free_bytes(folder: Path) -> int:
+    return shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name and text of every line."""
+    sizes = f"{found['disk_bytes'] / 2**20:.1f} MB, {found['disk_free'] / 2**30:.1f} GB free"
+    yield "library", f"{found['library']}  ({sizes})"
+    if found["store"] != "sqlite":
+        yield "database", f"{found['store']} at {found['address']}"
+    states = ", ".join(f"{count} {state}" for state, count in found["by_status"].items()) or "none"
+    alike = f"; {found['near_duplicates']} nearly the same as another" if found["near_duplicates"] else ""
+    yield "documents", f"{states}{alike}"
+    if found["waiting"]:
+        text = f"{_count(found['waiting'], 'document')} found by words alone until vectors are made: `footnotes resume`"
+        yield "waiting", text
+    if found["outdated"]:
+        yield "out of date", f"{_count(found['outdated'], 'document')}: `footnotes reindex` makes them again"
+    yield "chunks", f"{found['chunks']:,}"
+    yield "embedder", _embedder(found)
+    yield "chat model", _chat_model(found["chat_model"])
+    yield "generation", str(found["generation"] or "none yet")
+    if found["index"]:
+        yield "index", index_state_as_text(found["index"])
+    yield from _queue(found["queue"])
+    for item in found["collections"]:
+        chunker = f", chunker {item['chunker']}" if item["chunker"] else ""
+        yield "collection", f"{one_line(item['name'])}  {_count(item['documents'], 'document')}{chunker}"
+
+
+def _embedder(found: Mapping[str, Any]) -> str:
+    wanted, used = found["configured_embedder"], found["embedder"]
+    if wanted.partition(":")[0] == used.partition(":")[0]:
+        return str(used)
+    return f"{used}  (the settings name {wanted}: `footnotes reindex` changes to it)"
+
+
+def _chat_model(state: Mapping[str, Any]) -> str:
+    if state["answers"] is None:
+        return "none: answers are quotations"
+    return f"{state['model']}: {'answers' if state['answers'] else state['error']}"
+
+
+def _queue(queue: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    if queue is None:
+        return
+    yield "queue", ", ".join(f"{queue[state]} {state}" for state in ("queued", "running", "failed"))
+    if queue["workers"] is not None:
+        yield "workers", f"{queue['workers']} alive"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
