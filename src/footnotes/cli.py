@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from footnotes import __version__, shapes
+from footnotes.commands.backup import backup_command, restore_command
 from footnotes.commands.copy import copy_command
 from footnotes.commands.doctor import doctor_command
 from footnotes.commands.follow import sync_command, watch_command
@@ -665,6 +666,8 @@ main.add_command(doctor_command)
 main.add_command(jobs_command)
 main.add_command(serve_command)
 main.add_command(keys_command)
+main.add_command(backup_command)
+main.add_command(restore_command)
 main.add_command(copy_command)
 main.add_command(import_command)
 main.add_command(migrate_command)

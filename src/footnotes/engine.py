@@ -40,6 +40,7 @@ from footnotes.errors import (
 from footnotes.fetch.url import is_url
 from footnotes.index import Vector
 from footnotes.ingest.archive import is_archive
+from footnotes.ingest.backup import backup_library
 from footnotes.ingest.choosing import Choices, Chunkers
 from footnotes.ingest.derive import ChunkerOf
 from footnotes.ingest.journal import Journal, unfinished_runs
@@ -60,6 +61,7 @@ from footnotes.retrieve.where import Where, as_filter
 from footnotes.retrieve.where import both as all_of
 from footnotes.retrieve.words import split_words
 from footnotes.store import SearchView, Store
+from footnotes.store.backup import BackupSnapshot
 from footnotes.store.make import open_store
 from footnotes.store.originals import add_originals
 from footnotes.store.records import Verification
@@ -870,6 +872,13 @@ class Library:
             forget_other_contexts(self._contexts, self._texts(document.id for document in self.documents()))
 
     # ── move
+
+    def backup(self, file: str | Path, *, keep: int | None = None) -> BackupSnapshot:
+        """Add a snapshot of the whole library, all its tenants, to a backup file; `keep` drops older snapshots.
+
+        Others may read and write meanwhile. What did not change since the last snapshot is not stored again.
+        """
+        return backup_library(self.settings, self.folder, Path(file).expanduser(), keep=keep)
 
     def export(self, file: str | Path, *, collection: str | None = None) -> dict[str, int]:
         """Write documents and chunks as JSON Lines: of the whole library, or of a collection."""

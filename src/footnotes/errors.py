@@ -36,6 +36,7 @@ FootnotesError
 │   ├── SchemaTooNew          schema_too_new
 │   ├── CopyTargetInUse       copy_target_in_use
 │   ├── CopyMismatch          copy_mismatch
+│   ├── BackupDamaged         backup_damaged
 │   └── NotALibrary           not_a_library
 ├── IndexFailed           a vector database that serves a leg
 │   ├── IndexUnavailable      index_unavailable
@@ -271,6 +272,11 @@ class StoreLocked(StoreError):
 class CopyTargetInUse(StoreError):
     code = "copy_target_in_use"
     default_remedy = "Copy to a folder or database in which the tenant has nothing, or import an export of it."
+
+
+class BackupDamaged(StoreError):
+    code = "backup_damaged"
+    default_remedy = "Use another snapshot of it, or another backup."
 
 
 class CopyMismatch(StoreError):

@@ -46,6 +46,9 @@ UPDATE originals SET document = ?, file_hash = ?, bytes = ? WHERE user_id = ? AN
 SELECT o.path, o.file_hash, o.bytes FROM originals o JOIN documents d ON d.pk = o.document
 WHERE o.user_id = ? AND d.id = ? AND o.file_hash = d.file_hash;
 
+-- name: attached_originals
+SELECT path FROM originals WHERE document IS NOT NULL;
+
 -- name: loose_originals
 SELECT pk, path FROM originals WHERE document IS NULL;
 

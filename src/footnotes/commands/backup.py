@@ -1,0 +1,68 @@
+"""`footnotes backup` and `footnotes restore`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from footnotes.store.backup import BackupSnapshot
+
+_library = click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+_file = click.argument("file", type=click.Path(path_type=Path))
+
+
+@click.command("backup")
+@_file
+@_library
+@click.option("--keep", type=click.IntRange(1), metavar="N", help="Keep the newest N snapshots in the file.")
+@_json
+def backup_command(file: Path, library: str | None, keep: int | None, as_json: bool) -> None:
+    """Add a snapshot of the library to a backup file, while it serves.
+
+    All tenants, originals, keys and waiting uploads are in it; indexes are rebuilt after a restore. What did not change
+    since the last snapshot is not stored again. The snapshot is read back and compared before this command ends.
+    """
+    from footnotes.engine import Library
+
+    with Library(library, create=False) as opened:
+        _say(opened.backup(file, keep=keep), as_json, "backed up as")
+
+
+@click.command("restore")
+@_file
+@_library
+@click.option("--snapshot", type=int, metavar="N", help="The snapshot to restore. [default: the newest]")
+@click.option("--list", "listing", is_flag=True, help="List the snapshots of the file, and restore none.")
+@_json
+def restore_command(file: Path, library: str | None, snapshot: int | None, listing: bool, as_json: bool) -> None:
+    """Restore a snapshot of a backup file into an empty folder, and check it."""
+    from footnotes.config import load
+    from footnotes.ingest.backup import restore_library
+    from footnotes.store.backup import BackupFile
+
+    if listing:
+        with BackupFile(file) as found:
+            snapshots = found.snapshots()
+        if as_json:
+            click.echo(json.dumps({"snapshots": [asdict(one) for one in snapshots]}))
+        for one in [] if as_json else snapshots:
+            click.echo(_line(one))
+        return
+    settings = load(Path(library).expanduser() if library else None)
+    folder = Path(library or settings.library).expanduser()
+    _say(restore_library(settings, folder, file, snapshot=snapshot), as_json, "restored")
+
+
+def _say(snapshot: BackupSnapshot, as_json: bool, done: str) -> None:
+    click.echo(json.dumps(asdict(snapshot)) if as_json else f"{done} {_line(snapshot)}")
+
+
+def _line(one: BackupSnapshot) -> str:
+    files = f"{one.files} file" + ("" if one.files == 1 else "s")
+    return f"snapshot {one.id} of {one.created_at}: {files}, {one.bytes / 2**20:.1f} MB, {one.library}"

@@ -1,0 +1,212 @@
+"""Backup while others write, restore, and every way a backup can be damaged."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import zlib
+from pathlib import Path
+
+import apsw
+import pytest
+
+from command_line import run
+from footnotes.config import Settings, load
+from footnotes.engine import Library
+from footnotes.errors import BackupDamaged, CopyTargetInUse, NotFound, StoreError
+from footnotes.ingest.backup import restore_library
+from libraries import quick_library, words
+
+
+def restored(file: Path, folder: Path, snapshot: int | None = None) -> Library:
+    settings = quick_settings(folder)
+    restore_library(settings, folder, file, snapshot=snapshot)
+    return quick_library(folder)
+
+
+def quick_settings(folder: Path) -> Settings:
+    return load(folder, embedder="hashing")
+
+
+def holds(file: Path, word: bytes) -> bool:
+    """Whether any block of a backup holds a word, packed or not."""
+    raw = apsw.Connection(str(file))
+    try:
+        blocks = raw.execute("SELECT packed, bytes FROM blocks").fetchall()
+    finally:
+        raw.close()
+    return any(word in (zlib.decompress(content) if packed else content) for packed, content in blocks)
+
+
+def everything(library: Library) -> dict[str, tuple[str, str]]:
+    return {d.filename: (d.id, library.text(d.id)) for d in library.documents()}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "backups" / "library.backup"
+
+
+def test_a_restored_library_is_the_same_and_whole(tmp_path: Path, file: Path) -> None:
+    with quick_library(tmp_path / "library", keep_originals=True) as library:
+        (tmp_path / "gulls.txt").write_text("Gulls nest on the harbour wall.")
+        library.add(tmp_path / "gulls.txt", collection="birds")
+        library.set_collection("birds", system_prompt="Speak of birds.")
+        library.add_text("The ferry leaves at noon.", filename="ferry.txt")
+        before, hits = everything(library), library.search("harbour wall").hits
+        library.backup(file)
+    assert file.stat().st_mode & 0o077 == 0
+    with restored(file, tmp_path / "again") as library:
+        assert everything(library) == before and library.verify().ok
+        assert [(hit.text, hit.score) for hit in library.search("harbour wall").hits] == [
+            (hit.text, hit.score) for hit in hits
+        ]
+        (gulls,) = library.documents(collection="birds")
+        assert library.original(gulls.id).read_text() == "Gulls nest on the harbour wall."
+        assert any(row["system_prompt"] == "Speak of birds." for row in library.collections())
+
+
+def test_a_second_backup_stores_what_changed_and_both_can_be_restored(tmp_path: Path, file: Path) -> None:
+    with quick_library(tmp_path / "library", keep_originals=True) as library:
+        for number in range(60):
+            (tmp_path / f"{number}.txt").write_text(words(number, 600))
+            library.add(tmp_path / f"{number}.txt")
+        first = library.backup(file)
+        size = file.stat().st_size
+        library.add_text("One more about lighthouses.", filename="new.txt")
+        library.backup(file)
+        assert file.stat().st_size - size < size / 3
+    with restored(file, tmp_path / "first", first.id) as library:
+        assert len(library.documents()) == 60 and library.verify().ok
+    with restored(file, tmp_path / "second") as library:
+        assert len(library.documents()) == 61 and library.verify().ok
+
+
+def test_what_is_no_longer_kept_leaves_no_byte(tmp_path: Path, file: Path) -> None:
+    with quick_library(tmp_path / "library") as library:
+        added = library.add_text("The word is zanzibarquokka.", filename="secret.txt")
+        library.backup(file)
+        assert holds(file, b"zanzibarquokka")
+        library.delete(str(added.document_id), compact=True)
+        library.add_text("Harmless.", filename="other.txt")
+        library.backup(file, keep=1)
+    with quick_library(tmp_path / "library") as library:
+        assert len(library.documents()) == 1
+    assert json.loads(run("restore", str(file), "--list", "--json").output)["snapshots"][0]["id"] == 2
+    assert not holds(file, b"zanzibarquokka")
+
+
+def test_backups_during_constant_writing_are_each_one_state(tmp_path: Path, file: Path) -> None:
+    """Two documents are always replaced together, and one is deleted and comes back with its original."""
+    stop = threading.Event()
+    with quick_library(tmp_path / "library", keep_originals=True) as library:
+        (tmp_path / "passing.txt").write_text("A passing document with an original.")
+        library.add_text("Round 0 of the first.", filename="a.txt", source="a")
+
+        def write() -> None:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                library.add_text(f"Round {number} of the first.", filename="a.txt", source="a")
+                (passing,) = [added.document_id for added in library.add(tmp_path / "passing.txt")]
+                library.delete(str(passing))
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            numbers = [library.backup(file).id for _ in range(6)]
+        finally:
+            stop.set()
+            writer.join()
+    for number in numbers:
+        with restored(file, tmp_path / f"restored{number}", number) as again:
+            again.resume()  # a document may have been on its way in
+            found = again.verify()
+            assert found.ok, found.problems
+            assert "a.txt" in everything(again)
+
+
+def test_a_backup_that_is_killed_leaves_the_file_as_it_was(tmp_path: Path, file: Path) -> None:
+    with quick_library(tmp_path / "library") as library:
+        for number in range(30):
+            library.add_text(words(number, 4_000), filename=f"{number}.txt")
+        library.backup(file)
+        library.add_text(words(99, 20_000), filename="more.txt")
+    program = (
+        "import footnotes, os, signal\n"
+        "from footnotes.store.backup import BackupFile\n"
+        "put = BackupFile._put\n"
+        "def killed(self, snapshot, source):\n"
+        "    put(self, snapshot, source)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "BackupFile._put = killed\n"
+        f"footnotes.open({str(tmp_path / 'library')!r}, embedder='hashing').backup({str(file)!r})\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == -9
+    with restored(file, tmp_path / "again") as library:
+        assert len(library.documents()) == 30 and library.verify().ok
+    with quick_library(tmp_path / "library") as library:
+        library.backup(file)
+    with restored(file, tmp_path / "later") as library:
+        assert len(library.documents()) == 31 and library.verify().ok
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_backup_is_refused_and_writes_nothing(tmp_path: Path, file: Path, seed: int) -> None:
+    with quick_library(tmp_path / "library") as library:
+        library.add_text(words(1, 3_000), filename="a.txt")
+        library.backup(file)
+    content = bytearray(file.read_bytes())
+    rng = random.Random(seed)
+    if seed % 3 == 0:
+        content = content[: rng.randrange(len(content))]
+    elif seed % 3 == 1:
+        at = rng.randrange(8192, len(content))
+        content[at : at + 512] = bytes(512)
+    else:
+        content[rng.randrange(100, len(content))] ^= 0xFF
+    file.write_bytes(bytes(content))
+    try:
+        with restored(file, tmp_path / "again") as library:
+            assert library.verify().ok and len(library.documents()) == 1  # the damage was in a page nothing uses
+    except (StoreError, NotFound):
+        assert not (tmp_path / "again").exists() or not any((tmp_path / "again").iterdir())
+        assert not list(tmp_path.glob(".again-*"))
+
+
+def test_a_folder_in_use_is_never_overwritten(tmp_path: Path, file: Path) -> None:
+    with quick_library(tmp_path / "library") as library:
+        library.add_text("Here first.", filename="a.txt")
+        library.backup(file)
+        with pytest.raises(CopyTargetInUse):
+            restore_library(quick_settings(tmp_path / "library"), tmp_path / "library", file)
+        assert library.verify().ok
+
+
+def test_another_file_is_no_backup_and_is_not_touched(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("These are notes.")
+    with quick_library(tmp_path / "library") as library:
+        library.add_text("A document.", filename="a.txt")
+        with pytest.raises(BackupDamaged):
+            library.backup(text)
+    assert text.read_text() == "These are notes."
+    with pytest.raises(NotFound):
+        restore_library(quick_settings(tmp_path), tmp_path / "x", tmp_path / "none.backup")
+
+
+def test_the_command_line_backs_up_lists_and_restores(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTES_EMBEDDER", "hashing")
+    with quick_library(tmp_path / "library") as library:
+        library.add_text("The ferry leaves at noon.", filename="ferry.txt")
+    assert "backed up as snapshot 1" in run("backup", str(file), "-l", str(tmp_path / "library")).output
+    assert "snapshot 1 of" in run("restore", str(file), "--list").output
+    shutil.rmtree(tmp_path / "library")
+    assert "restored snapshot 1" in run("restore", str(file), "-l", str(tmp_path / "library")).output
+    assert "ferry.txt" in run("search", "ferry", "-l", str(tmp_path / "library")).output
