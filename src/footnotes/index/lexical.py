@@ -17,8 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from footnotes.index import FIELD_WEIGHTS, Allowed, Change, Entry, Found, IndexDamaged, Keys, manifest
-from footnotes.index.lexical_files import check_segments, segment_sizes
+from footnotes.index import (
+    FIELD_WEIGHTS,
+    Allowed,
+    Change,
+    Entry,
+    Found,
+    IndexDamaged,
+    Keys,
+    damage_told_apart,
+    manifest,
+)
+from footnotes.index.lexical_files import check_segments, checksums, segment_sizes, sweep
 from footnotes.index.lexical_query import QueryBuilder
 
 FORMAT = 2
@@ -39,6 +49,7 @@ class LexicalIndex:
         self._boosts = boosts
         self._seq = 0
         self._checked: set[str] = set()
+        self._checksums: dict[str, int] = {}
         self._index: Any = None
         self._searcher: Any = None
         self._queries: QueryBuilder | None = None
@@ -115,8 +126,10 @@ class LexicalIndex:
             return np.zeros(0, dtype=np.int64)
         import tantivy
 
-        hits = self._searcher.search(tantivy.Query.all_query(), limit=self.count(), count=False).hits
-        values = self._searcher.fast_field_values("key", [address for _, address in hits])
+        searcher = self._searcher
+        with damage_told_apart("tantivy cannot read the index"):
+            hits = searcher.search(tantivy.Query.all_query(), limit=int(searcher.num_docs), count=False).hits
+            values = searcher.fast_field_values("key", [address for _, address in hits])
         return np.sort(np.asarray(values, dtype=np.int64))
 
     def _frequency(self, field: str, term: str) -> int:
@@ -126,10 +139,12 @@ class LexicalIndex:
         return known
 
     def _run(self, query: Any, limit: int) -> Found:
-        hits = self._searcher.search(query, limit=limit, count=False).hits
-        if not hits:
-            return Found()
-        keys = self._searcher.fast_field_values("key", [address for _, address in hits])
+        searcher = self._searcher  # a writer may put another in its place meanwhile
+        with damage_told_apart("tantivy cannot search the index"):
+            hits = searcher.search(query, limit=limit, count=False).hits
+            if not hits:
+                return Found()
+            keys = searcher.fast_field_values("key", [address for _, address in hits])
         return Found(list(keys), [score for score, _ in hits])
 
     def _essential(self, terms: Mapping[str, float]) -> Mapping[str, float]:
@@ -155,19 +170,20 @@ class LexicalIndex:
     def _check(self, content: dict[str, Any]) -> None:
         if content["identity"] != self._identity or content["format"] != FORMAT:
             raise IndexDamaged("the index belongs to something else or to another version")
-        if content["clean"] and manifest.crc_of(self._folder / "meta.json") != content["meta"]:
+        with damage_told_apart("meta.json cannot be read"):
+            meta = manifest.crc_of(self._folder / "meta.json")
+        if content["clean"] and meta != content["meta"]:
             raise IndexDamaged("meta.json does not match its checksum")
-        check_segments(self._folder, self._checked)
+        self._checksums = dict(content.get("files", {}))
+        check_segments(self._folder, self._checksums, self._checked)
 
     def _load(self) -> None:
         import tantivy
 
-        try:
+        with damage_told_apart("tantivy cannot open the index"):
             self._index = tantivy.Index.open(str(self._folder_to_open()))
             self._index.reload()
             self._searcher = self._index.searcher()
-        except (ValueError, OSError) as error:
-            raise IndexDamaged(f"tantivy cannot open the index: {error}") from error
         self._queries = None
         self._frequencies = {}
 
@@ -184,6 +200,7 @@ class LexicalIndex:
 
     def _forget(self) -> None:
         self._index = self._searcher = self._queries = None
+        self._checksums = {}
         self._seq = 0
 
     # ── writing
@@ -199,16 +216,26 @@ class LexicalIndex:
             return
         changes = chain([] if first is None else [first], changes)
         self._write_manifest(clean=False, seq=self._seq)
-        writer = self._index.writer(_WRITER_BYTES, num_threads=1)
-        for change in changes:
-            writer.delete_documents_by_term("document", change.document)
-            for entry in change.entries:
-                writer.add_document(_as_document(entry))
-        writer.commit()
-        writer.wait_merging_threads()
+        sweep(self._folder)
+        with damage_told_apart("tantivy cannot write the index"):
+            self._commit(changes)
+        self._checksums = checksums(self._folder, self._checksums)
+        self._checked |= set(self._checksums)
         self._write_manifest(clean=True, seq=seq)
         self._load()
         self._seq = seq
+
+    def _commit(self, changes: Iterable[Change]) -> None:
+        writer = self._index.writer(_WRITER_BYTES, num_threads=1)
+        try:
+            for change in changes:
+                writer.delete_documents_by_term("document", change.document)
+                for entry in change.entries:
+                    writer.add_document(_as_document(entry))
+            writer.commit()
+            writer.wait_merging_threads()
+        finally:
+            del writer  # a traceback that holds it would hold its lock too
 
     def clear(self) -> None:
         self._forget()
@@ -226,7 +253,14 @@ class LexicalIndex:
 
     def _write_manifest(self, *, clean: bool, seq: int) -> None:
         meta = manifest.crc_of(self._folder / "meta.json")
-        content = {"identity": self._identity, "format": FORMAT, "seq": seq, "clean": clean, "meta": meta}
+        content = {
+            "identity": self._identity,
+            "format": FORMAT,
+            "seq": seq,
+            "clean": clean,
+            "meta": meta,
+            "files": self._checksums,
+        }
         manifest.write(self._folder, content)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 
 import numpy as np
 
-from footnotes.index import Allowed, Found, Vector
+from footnotes.errors import StoreUnavailable
+from footnotes.index import Allowed, Found, IndexDamaged, Vector
 from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.filters import facet_groups
 from footnotes.store.records import Generation, HitRow, Place
@@ -98,17 +100,22 @@ class SqliteSearchView:
         index = self._lexical()
         if index is None or (allowed is not None and len(allowed.keys) == 0):
             return Found()
-        return index.search(terms, limit, allowed)
+        with self._distrusting("lexical"):
+            return index.search(terms, limit, allowed)
 
     def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
         index = self._lexical()
-        return {} if index is None else index.score(terms, keys)
+        if index is None:
+            return {}
+        with self._distrusting("lexical"):
+            return index.score(terms, keys)
 
     def defining(self, symbols: Symbols, allowed: Allowed | None) -> list[int]:
         index = self._lexical()
         if index is None or (allowed is not None and len(allowed.keys) == 0):
             return []
-        return index.having([facet_term(DEFINES, name) for name in symbols.names], MOST_DEFINITIONS, allowed)
+        with self._distrusting("lexical"):
+            return index.having([facet_term(DEFINES, name) for name in symbols.names], MOST_DEFINITIONS, allowed)
 
     def using(self, symbols: Symbols, keys: Sequence[int]) -> set[int]:
         scores = self.score_lexical(dict.fromkeys(symbols.terms, 1.0), keys)
@@ -127,6 +134,18 @@ class SqliteSearchView:
     def vectors(self, keys: Sequence[int]) -> Vector | None:
         index = self._dense()
         return None if index is None else index.vectors(keys)
+
+    @contextmanager
+    def _distrusting(self, leg: str) -> Iterator[None]:
+        """An index that breaks while it is searched fails its leg, and is made anew for the next search."""
+        try:
+            yield
+        except IndexDamaged as damage:
+            if self._generation is not None:
+                self._indexes.distrust(self._generation, leg, str(damage))
+            raise StoreUnavailable(
+                f"the {leg} index is damaged ({damage})", remedy="Search again: it is rebuilt from the database."
+            ) from damage
 
     def _lexical(self) -> LexicalLeg | None:
         if self._lexical_index is None and self._generation is not None:
