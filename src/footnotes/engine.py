@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -538,9 +539,12 @@ class Library:
         return self._reranking.apply(reranked_by, found, per_document=options.per_document, limit=options.limit)
 
     def _search(self, query: str, options: SearchOptions) -> SearchResult:
+        embedded: dict[str, Callable[[str], Vector]] = {}
         while True:
             view = self._view()
-            embed = self._query_embedding(view.embedder, view.fingerprint)
+            if view.fingerprint not in embedded:  # a search that begins anew does not ask the embedder again
+                embedded[view.fingerprint] = cache(self._query_embedding(view.embedder, view.fingerprint))
+            embed = embedded[view.fingerprint]
             try:
                 with tracing.span("retrieve", mode=options.mode, limit=options.limit):
                     result = self._retriever.search(view, query, options, embed)

@@ -13,8 +13,8 @@ import pytest
 
 from footnotes.errors import FootnotesError
 from footnotes.index import IndexDamaged, IndexUnreadable, damage_told_apart, manifest
-from footnotes.index.lexical import LexicalIndex
 from footnotes.index.lexical_files import segment_files
+from footnotes.index.lexical_reader import LexicalReader
 from libraries import quick_library
 
 
@@ -65,10 +65,10 @@ def test_swapped_segments_would_pass_tantivys_own_checksums(folder: Path) -> Non
 
 def test_an_index_that_panics_fails_its_leg_and_is_rebuilt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The panic is tantivy's own: it does not expect to be asked for nothing."""
-    run = LexicalIndex._run
+    run = LexicalReader._run
     with quick_library(folder) as library:
         assert library.search("walrus", mode="lexical").hits
-        monkeypatch.setattr(LexicalIndex, "_run", lambda index, query, _: run(index, query, 0))
+        monkeypatch.setattr(LexicalReader, "_run", lambda index, query, _: run(index, query, 0))
         found = library.search("walrus")
         assert found.degraded and found.legs["lexical"].status == "failed" and found.legs["dense"].status == "ok"
         assert "greater than 0" in found.legs["lexical"].reason

@@ -88,6 +88,14 @@ class Change:
     document: int
     entries: Iterable[Entry] = ()
     removed: Sequence[tuple[int, int]] = ()
+    only_removed: bool = False
+    """Nothing else changed: what the document has beside `removed` is in the index already."""
+
+
+def keys_of(ranges: Iterable[tuple[int, int]]) -> Iterator[int]:
+    """The keys of ranges (first, count)."""
+    for first, count in ranges:
+        yield from range(first, first + count)
 
 
 @dataclass(frozen=True, slots=True)

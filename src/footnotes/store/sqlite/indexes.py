@@ -16,8 +16,9 @@ import numpy as np
 
 from footnotes.errors import StoreFull, StoreUnavailable
 from footnotes.index import Change, IndexDamaged, IndexUnreadable, Keys, manifest
-from footnotes.index.dense import DenseIndex
+from footnotes.index.dense import DenseIndex, DenseReader
 from footnotes.index.lexical import LexicalIndex
+from footnotes.index.lexical_reader import LexicalReader
 from footnotes.store import lexemes
 from footnotes.store.lock import FileLock
 from footnotes.store.outside import Outside
@@ -27,8 +28,8 @@ from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.outside_legs import OutsideDense, OutsideWords
 
 I = TypeVar("I", LexicalIndex, DenseIndex)  # noqa: E741
-LexicalLeg: TypeAlias = LexicalIndex | OutsideWords
-DenseLeg: TypeAlias = DenseIndex | OutsideDense
+LexicalLeg: TypeAlias = LexicalReader | OutsideWords
+DenseLeg: TypeAlias = DenseReader | OutsideDense
 _LOCK_SECONDS = 600.0
 _UNTRUSTWORTHY = (IndexDamaged, FileNotFoundError, ValueError, KeyError, TypeError)
 """Whatever goes wrong while files are read that anything may have happened to: the answer is a rebuild."""
@@ -87,7 +88,7 @@ class Indexes:
         """The lexical index, having seen at least `seq`, unless it is elsewhere."""
         if self.outside is not None and "lexical" in self.outside.legs:
             return OutsideWords(self._database, generation, self.outside)
-        return self._fresh(self._lexical_slot(generation), generation, seq)
+        return self._fresh(self._lexical_slot(generation), generation, seq).reader
 
     def dense(self, generation: Generation, seq: int) -> DenseLeg:
         """The dense index, having seen at least `seq`. One that lost its graph gets a new one behind the search."""
@@ -96,7 +97,7 @@ class Indexes:
         index = self._fresh(self._dense_slot(generation), generation, seq)
         if not index.has_graph and index.wants_graph():
             self.grow_graph_behind(generation)
-        return index
+        return index.reader
 
     def serves_words(self) -> bool:
         """Whether the words are indexed in this folder."""
@@ -108,12 +109,15 @@ class Indexes:
             self._fresh(slot, generation, seq)
         self._looked_at.add(generation.pk)
 
-    def expected(self, generation: Generation, seq: int) -> int:
-        """The change a search may expect to find: `seq`, or what all have seen where somebody looks again for it."""
+    def expected(self, generation: Generation, seq: int, required: int) -> int:
+        """The change a search may expect to find: `seq`, or what all have seen where somebody looks again for it.
+
+        `required` is waited for in any case: without it an index does not have what is served.
+        """
         if generation.pk not in self._looked_at:
             return seq
         open_now = [slot.index for slot in self._slots(generation)]
-        return min([seq, *(seq if index is None else index.seq for index in open_now)])
+        return max(required, min([seq, *(seq if index is None else index.seq for index in open_now)]))
 
     def catch_up(self, generation: Generation, *, strictly: bool = False, soon: bool = False) -> Reached:
         """Bring all indexes to the last change there is, and say how far they came.
