@@ -214,7 +214,9 @@ class Library:
                 for added in self._gather(Path(path).expanduser(), name, metadata, found):
                     journal.settle(added)
                     yield added
-            journal.expect(origin.source for origin in found if not is_archive(origin.path, origin.filename))
+            found = [replace(origin, deleted=frozenset(request.get("deleted", ()))) for origin in found]
+            kept = [origin for origin in found if not origin.is_deleted]
+            journal.expect(origin.source for origin in kept if not is_archive(origin.path, origin.filename))
             for added in self._taking.taken(found, place):
                 journal.settle(added)
                 yield added
@@ -284,11 +286,16 @@ class Library:
         collection: str | None = None,
         metadata: Metadata | None = None,
         source: str | None = None,
+        deleted: Sequence[str] = (),
     ) -> NewSource:
-        """A file that was handed over, as an upload is, checked and ready for `adding_files`."""
+        """A file that was handed over, as an upload is, checked and ready for `adding_files`.
+
+        `deleted` are marks of sources that are not to be brought back: members of an archive that were deleted.
+        """
         safe = safe_filename(filename)
         name = checked_collection(collection or self.settings.collection)
-        return NewSource(path, as_text(source or f"text:{safe}"), safe, name, checked_metadata(metadata or {}))
+        named, said = as_text(source or f"text:{safe}"), checked_metadata(metadata or {})
+        return NewSource(path, named, safe, name, said, deleted=frozenset(deleted))
 
     def adding_files(self, files: Sequence[NewSource], *, on_progress: OnProgress | None = None) -> Iterator[Added]:
         """Take in files that were handed over for one collection; archives among them member by member."""
@@ -756,12 +763,14 @@ class Library:
         collection: str | None = None,
         compact: bool = False,
     ) -> list[str]:
-        """Remove documents by id, by source or by collection. Returns the ids that went."""
+        """Remove documents by id, by source or by collection, which goes with them. Returns the ids that went."""
         with self._store.writing(self._user, "deleting documents"):
             ids = [*document_ids, *self._ids_of(source, collection)]
             if self._contexts.is_dir():
                 forget_contexts(self._contexts, self._texts(ids))
             self._store.delete(self._user, ids)
+            if collection is not None and source is None and not document_ids:
+                self._store.drop_collection(self._user, collection)
             if compact:
                 self._compact()
         return list(dict.fromkeys(ids))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import logging
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -26,10 +27,12 @@ from footnotes.store.records import Generation, Problem
 from footnotes.store.sqlite import feed
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.outside_legs import OutsideDense, OutsideWords
+from footnotes.store.sqlite.sql import queries
 
 I = TypeVar("I", LexicalIndex, DenseIndex)  # noqa: E741
 LexicalLeg: TypeAlias = LexicalReader | OutsideWords
 DenseLeg: TypeAlias = DenseReader | OutsideDense
+_LOG = logging.getLogger("footnotes.store")
 _LOCK_SECONDS = 600.0
 _UNTRUSTWORTHY = (IndexDamaged, FileNotFoundError, ValueError, KeyError, TypeError)
 """Whatever goes wrong while files are read that anything may have happened to: the answer is a rebuild."""
@@ -152,12 +155,29 @@ class Indexes:
 
         Asked before anything is written: new changes would have numbers that count as seen.
         """
-        last = self._last(generation)
         for slot in self._slots(generation):
-            if _seen_on_disk(slot.folder) > last:
+            if self._is_ahead(slot, generation, _seen_on_disk(slot.folder)):
                 self._rebuild(slot, generation, "it had seen more than the library has")
         if self.outside is not None:
             self.outside.go_back(generation)
+
+    def notice_losses(self, generation: Generation) -> None:
+        """Say of each index that has seen more than the database has that something was lost."""
+        for slot in self._slots(generation):
+            self._is_ahead(slot, generation, _seen_on_disk(slot.folder))
+
+    def _is_ahead(self, slot: Slot[I], generation: Generation, seen: int) -> bool:
+        """Whether an index has seen changes that the library does not have: they were lost, which is written down."""
+        last = self._last(generation)
+        if seen <= last:
+            return False
+        leg = slot.folder.name
+        if not self._database.read_only:
+            with self._database.transaction() as connection:
+                row = (generation.user_id, generation.pk, leg, seen, last)
+                connection.execute(queries()["note_loss"], row)
+        _LOG.warning(loss_message(leg, seen, last))
+        return True
 
     def _reached(self, generation: Generation, own: list[int], outside: int) -> Reached:
         return Reached(min(own, default=self._last(generation)), min([*own, outside]))
@@ -299,8 +319,8 @@ class Indexes:
             slot.distrust = ""
         if slot.index is None:
             slot.index = self._trusted(slot, generation, slot.open)
-            if slot.index.seq > self._last(generation):
-                # Somebody went back to a copy of the database: changes to come would count as seen.
+            if self._is_ahead(slot, generation, slot.index.seq):
+                # Changes to come would count as seen.
                 slot.index = self._made_anew(slot, generation, "the library is older than what was made of it")
         return slot.index
 
@@ -408,6 +428,13 @@ class Indexes:
         """A tenant's folder is named by a hash: names of users are not names of folders."""
         tenant = hashlib.sha256(generation.user_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return self._folder / tenant / str(generation.pk)
+
+
+def loss_message(leg: str, seen: int, had: int) -> str:
+    return (
+        f"the {leg} index has seen change {seen}, the database has {had}: what came after it was lost, "
+        "or an older copy of the database was put back"
+    )
 
 
 def _seen_on_disk(folder: Path) -> int:

@@ -42,7 +42,16 @@ UPDATE collections SET chunker = ?, chunker_options = ? WHERE user_id = ? AND na
 UPDATE generations SET plan = ? WHERE user_id = ? AND pk = ?;
 
 -- name: drop_collection
-DELETE FROM collections WHERE user_id = ? AND name = ?;
+DELETE FROM collections WHERE user_id = ?1 AND name = ?2
+AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.user_id = ?1 AND d.collection = ?2);
+
+-- name: drop_collection_origins
+DELETE FROM origins WHERE user_id = ?1 AND collection = ?2
+AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.user_id = ?1 AND c.name = ?2);
+
+-- name: drop_collection_jobs
+DELETE FROM jobs WHERE user_id = ?1 AND json_extract(request, '$.collection') = ?2
+AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.user_id = ?1 AND c.name = ?2);
 
 -- name: put_model
 INSERT INTO models (fingerprint, name, dimensions) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;

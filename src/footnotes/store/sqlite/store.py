@@ -27,6 +27,7 @@ from footnotes.errors import NotALibrary, NotFound, StoreError, StoreUnavailable
 from footnotes.index.outside import VectorDatabase
 from footnotes.store.files import FolderFiles
 from footnotes.store.lock import FileLock
+from footnotes.store.naming import source_mark, without_collection
 from footnotes.store.originals import FOLDER, Originals
 from footnotes.store.outside import Outside, vector_database
 from footnotes.store.records import (
@@ -49,6 +50,7 @@ from footnotes.store.sqlite.indexes import Indexes, Reached
 from footnotes.store.sqlite.originals import SqliteOriginals
 from footnotes.store.sqlite.origins import SqliteOrigins
 from footnotes.store.sqlite.outside import SqliteTruth
+from footnotes.store.sqlite.presence import check_present, mark, was_library
 from footnotes.store.sqlite.reading import SqliteReading
 from footnotes.store.sqlite.sql import migrations, queries
 from footnotes.store.sqlite.view import SqliteSearchView
@@ -59,7 +61,8 @@ INCOMING = "incoming"
 
 
 def is_library(folder: Path) -> bool:
-    return (folder / DATABASE).is_file()
+    """Whether there is a library in a folder, or was one: opening it says what became of it."""
+    return (folder / DATABASE).is_file() or was_library(folder)
 
 
 class SqliteStore(SqliteReading):
@@ -86,11 +89,13 @@ class SqliteStore(SqliteReading):
         self._served = threading.local()
         self._seen_whole: set[str] = set()
         self._indexer = Indexer(folder)
+        check_present(folder / DATABASE)
         self.database = Database(folder / DATABASE)
         self.originals = Originals(FolderFiles(folder / FOLDER), SqliteOriginals(self.database))
         try:
             migrate(self.database, migrations())
             library = self._library_id()
+            mark(folder, library)
             self.outside = None if vectors is None else self._made_outside(vectors, legs, library, tells)
             self._indexes = Indexes(folder / "index", self.database, library, self.outside)
         except BaseException:
@@ -155,7 +160,9 @@ class SqliteStore(SqliteReading):
         return folder
 
     def recover_if_idle(self, user_id: str) -> None:
-        """Put right what a dead writer left, unless somebody is writing now."""
+        """Put right what a dead writer left, unless somebody is writing now. What was lost is said."""
+        if generation := self.serving(user_id):
+            self._indexes.notice_losses(generation)
         if not self.database.read_only and recovery.unfinished(self.database, but_indexing=self.outside is not None):
             # Reading must work on a full disk and beside a writer: whoever writes next puts it right.
             with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
@@ -406,6 +413,18 @@ class SqliteStore(SqliteReading):
             row = (user_id, name, chunker, options, system_prompt, documents.now())
             connection.execute(queries()["put_collection"], row)
 
+    def drop_collection(self, user_id: str, name: str) -> None:
+        """Forget a collection that has no documents: its name, its prompt, and what was known of its sources."""
+        with self.database.transaction() as connection:
+            for query in ("drop_collection", "drop_collection_origins", "drop_collection_jobs"):
+                connection.execute(queries()[query], (user_id, name))
+            for generation in generations.listed(connection, user_id):
+                plan = without_collection(generation.plan, name)
+                if plan != generation.plan:
+                    packed = json.dumps(plan, sort_keys=True)
+                    connection.execute(queries()["set_plan"], (packed, user_id, generation.pk))
+        self.checkpoint()
+
     # ── generations
 
     def begin_generation(
@@ -545,6 +564,7 @@ class SqliteStore(SqliteReading):
         """Check everything of a tenant; with `repair`, rebuild indexes that do not match."""
         found = Verification()
         found.problems.extend(verify.check_pages(self.database))
+        found.problems.extend(verify.check_losses(self.database, user_id))
         generation = self.serving(user_id)
         if generation is None or any(not problem.mendable for problem in found.problems):
             return found
@@ -561,6 +581,8 @@ class SqliteStore(SqliteReading):
         found.checked = {"documents": self.counts(user_id)["ready"], "chunks": intact}
         if repair and any(problem.mendable for problem in found.problems):
             self._indexes.rebuild(generation)
+            with self.database.transaction() as connection:
+                connection.execute(queries()["forget_losses"], (user_id,))
             found.problems = [problem for problem in found.problems if not problem.mendable]
             found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
         found.repaired.extend(self._indexes.notes(generation))
@@ -590,10 +612,16 @@ class SqliteStore(SqliteReading):
     # ── removing
 
     def delete(self, user_id: str, document_ids: Sequence[str]) -> None:
-        """Remove documents, all or none: rows, vectors nothing else uses, entries in both indexes."""
+        """Remove documents, all or none: rows, vectors nothing else uses, entries in both indexes.
+
+        Work that is not done leaves their sources out from now on.
+        """
         rows = [self.find(user_id, document_id) for document_id in dict.fromkeys(document_ids)]
         with self.database.transaction() as connection:
             for row in rows:
+                for source in {row.document.source, *documents.sources(connection, row.pk)}:
+                    mark_of = source_mark(row.document.collection, source)
+                    connection.execute(queries()["leave_out"], (user_id, mark_of))
                 documents.log_removal(connection, user_id, row)
                 documents.drop(connection, user_id, row)
         self.after_removal(user_id)
