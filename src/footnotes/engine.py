@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -215,7 +216,9 @@ class Library:
                 for added in self._gather(Path(path).expanduser(), name, metadata, found):
                     journal.settle(added)
                     yield added
-            journal.expect(origin.source for origin in found if not is_archive(origin.path, origin.filename))
+            found = [replace(origin, deleted=frozenset(request.get("deleted", ()))) for origin in found]
+            kept = [origin for origin in found if not origin.is_deleted]
+            journal.expect(origin.source for origin in kept if not is_archive(origin.path, origin.filename))
             for added in self._taking.taken(found, place):
                 journal.settle(added)
                 yield added
@@ -285,11 +288,16 @@ class Library:
         collection: str | None = None,
         metadata: Metadata | None = None,
         source: str | None = None,
+        deleted: Sequence[str] = (),
     ) -> NewSource:
-        """A file that was handed over, as an upload is, checked and ready for `adding_files`."""
+        """A file that was handed over, as an upload is, checked and ready for `adding_files`.
+
+        `deleted` are marks of sources that are not to be brought back: members of an archive that were deleted.
+        """
         safe = safe_filename(filename)
         name = checked_collection(collection or self.settings.collection)
-        return NewSource(path, as_text(source or f"text:{safe}"), safe, name, checked_metadata(metadata or {}))
+        named, said = as_text(source or f"text:{safe}"), checked_metadata(metadata or {})
+        return NewSource(path, named, safe, name, said, deleted=frozenset(deleted))
 
     def adding_files(self, files: Sequence[NewSource], *, on_progress: OnProgress | None = None) -> Iterator[Added]:
         """Take in files that were handed over for one collection; archives among them member by member."""
@@ -540,9 +548,12 @@ class Library:
         return self._reranking.apply(reranked_by, found, per_document=options.per_document, limit=options.limit)
 
     def _search(self, query: str, options: SearchOptions) -> SearchResult:
+        embedded: dict[str, Callable[[str], Vector]] = {}
         while True:
             view = self._view()
-            embed = self._query_embedding(view.embedder, view.fingerprint)
+            if view.fingerprint not in embedded:  # a search that begins anew does not ask the embedder again
+                embedded[view.fingerprint] = cache(self._query_embedding(view.embedder, view.fingerprint))
+            embed = embedded[view.fingerprint]
             try:
                 with tracing.span("retrieve", mode=options.mode, limit=options.limit):
                     result = self._retriever.search(view, query, options, embed)
@@ -754,12 +765,14 @@ class Library:
         collection: str | None = None,
         compact: bool = False,
     ) -> list[str]:
-        """Remove documents by id, by source or by collection. Returns the ids that went."""
+        """Remove documents by id, by source or by collection, which goes with them. Returns the ids that went."""
         with self._store.writing(self._user, "deleting documents"):
             ids = [*document_ids, *self._ids_of(source, collection)]
             if self._contexts.is_dir():
                 forget_contexts(self._contexts, self._texts(ids))
             self._store.delete(self._user, ids)
+            if collection is not None and source is None and not document_ids:
+                self._store.drop_collection(self._user, collection)
             if compact:
                 self._compact()
         return list(dict.fromkeys(ids))

@@ -72,3 +72,18 @@ def test_a_dropped_generation_takes_its_vectors_along(tmp_path: Path) -> None:
         library.reindex(embedder="hashing:32")
         reader = library._store.database.reader
         assert reader.execute("SELECT COUNT(*), MAX(LENGTH(vector)) FROM embeddings").fetchone() == (1, 64)
+
+
+def test_nothing_is_left_of_a_deleted_collection(tmp_path: Path) -> None:
+    folder = tmp_path / "library"
+    with quick_library(folder) as library:
+        library.set_collection(CANARY, system_prompt=f"Answer as a {CANARY} would.")
+        file = tmp_path / "note.txt"
+        file.write_text("Nothing of note.")
+        library.add(file, collection=CANARY)
+        library.add_text("Something that stays.", filename="stays.txt")
+        library.reindex(keep=True)
+        library.delete(collection=CANARY)
+        assert [row["name"] for row in library.collections()] == ["default"]
+        library.compact()
+    assert places_of(CANARY, folder) == []

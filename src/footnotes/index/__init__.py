@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import errno
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -20,6 +23,42 @@ FIELD_WEIGHTS: Mapping[str, float] = {"body": 1.0, "title": 0.3, "section": 0.3,
 
 class IndexDamaged(Exception):
     """The files on disk cannot be trusted. Never leaves this package's callers: the answer is a rebuild."""
+
+
+class IndexUnreadable(OSError):
+    """The system refused to open or read a file (no descriptors, no right, no memory): it may be whole all the same."""
+
+
+_DAMAGE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.EEXIST, errno.ESTALE, errno.ELOOP})
+"""What the system says of files that are not there, or are none. All else says something of the system."""
+_NATIVE_ERRNO = re.compile(r"(?:\bcode: |os error )(\d+)")
+
+
+def errno_of(error: BaseException) -> int | None:
+    """The system's number of an error; tantivy gives it in its message alone."""
+    if isinstance(error, OSError):
+        return error.errno
+    found = _NATIVE_ERRNO.search(str(error))
+    return int(found[1]) if found else None
+
+
+@contextmanager
+def damage_told_apart(what: str) -> Iterator[None]:
+    """Errors of reading an index leave as `IndexDamaged` or, where the system is to blame, as `IndexUnreadable`.
+
+    A panic of native code counts as damage: it met what it does not expect.
+    """
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, SystemError) as error:
+        number = errno_of(error)
+        if number is not None and number not in _DAMAGE:
+            raise IndexUnreadable(number, f"{what}: {error}") from error
+        raise IndexDamaged(f"{what}: {error}") from error
+    except BaseException as error:
+        if type(error).__module__ != "pyo3_runtime":
+            raise
+        raise IndexDamaged(f"{what}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +88,14 @@ class Change:
     document: int
     entries: Iterable[Entry] = ()
     removed: Sequence[tuple[int, int]] = ()
+    only_removed: bool = False
+    """Nothing else changed: what the document has beside `removed` is in the index already."""
+
+
+def keys_of(ranges: Iterable[tuple[int, int]]) -> Iterator[int]:
+    """The keys of ranges (first, count)."""
+    for first, count in ranges:
+        yield from range(first, first + count)
 
 
 @dataclass(frozen=True, slots=True)

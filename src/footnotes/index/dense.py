@@ -50,6 +50,33 @@ class GrownGraph:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class DenseReader:
+    """An unchanging picture of the index for one search, and the last change it has seen."""
+
+    view: DenseView
+    seq: int
+
+    def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
+        """The nearest chunks, best first, and only those `allowed`."""
+        if limit < 1:
+            return Found()
+        if allowed is not None:
+            return self.view.search_within(vector, limit, allowed.keys)
+        return self.view.search(vector, limit)
+
+    def score(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
+        """The exact cosine of given chunks."""
+        positions = self.view.positions(np.asarray(keys, dtype=np.int64))
+        scores = self.view.similarities(vector, positions).tolist()
+        return dict(zip(self.view.keys[positions].tolist(), scores, strict=True))
+
+    def vectors(self, keys: Sequence[int]) -> Vector | None:
+        """The vectors of given chunks, a row each; None when one of them is not here."""
+        positions = self.view.positions(np.asarray(keys, dtype=np.int64))
+        return self.view.rows(positions) if 0 < len(positions) == len(keys) else None
+
+
 class DenseIndex:
     """Vectors in a folder. Readers share it; one writer at a time, guarded by the store's lock."""
 
@@ -59,12 +86,20 @@ class DenseIndex:
         self._dimensions = dimensions
         self._contents = self._nothing()
         self._checked: set[str] = set()
-        self._view = _empty_view()
+        self._reader = DenseReader(_empty_view(), 0)
         self.refresh()
 
     @property
     def seq(self) -> int:
-        return self._contents.seq
+        return self._reader.seq
+
+    @property
+    def _view(self) -> DenseView:
+        return self._reader.view
+
+    def _show(self, view: DenseView) -> None:
+        """Let searches see a picture of the contents: rows and position change in one step."""
+        self._reader = DenseReader(view, self._contents.seq)
 
     # ── reading
 
@@ -72,35 +107,33 @@ class DenseIndex:
         """Look at the folder again; returns the last change the index on disk has seen."""
         contents = read_contents(self._folder)
         if contents is None:
-            self._contents, self._view = self._nothing(), _empty_view()
+            self._contents = self._nothing()
+            self._show(_empty_view())
         elif contents != self._contents:
             if (contents.identity, contents.format) != (self._identity, FORMAT):
                 raise IndexDamaged("the index belongs to something else or to another version")
             view = self._load(contents)
             view.prepare_like(self._view)
-            self._view = view
             self._contents = contents
+            self._show(view)
         return self._contents.seq
+
+    @property
+    def reader(self) -> DenseReader:
+        """What a search reads from now on, as it is now."""
+        return self._reader
 
     def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
         """The nearest chunks, best first, and only those `allowed`."""
-        if limit < 1:
-            return Found()
-        if allowed is not None:
-            return self._view.search_within(vector, limit, allowed.keys)
-        return self._view.search(vector, limit)
+        return self.reader.search(vector, limit, allowed)
 
     def score(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
         """The exact cosine of given chunks."""
-        view = self._view
-        positions = view.positions(np.asarray(keys, dtype=np.int64))
-        return dict(zip(view.keys[positions].tolist(), view.similarities(vector, positions).tolist(), strict=True))
+        return self.reader.score(vector, keys)
 
     def vectors(self, keys: Sequence[int]) -> Vector | None:
         """The vectors of given chunks, a row each; None when one of them is not here any more."""
-        view = self._view  # a writer may put another in its place meanwhile
-        positions = view.positions(np.asarray(keys, dtype=np.int64))
-        return view.rows(positions) if 0 < len(positions) == len(keys) else None
+        return self.reader.vectors(keys)
 
     def count(self) -> int:
         return int(self._view.alive.sum())
@@ -158,10 +191,11 @@ class DenseIndex:
         self._contents = replace(self._contents, seq=seq)
         self._drop_if_mostly_removed()
         write_contents(self._folder, self._contents)
-        self._view = self._load(self._contents)
+        self._show(self._load(self._contents))
 
     def clear(self) -> None:
-        self._contents, self._view, self._checked = self._nothing(), _empty_view(), set()
+        self._contents, self._checked = self._nothing(), set()
+        self._show(_empty_view())
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _append(self, entries: Sequence[Entry]) -> None:
@@ -223,7 +257,7 @@ class DenseIndex:
             self._contents = replace(self._contents, segments=segments, removed=(), graph=None)
         if publish and self._folder.is_dir():
             write_contents(self._folder, self._contents)
-            self._view = self._load(self._contents)
+            self._show(self._load(self._contents))
 
     # ── the graph
 
@@ -264,7 +298,9 @@ class DenseIndex:
         contents = replace(self._contents, graph=graph)
         write_contents(self._folder, contents)
         # Loaded while the contents still name the graph before it, or that one would be taken for the new one.
-        self._view, self._contents = self._load(contents), contents
+        view = self._load(contents)
+        self._contents = contents
+        self._show(view)
         return True
 
     def _nothing(self) -> Contents:

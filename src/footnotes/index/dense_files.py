@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from footnotes.index import IndexDamaged, Keys, manifest
+from footnotes.index import IndexDamaged, Keys, damage_told_apart, manifest
 
 Rows = NDArray[np.int16]
 SCALE = 32_767.0
@@ -102,7 +102,7 @@ def write_segment(folder: Path, keys: Keys, vectors: Sequence[Rows]) -> Segment:
 def load_segment(folder: Path, segment: Segment, dimensions: int, *, check: bool) -> tuple[Keys, Rows]:
     """The rows of a segment, mapped into memory, after their checksums."""
     keys_path, vectors_path = folder / f"{segment.name}.keys", folder / f"{segment.name}.vectors"
-    try:
+    with damage_told_apart(f"{segment.name} cannot be read"):
         if keys_path.stat().st_size != segment.rows * 8 or vectors_path.stat().st_size != segment.rows * dimensions * 2:
             raise IndexDamaged(f"{segment.name} has the wrong size")
         if check:
@@ -110,17 +110,13 @@ def load_segment(folder: Path, segment: Segment, dimensions: int, *, check: bool
             check_file(vectors_path, segment.vectors_crc)
         keys = np.fromfile(keys_path, dtype=np.int64)
         mapped = np.memmap(vectors_path, dtype=np.int16, mode="r", shape=(segment.rows, dimensions))
-    except OSError as error:
-        raise IndexDamaged(f"{segment.name} cannot be read: {error}") from error
     # A plain view of the mapping: indexing a memmap costs several times as much.
     return keys, mapped.view(np.ndarray)
 
 
 def check_file(path: Path, crc: int) -> None:
-    try:
+    with damage_told_apart(f"{path.name} cannot be read"):
         found = manifest.crc_of(path)
-    except OSError as error:
-        raise IndexDamaged(f"{path.name} cannot be read: {error}") from error
     if found != crc:
         raise IndexDamaged(f"{path.name} does not match its checksum")
 

@@ -15,17 +15,23 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from footnotes.index import FIELD_WEIGHTS, Allowed, Change, Entry, Found, IndexDamaged, Keys, manifest
-from footnotes.index.lexical_files import check_segments, segment_sizes
-from footnotes.index.lexical_query import QueryBuilder
+from footnotes.index import (
+    FIELD_WEIGHTS,
+    Allowed,
+    Change,
+    Entry,
+    Found,
+    IndexDamaged,
+    Keys,
+    damage_told_apart,
+    keys_of,
+    manifest,
+)
+from footnotes.index.lexical_files import check_segments, checksums, segment_sizes, sweep
+from footnotes.index.lexical_reader import LexicalReader
 
 FORMAT = 2
 """1 had a single field for title and sections."""
-POSTINGS_BUDGET = 400_000
-"""A search reads about this many postings to find candidates; below it the leg is exact BM25 over all terms."""
-_BUDGET_CANDIDATES = 200
 SCATTERED_LEAST, SCATTERED_MOST, SCATTERED_SHARE = 1_000, 20_000, 0.2
 _WRITER_BYTES = 24_000_000
 
@@ -37,17 +43,15 @@ class LexicalIndex:
         self._folder = folder
         self._identity = identity
         self._boosts = boosts
-        self._seq = 0
         self._checked: set[str] = set()
+        self._checksums: dict[str, int] = {}
         self._index: Any = None
-        self._searcher: Any = None
-        self._queries: QueryBuilder | None = None
-        self._frequencies: dict[tuple[str, str], int] = {}
+        self._reader = LexicalReader(None, None, boosts, 0)
         self.refresh()
 
     @property
     def seq(self) -> int:
-        return self._seq
+        return self._reader.seq
 
     # ── reading
 
@@ -57,119 +61,66 @@ class LexicalIndex:
         if content is None:
             self._forget()
             return 0
-        if content["seq"] == self._seq and self._searcher is not None:
-            return self._seq
+        if content["seq"] == self.seq and self._reader.searcher is not None:
+            return self.seq
         self._check(content)
-        self._load()
-        self._seq = int(content["seq"])
-        return self._seq
+        self._load(int(content["seq"]))
+        return self.seq
+
+    @property
+    def reader(self) -> LexicalReader:
+        """What a search reads from now on, as it is now."""
+        return self._reader
 
     def search(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None = None) -> Found:
         """The best chunks for weighted terms, best first, and only those `allowed`."""
-        if not terms or self._searcher is None or limit < 1:
-            return Found()
-        queries = self._built()
-        if allowed is not None:
-            return self._run(queries.any_within(terms, queries.allowed(allowed)), limit)
-        essential = self._essential(terms)
-        if len(essential) == len(terms):
-            return self._run(queries.any_of(terms), limit)
-        found = self._run(queries.any_of(essential), max(limit, _BUDGET_CANDIDATES))
-        if len(found.keys) < limit:
-            return self._run(queries.any_of(terms), limit)
-        exact = self._run(queries.scored(terms, found.keys), len(found.keys))
-        return Found(exact.keys[:limit], exact.scores[:limit])
+        return self._reader.search(terms, limit, allowed)
 
     def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
         """Chunks that have any of some facets, and only those `allowed`."""
-        if not facets or self._searcher is None or limit < 1:
-            return []
-        return self._run(self._built().having(facets, allowed), limit).keys
+        return self._reader.having(facets, limit, allowed)
 
     def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
         """The exact score of given chunks."""
-        if not terms or not keys or self._searcher is None:
-            return dict.fromkeys(keys, 0.0)
-        found = self._run(self._built().scored(terms, keys), len(keys))
-        return dict.fromkeys(keys, 0.0) | dict(zip(found.keys, found.scores, strict=True))
+        return self._reader.score(terms, keys)
 
     def document_frequency(self, term: str) -> int:
         """How many chunks have the term in their body."""
-        return 0 if self._searcher is None else self._frequency("body", term)
+        return self._reader.document_frequency(term)
 
     def count(self) -> int:
-        return 0 if self._searcher is None else int(self._searcher.num_docs)
+        return self._reader.count()
+
+    def keys(self) -> Keys:
+        return self._reader.keys()
 
     def is_scattered(self) -> bool:
         """Whether it is small, and in so many pieces that writing it anew as one is worth it.
 
         tantivy joins pieces of its own accord only when there are eight; until then every search goes through each.
         """
-        if not SCATTERED_LEAST <= self.count() <= SCATTERED_MOST or int(self._searcher.num_segments) < 3:
+        if not SCATTERED_LEAST <= self.count() <= SCATTERED_MOST or int(self._reader.searcher.num_segments) < 3:
             return False
         sizes = segment_sizes(self._folder)
         return sum(sizes) - max(sizes, default=0) >= SCATTERED_SHARE * sum(sizes)
 
-    def keys(self) -> Keys:
-        if self.count() == 0:
-            return np.zeros(0, dtype=np.int64)
-        import tantivy
-
-        hits = self._searcher.search(tantivy.Query.all_query(), limit=self.count(), count=False).hits
-        values = self._searcher.fast_field_values("key", [address for _, address in hits])
-        return np.sort(np.asarray(values, dtype=np.int64))
-
-    def _frequency(self, field: str, term: str) -> int:
-        known = self._frequencies.get((field, term))
-        if known is None:
-            known = self._frequencies[field, term] = int(self._searcher.doc_freq(field, term))
-        return known
-
-    def _run(self, query: Any, limit: int) -> Found:
-        hits = self._searcher.search(query, limit=limit, count=False).hits
-        if not hits:
-            return Found()
-        keys = self._searcher.fast_field_values("key", [address for _, address in hits])
-        return Found(list(keys), [score for score, _ in hits])
-
-    def _essential(self, terms: Mapping[str, float]) -> Mapping[str, float]:
-        """The rarest terms whose postings fit the budget (two at least): they decide who can be among the best.
-
-        The idea of MaxScore (Turtle and Flood, 1995), with a fixed budget in place of a bound: very common
-        terms add little to any score, and every candidate is scored with all terms afterwards.
-        """
-        spent = 0
-        chosen: dict[str, float] = {}
-        for frequency, term in sorted((self.document_frequency(term), term) for term in terms):
-            if len(chosen) >= 2 and spent + frequency > POSTINGS_BUDGET:
-                break
-            chosen[term] = terms[term]
-            spent += frequency
-        return chosen
-
-    def _built(self) -> QueryBuilder:
-        if self._queries is None:
-            self._queries = QueryBuilder(self._index.schema, self._boosts, self._frequency)
-        return self._queries
-
     def _check(self, content: dict[str, Any]) -> None:
         if content["identity"] != self._identity or content["format"] != FORMAT:
             raise IndexDamaged("the index belongs to something else or to another version")
-        if content["clean"] and manifest.crc_of(self._folder / "meta.json") != content["meta"]:
+        with damage_told_apart("meta.json cannot be read"):
+            meta = manifest.crc_of(self._folder / "meta.json")
+        if content["clean"] and meta != content["meta"]:
             raise IndexDamaged("meta.json does not match its checksum")
-        check_segments(self._folder, self._checked)
+        self._checksums = dict(content.get("files", {}))
+        check_segments(self._folder, self._checksums, self._checked)
 
-    def _load(self) -> None:
+    def _load(self, seq: int) -> None:
         import tantivy
 
-        try:
+        with damage_told_apart("tantivy cannot open the index"):
             self._index = tantivy.Index.open(str(self._folder_to_open()))
             self._index.reload()
-            self._searcher = self._index.searcher()
-        except (ValueError, OSError) as error:
-            raise IndexDamaged(f"tantivy cannot open the index: {error}") from error
-        self._queries = None
-        self._frequencies = {}
+            self._reader = LexicalReader(self._index.searcher(), self._index.schema, self._boosts, seq)
 
     def _folder_to_open(self) -> Path:
         """The folder itself; where it may not be written, one with links to its files: tantivy locks what it reads."""
@@ -183,8 +134,9 @@ class LexicalIndex:
         return links
 
     def _forget(self) -> None:
-        self._index = self._searcher = self._queries = None
-        self._seq = 0
+        self._index = None
+        self._reader = LexicalReader(None, None, self._boosts, 0)
+        self._checksums = {}
 
     # ── writing
 
@@ -193,22 +145,35 @@ class LexicalIndex:
         self._prepare()
         changes = iter(changes)
         first = next(changes, None)
-        if first is None and self._searcher is not None:
+        if first is None and self._reader.searcher is not None:
             self._write_manifest(clean=True, seq=seq)
-            self._seq = seq
+            self._reader = LexicalReader(self._reader.searcher, self._index.schema, self._boosts, seq)
             return
         changes = chain([] if first is None else [first], changes)
-        self._write_manifest(clean=False, seq=self._seq)
-        writer = self._index.writer(_WRITER_BYTES, num_threads=1)
-        for change in changes:
-            writer.delete_documents_by_term("document", change.document)
-            for entry in change.entries:
-                writer.add_document(_as_document(entry))
-        writer.commit()
-        writer.wait_merging_threads()
+        self._write_manifest(clean=False, seq=self.seq)
+        sweep(self._folder)
+        with damage_told_apart("tantivy cannot write the index"):
+            self._commit(changes)
+        self._checksums = checksums(self._folder, self._checksums)
+        self._checked |= set(self._checksums)
         self._write_manifest(clean=True, seq=seq)
-        self._load()
-        self._seq = seq
+        self._load(seq)
+
+    def _commit(self, changes: Iterable[Change]) -> None:
+        writer = self._index.writer(_WRITER_BYTES, num_threads=1)
+        try:
+            for change in changes:
+                if change.only_removed:
+                    for key in keys_of(change.removed):
+                        writer.delete_documents_by_term("key", key)
+                    continue
+                writer.delete_documents_by_term("document", change.document)
+                for entry in change.entries:
+                    writer.add_document(_as_document(entry))
+            writer.commit()
+            writer.wait_merging_threads()
+        finally:
+            del writer  # a traceback that holds it would hold its lock too
 
     def clear(self) -> None:
         self._forget()
@@ -226,7 +191,14 @@ class LexicalIndex:
 
     def _write_manifest(self, *, clean: bool, seq: int) -> None:
         meta = manifest.crc_of(self._folder / "meta.json")
-        content = {"identity": self._identity, "format": FORMAT, "seq": seq, "clean": clean, "meta": meta}
+        content = {
+            "identity": self._identity,
+            "format": FORMAT,
+            "seq": seq,
+            "clean": clean,
+            "meta": meta,
+            "files": self._checksums,
+        }
         manifest.write(self._folder, content)
 
 

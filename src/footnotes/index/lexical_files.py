@@ -1,34 +1,63 @@
-"""Checks the files of a tantivy index before tantivy maps them into memory."""
+"""The files of a tantivy index: checked before tantivy maps them into memory, swept before it writes."""
 
 from __future__ import annotations
 
 import json
 import struct
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from footnotes.index import IndexDamaged
+from footnotes.index import IndexDamaged, damage_told_apart, manifest
 
 _FOOTER_MAGIC = 1337
 _PARTS = ("idx", "pos", "term", "fast", "fieldnorm", "store")
+_LISTS = ("meta.json", ".managed.json", manifest.NAME)
 
 
-def check_segments(folder: Path, known: set[str]) -> None:
-    """Raise `IndexDamaged` unless every file that meta.json names is there and matches its own checksum.
-
-    tantivy ends each file with its CRC-32 but does not compare it when it opens the file. Files are written once and
-    named for good: those that are `known`, and found to be right now, need not be read again.
-    """
+def segment_files(folder: Path) -> list[str]:
+    """Every file of a segment that meta.json names."""
+    files: list[str] = []
     for segment in _segments(folder):
         name = str(segment["segment_id"]).replace("-", "")
-        files = [f"{name}.{part}" for part in _PARTS]
+        files.extend(f"{name}.{part}" for part in _PARTS)
         if deletes := segment.get("deletes"):
             files.append(f"{name}.{deletes['opstamp']}.del")
-        for file in files:
-            if file not in known:
-                _check_footer(folder / file)
-                known.add(file)
+    return files
+
+
+def check_segments(folder: Path, listed: Mapping[str, int], known: set[str]) -> None:
+    """Raise `IndexDamaged` unless every file that meta.json names is there and is the one that was written.
+
+    `listed` are the checksums of the manifest. A file of a commit that was cut off before the manifest was written is
+    not among them: it is held against the CRC-32 that tantivy ends each file with, and does not look at when it opens
+    it. Files are written once and named for good: those that are `known` to be right need not be read again.
+    """
+    for file in segment_files(folder):
+        if file in known:
+            continue
+        if file in listed:
+            with damage_told_apart(f"{file} cannot be read"):
+                found = manifest.crc_of(folder / file)
+            if found != listed[file]:
+                raise IndexDamaged(f"{file} does not match its checksum")
+        else:
+            _check_footer(folder / file)
+        known.add(file)
+
+
+def checksums(folder: Path, known: Mapping[str, int]) -> dict[str, int]:
+    """The checksum of every file that meta.json names; those `known` are not read again."""
+    return {name: known[name] if name in known else manifest.crc_of(folder / name) for name in segment_files(folder)}
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a commit that was cut off left: tantivy never overwrites a file, and would fail on it for ever."""
+    named = {*segment_files(folder), *_LISTS}
+    for path in folder.iterdir():
+        if path.name not in named and path.suffix != ".lock":
+            path.unlink(missing_ok=True)
 
 
 def segment_sizes(folder: Path) -> list[int]:
@@ -37,20 +66,19 @@ def segment_sizes(folder: Path) -> list[int]:
 
 
 def _segments(folder: Path) -> list[dict[str, Any]]:
-    try:
+    with damage_told_apart("meta.json cannot be read"):
         segments: list[dict[str, Any]] = json.loads((folder / "meta.json").read_text(encoding="utf-8"))["segments"]
         return segments
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise IndexDamaged(f"meta.json cannot be read: {error}") from error
 
 
 def _check_footer(path: Path) -> None:
-    try:
+    with damage_told_apart(f"{path.name} cannot be read"):
         content = path.read_bytes()
-        length, magic = struct.unpack("<II", content[-8:])
+        try:
+            length, magic = struct.unpack("<II", content[-8:])
+        except struct.error as error:
+            raise IndexDamaged(f"{path.name} is cut off") from error
         footer = json.loads(content[-8 - length : -8])
         body = memoryview(content)[: -8 - length]
-    except (OSError, struct.error, ValueError) as error:
-        raise IndexDamaged(f"{path.name} cannot be read: {error}") from error
-    if magic != _FOOTER_MAGIC or zlib.crc32(body) != footer["crc"]:
-        raise IndexDamaged(f"{path.name} does not match its checksum")
+        if magic != _FOOTER_MAGIC or zlib.crc32(body) != footer["crc"]:
+            raise IndexDamaged(f"{path.name} does not match its checksum")

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from footnotes.index import IndexDamaged
+from footnotes.index import IndexDamaged, damage_told_apart
 
 NAME = "manifest.json"
 _BLOCK = 1 << 20
@@ -36,14 +36,13 @@ def write(folder: Path, content: dict[str, Any]) -> None:
 
 def read(folder: Path) -> dict[str, Any] | None:
     """The manifest, or None where there is none yet."""
-    try:
-        crc, _, body = (folder / NAME).read_text(encoding="utf-8").partition("\n")
+    with damage_told_apart("the manifest cannot be read"):
+        try:
+            crc, _, body = (folder / NAME).read_text(encoding="utf-8").partition("\n")
+        except FileNotFoundError:
+            return None
         body = body.rstrip("\n")
         if int(crc) != zlib.crc32(body.encode()):
             raise IndexDamaged("the manifest's checksum is wrong")
         content: dict[str, Any] = json.loads(body)
         return content
-    except FileNotFoundError:
-        return None
-    except (ValueError, OSError) as error:
-        raise IndexDamaged(f"the manifest cannot be read: {error}") from error

@@ -26,7 +26,8 @@ from footnotes.errors import (
     StoreError,
 )
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, notes_of
-from footnotes.ingest.embedding import open_generation
+from footnotes.ingest.embedding import embed_missing, open_generation
+from footnotes.ingest.pieces import embedding_pieces
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.wiki.chunks import describer
 from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
@@ -65,6 +66,8 @@ class _Work:
     status: AddStatus
     warnings: list[str]
     sketcher: Sketcher = field(default_factory=Sketcher)
+    inputs: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
+    """What is to be embedded before it is saved: the chunks of a version that replaces one that is served."""
     language: dict[str, JsonValue] = field(default_factory=dict)
 
 
@@ -95,6 +98,7 @@ class Pipeline:
         self._elsewhere: list[tuple[NewSource, int | None]] = []
         self._serving: Generation | None = None
         self._published = False
+        self._is_embedder_away = False
         self._on_text: Callable[[Added], object] = lambda _: None
         self._batch_chunks = FIRST_BATCH
 
@@ -213,6 +217,7 @@ class Pipeline:
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
                 yield from self._flush()
                 began, count = time.monotonic(), len(draft.chunks)
+                self._embed_ahead([work])
                 self._store.save(self._user_id, self._now(), [draft])
                 self._adapt(count, time.monotonic() - began)
                 if self._is_left_to_another(draft):
@@ -242,12 +247,17 @@ class Pipeline:
         else:
             yield Added(work.origin.source, None, "failed", 0, work.draft.refused)
 
-    @staticmethod
-    def _derive(work: _Work, derive: Deriver, part: Part) -> None:
+    def _derive(self, work: _Work, derive: Deriver, part: Part) -> None:
         work.draft.parts.append(part)
         work.sketcher.add(part.text)
+        before = work.draft.replaces
+        ahead = before is not None and before.current is not None and not self._is_embedder_away
+        room = self._embedder.max_tokens
         with tracing.span("chunk", characters=len(part.text)):
-            work.draft.chunks.extend(chunk for chunk, _ in derive.chunks(part))
+            for chunk, text in derive.chunks(part):
+                work.draft.chunks.append(chunk)
+                if ahead:
+                    work.inputs[chunk.input_hash] = embedding_pieces(chunk, text, max_tokens=room)
 
     def _place(self, origin: NewSource, same: DocumentRow | None) -> tuple[DocumentRow | None, AddStatus]:
         """Which document this is the next version of, if any."""
@@ -328,6 +338,7 @@ class Pipeline:
         if not works:
             return
         began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
+        self._embed_ahead(works)
         try:
             with tracing.span("store", documents=len(works), chunks=count):
                 self._store.save(self._user_id, self._now(), [work.draft for work in works])
@@ -350,6 +361,30 @@ class Pipeline:
             else:
                 yield self._followed(_added(work))
         self._published = True
+
+    def _embed_ahead(self, works: Sequence[_Work]) -> None:
+        """Vectors first where a version is served already: it is replaced in both legs at once, or later by its words.
+
+        Where the embedder does not work the text is saved all the same, and waits for its vectors like any other.
+        """
+        inputs = {key: pieces for work in works for key, pieces in work.inputs.items()}
+        for work in works:
+            work.inputs = {}
+        if not inputs or self._is_embedder_away:
+            return
+        try:
+            embed_missing(
+                self._store,
+                self._now(),
+                inputs,
+                embedder=self._embedder,
+                batch=self._embed_batch,
+                on_progress=self._on_progress,
+            )
+        except (StoreError, DocumentError):
+            raise
+        except FootnotesError:
+            self._is_embedder_away = True
 
     def _begin_again(self, works: Sequence[_Work]) -> None:
         """The library was indexed anew while these were read: they are made for the generation that serves now."""

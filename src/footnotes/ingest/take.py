@@ -63,7 +63,13 @@ class Taking:
     def taken_as_they_are(
         self, sources: Sequence[NewSource], place: Place, *, keep: bool | None = None
     ) -> Iterator[Added]:
-        """Files through the pipeline; an archive among them is a file of a kind that cannot be read."""
+        """Files through the pipeline; an archive among them is a file of a kind that cannot be read.
+
+        What was deleted since the work was begun is not brought back by it.
+        """
+        gone = [source for source in sources if source.is_deleted]
+        yield from (Added(source.source, None, "skipped", 0, None, ("it was deleted meanwhile",)) for source in gone)
+        sources = [source for source in sources if not source.is_deleted]
         if not (self._settings.keep_originals if keep is None else keep):
             yield from place.pipeline.add(sources, place.chunker_of)
             return

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from footnotes.errors import DocumentTooLarge, EmptyDocument, SourceUnreadable
+from footnotes.store.naming import source_mark
 from footnotes.types import Metadata
 
 _BLOCK = 1 << 20
@@ -19,7 +20,7 @@ class NewSource:
     """A file to take in. `source` names it for good; `path` is where its bytes are now.
 
     `mime` says what it is where whoever adds it knows better than its bytes and name; with `renew` it is cut anew
-    although the same bytes are here.
+    although the same bytes are here. `deleted` are marks of sources that were deleted since the work was begun.
     """
 
     path: Path
@@ -29,6 +30,11 @@ class NewSource:
     metadata: Metadata = field(default_factory=dict)
     mime: str = ""
     renew: bool = False
+    deleted: frozenset[str] = frozenset()
+
+    @property
+    def is_deleted(self) -> bool:
+        return bool(self.deleted) and source_mark(self.collection, self.source) in self.deleted
 
 
 @dataclass(frozen=True, slots=True)

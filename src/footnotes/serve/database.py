@@ -12,9 +12,11 @@ from typing import Any, cast
 import apsw
 
 from footnotes.config import Settings
-from footnotes.errors import StoreUnavailable
+from footnotes.errors import StoreCorrupt, StoreUnavailable
+from footnotes.store.sqlite.connection import CHECKSUM_BYTES, checksum_vfs
 
 FILE = "server.db"
+MARKER = "server.keyed"
 SCHEMA = (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
 _BUSY_MS = 5_000
 
@@ -26,12 +28,35 @@ class ServerDatabase:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._marker = folder / MARKER
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._check_present(folder / FILE)
             self._writing, self._reading = (_Guarded(folder / FILE) for _ in range(2))
             self._writing.connection.execute(SCHEMA)
         except (apsw.Error, OSError) as error:
             raise StoreUnavailable(f"the server's database in {folder} cannot be opened ({error})") from error
+        if self.rows("SELECT 1 AS one FROM keys LIMIT 1"):
+            self.mark_keyed()
+
+    def _check_present(self, path: Path) -> None:
+        """A server that had keys must not serve without them because its database is gone."""
+        log = Path(f"{path}-wal")
+        is_empty = not path.exists() or (path.stat().st_size == 0 and not (log.exists() and log.stat().st_size))
+        if is_empty and self._marker.exists():
+            raise StoreCorrupt(
+                f"{path.name} is missing or empty, though keys were made for this server",
+                remedy=f"Restore {path.name} from a backup. To serve without the keys there were, remove {MARKER}.",
+            )
+
+    def mark_keyed(self) -> None:
+        """Leave word beside the database that keys were made."""
+        self._marker.touch(mode=0o600)
+
+    def checkpoint(self) -> None:
+        """Leave no copy of what was deleted in the write-ahead log."""
+        with self._writing.guard, _translated():
+            self._writing.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """Run one statement; its rows by the names of their columns."""
@@ -64,8 +89,11 @@ class _Guarded:
 
     def __init__(self, path: Path) -> None:
         self.guard = threading.Lock()
-        self.connection = apsw.Connection(str(path))
+        if not path.exists():
+            path.touch(mode=0o600)
+        self.connection = apsw.Connection(str(path), vfs=checksum_vfs())
         self.connection.set_busy_timeout(_BUSY_MS)
+        self.connection.reserve_bytes(reserve=CHECKSUM_BYTES)
         self.connection.pragma("journal_mode", "wal")
         self.connection.pragma("synchronous", "full")
         self.connection.pragma("secure_delete", True)

@@ -188,6 +188,7 @@ class Intake:
             found = library.documents(collection=collection) if collection else map(library.document, document_ids)
             places = {(document.collection, document.source) for document in found}
             gone = library.delete(*document_ids, collection=collection)
+            self.jobs.leave_out(tenant, places)
             self.forget(tenant, gone, places)
         return gone
 

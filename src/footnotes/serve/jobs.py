@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from footnotes.errors import NotFound, ServerBusy, is_retryable
 from footnotes.serve.database import ServerDatabase, now
+from footnotes.store.naming import INSIDE, source_mark
 from footnotes.types import ErrorInfo
 
 JobKind = Literal["upload", "url", "reindex"]
@@ -176,10 +177,13 @@ class Jobs:
             return sorted(found, key=lambda job: job.change), self._changes
 
     def remove(self, jobs: Iterable[ServerJob]) -> None:
-        for job in jobs:
+        gone = list(jobs)
+        for job in gone:
             self._database.rows("DELETE FROM jobs WHERE id = ?", (job.id,))
             with self._guard:
                 self._live.pop(job.id, None)
+        if gone:
+            self._database.checkpoint()
 
     def about(self, tenant: str, document_ids: Iterable[str]) -> list[ServerJob]:
         """Finished jobs that made some documents."""
@@ -192,6 +196,17 @@ class Jobs:
         rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state IN ('queued', 'running')", (tenant,))
         jobs = [job for job in map(_job, rows) if job.kind == "upload"]
         return [job for job in jobs if (job.request["collection"], job.request["source"]) in places]
+
+    def leave_out(self, tenant: str, places: Collection[tuple[str, str]]) -> None:
+        """Of archives that are not done, leave out members that were deleted."""
+        rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state <> 'ready'", (tenant,))
+        for job in (job for job in map(_job, rows) if job.kind == "upload"):
+            inside = f"{job.request['source']}{INSIDE}"
+            gone = [place for place in places if place[0] == job.request["collection"] and place[1].startswith(inside)]
+            if gone:
+                marks = [*job.request.get("deleted", ()), *(source_mark(*place) for place in gone)]
+                request = json.dumps({**job.request, "deleted": marks})
+                self._database.rows("UPDATE jobs SET request = ? WHERE id = ?", (request, job.id))
 
     def recover(self) -> None:
         """After a restart: what ran waits again, and old finished jobs are forgotten."""

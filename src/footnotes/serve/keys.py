@@ -52,6 +52,7 @@ class Keys:
             "INSERT INTO keys (id, secret_hash, tenant, name, scopes, created_at, expires_at) VALUES (?,?,?,?,?,?,?)",
             (key_id, _hash(secret), tenant, name, " ".join(wanted), now(), expires),
         )
+        self._database.mark_keyed()
         return f"{PREFIX}_{key_id}_{secret}", self.find(key_id)
 
     def find(self, key_id: str, tenant: str | None = None) -> dict[str, Any]:

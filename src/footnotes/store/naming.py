@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 INSIDE = "!/"
 """Stands between an archive and the name of a member: `docs.zip!/letters/may.txt`."""
@@ -32,3 +33,16 @@ def stem_of(filename: str) -> str:
 def renamed_title(title: str, before: str, after: str) -> str:
     """A title that was the file's name follows it; any other stays."""
     return stem_of(after) if title == stem_of(before) else title
+
+
+def without_collection(plan: dict[str, Any], name: str) -> dict[str, Any]:
+    """A generation's plan that does not name a collection."""
+    return {
+        key: {each: said for each, said in value.items() if each != name} if key in ("chunkers", "choices") else value
+        for key, value in plan.items()
+    }
+
+
+def source_mark(collection: str, source: str) -> str:
+    """A source as unfinished work remembers that its document was deleted: a hash, for the name is to be forgotten."""
+    return hashlib.blake2b(f"{collection}/{source}".encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

@@ -213,6 +213,10 @@ class Store(Protocol):
         system_prompt: str | None = None,
     ) -> None: ...
 
+    def drop_collection(self, user_id: str, name: str) -> None:
+        """Forget a collection that has no documents: its name, its prompt, and what was known of its sources."""
+        ...
+
     def delete(self, user_id: str, document_ids: Sequence[str]) -> None:
         """Remove documents, all or none: rows, vectors nothing else uses, entries in both indexes."""
         ...

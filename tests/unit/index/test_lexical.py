@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from footnotes.index import Allowed, Change, Entry, IndexDamaged
-from footnotes.index import lexical as module
+from footnotes.index import Allowed, Change, Entry, IndexDamaged, lexical_reader
 from footnotes.index.lexical import LexicalIndex
 
 K1, B = 1.2, 0.75
@@ -78,7 +77,7 @@ def test_the_budget_finds_the_same_best_as_all_terms(tmp_path: Path, monkeypatch
     index = make(tmp_path / "i", range(600))
     terms = dict.fromkeys(["t1", "t2", "t3", "t30", "t45", "t77"], 1.0)
     exact = index.search(terms, 10)
-    monkeypatch.setattr(module, "POSTINGS_BUDGET", 60)
+    monkeypatch.setattr(lexical_reader, "POSTINGS_BUDGET", 60)
     budgeted = index.search(terms, 10)
     assert len(set(exact.keys) & set(budgeted.keys)) >= 8
     for key, score in zip(budgeted.keys, budgeted.scores, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from footnotes.errors import ArchiveLimit, ArchiveMember, DocumentError, DocumentTooLarge
@@ -110,7 +110,7 @@ class _Reader:
             batch.results.append(Added(source, None, "failed", 0, error.info()))
             target.unlink(missing_ok=True)
             return
-        made = NewSource(target, source, filename, self.archive.collection, self.archive.metadata)
+        made = replace(self.archive, path=target, source=source, filename=filename, mime="", renew=False)
         batch.sources.append(made)
 
     def _check(self, member: Member, name: str | None) -> None:

@@ -51,6 +51,12 @@ class SharedDatabase:
         with self.pool.reading("") as connection:
             return [dict(row) for row in connection.fetch(spelled(sql), *values)]
 
+    def mark_keyed(self) -> None:
+        """Keys are in the database that holds the documents: without it there is nothing to serve."""
+
+    def checkpoint(self) -> None:
+        """What the log of a PostgreSQL keeps is its owner's business."""
+
     def close(self) -> None:
         self.pool.close()
 

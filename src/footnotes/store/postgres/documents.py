@@ -7,6 +7,7 @@ from typing import Any
 
 from footnotes.store import near
 from footnotes.store.facets import facets_of
+from footnotes.store.naming import source_mark
 from footnotes.store.postgres import statistics
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.database import Connection
@@ -96,6 +97,15 @@ def drop_version(connection: Connection, user_id: str, version: int) -> None:
     """Remove a version's text, chunks and vectors."""
     uncount(connection, user_id, version)
     connection.execute(queries()["drop_versions"], user_id, [version])
+
+
+def marks(connection: Connection, user_id: str, rows: Sequence[DocumentRow]) -> list[str]:
+    """Their sources, as unfinished work is told to leave them out."""
+    return [
+        source_mark(row.document.collection, source)
+        for row in rows
+        for source in {row.document.source, *sources(connection, user_id, row.pk)}
+    ]
 
 
 def drop(connection: Connection, user_id: str, rows: Sequence[DocumentRow]) -> None:

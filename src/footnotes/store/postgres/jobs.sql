@@ -31,6 +31,24 @@ DELETE FROM jobs WHERE user_id = $1 AND stage = 'ready' AND run IS NULL AND pk <
 -- name: drop_jobs_of
 DELETE FROM jobs WHERE user_id = $1 AND run IS NOT NULL AND (document = ANY ($2) OR source = ANY ($3))
 
+-- name: leave_out
+-- Of every run that `resume` would go on with.
+UPDATE jobs SET request = jsonb_set(request, '{deleted}', COALESCE(request -> 'deleted', '[]') || to_jsonb($2::text[]))
+WHERE user_id = $1 AND run IS NULL AND kind = 'add' AND (stage <> 'ready' OR pk IN (
+    SELECT run FROM jobs WHERE user_id = $1 AND stage = 'failed' AND retryable))
+
+-- name: drop_collection
+DELETE FROM collections WHERE user_id = $1 AND name = $2
+AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.user_id = $1 AND d.collection = $2)
+
+-- name: drop_collection_origins
+DELETE FROM origins WHERE user_id = $1 AND collection = $2
+AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.user_id = $1 AND c.name = $2)
+
+-- name: drop_collection_jobs
+DELETE FROM jobs WHERE user_id = $1 AND request ->> 'collection' = $2
+AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.user_id = $1 AND c.name = $2)
+
 -- name: known_below
 SELECT s.source, d.id, d.file_hash, d.mime, d.status, d.chunks, d.ingestion_version, d.bytes,
        o.size, o.mtime_ns, o.ctime_ns, o.read_ns, o.error, o.made_by

@@ -21,6 +21,7 @@ from footnotes.errors import FootnotesError, NotFound, StoreLocked, StoreUnavail
 from footnotes.index.outside import VectorDatabase
 from footnotes.store.address import redacted
 from footnotes.store.files import Files, FolderFiles, files_of
+from footnotes.store.naming import without_collection
 from footnotes.store.originals import FOLDER, Originals
 from footnotes.store.outside import Outside, vector_database
 from footnotes.store.postgres import (
@@ -352,6 +353,17 @@ class PostgresStore(PostgresReading):
             connection.execute(queries()["make_user"], user_id)
             connection.execute(queries()["put_collection"], user_id, clean(name), chunker, options, prompt)
 
+    @persistent
+    def drop_collection(self, user_id: str, name: str) -> None:
+        """Forget a collection that has no documents: its name, its prompt, and what was known of its sources."""
+        with self.database.transaction(user_id) as connection:
+            for query in ("drop_collection", "drop_collection_origins", "drop_collection_jobs"):
+                connection.execute(queries()[query], user_id, clean(name))
+            for generation in generations.listed(connection, user_id):
+                plan = without_collection(generation.plan, name)
+                if plan != generation.plan:
+                    connection.execute(queries()["set_plan"], user_id, generation.pk, plan)
+
     def delete(self, user_id: str, document_ids: Sequence[str]) -> None:
         """Remove documents, all or none: rows, vectors nothing else uses, kept files."""
         wanted = list(dict.fromkeys(document_ids))
@@ -361,6 +373,7 @@ class PostgresStore(PostgresReading):
                 rows = documents.locked(connection, user_id, [clean(document_id) for document_id in wanted])
                 if missing := set(wanted) - {row.document.id for row in rows}:
                     raise NotFound(f"there is no document {next(id_ for id_ in wanted if id_ in missing)!r}")
+                connection.execute(queries()["leave_out"], user_id, documents.marks(connection, user_id, rows))
                 documents.drop(connection, user_id, rows)
 
         if wanted:

@@ -28,7 +28,7 @@ from footnotes.errors import (
 
 APPLICATION_ID = 0x464E5445
 _BUSY_MS = 10_000
-_CHECKSUM_BYTES = 8
+CHECKSUM_BYTES = 8
 _WRITER_CACHE, _READER_CACHE = 16_000, 24_000
 
 _TRANSLATION: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
@@ -141,7 +141,7 @@ class Database:
             self._path.touch(mode=0o600)
         connection = apsw.Connection(str(self._path), vfs=checksum_vfs(), statementcachesize=200)
         connection.set_busy_timeout(_BUSY_MS)
-        connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
+        connection.reserve_bytes(reserve=CHECKSUM_BYTES)
         for statement in (
             "PRAGMA page_size = 8192",
             "PRAGMA journal_mode = WAL",

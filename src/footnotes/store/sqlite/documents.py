@@ -65,14 +65,23 @@ def make(connection: apsw.Connection, user_id: str, draft: Draft) -> int:
     return int(made[0])
 
 
-def publish(connection: apsw.Connection, user_id: str, pk: int, version: int, draft: Draft, made: Generation) -> None:
+def publish(
+    connection: apsw.Connection,
+    user_id: str,
+    pk: int,
+    version: int,
+    draft: Draft,
+    made: Generation,
+    *,
+    at: str | None = None,
+) -> None:
     """Serve `version` from now on: `embedding` while it lacks vectors, `indexing` until both indexes have it."""
     what = draft.publication
     assert what is not None
     status = "embedding" if draft.waits else "indexing"
     identity = (draft.source, draft.filename, draft.file_hash, what.mime, what.title, status, draft.size)
     extent = (what.characters, what.pages, what.chunks, _json(dict(what.metadata)), _json(what.warnings))
-    origin = (made.embedder, made.dimensions, draft.ingestion_version, version, now(), user_id, pk)
+    origin = (made.embedder, made.dimensions, draft.ingestion_version, version, at or now(), user_id, pk)
     connection.execute(queries()["publish_document"], (*identity, *extent, *origin))
 
 
@@ -120,19 +129,49 @@ def drop_version(connection: apsw.Connection, user_id: str, version: int) -> Non
 
 def drop(connection: apsw.Connection, user_id: str, row: DocumentRow) -> None:
     """Remove a document and everything derived from it."""
-    if row.current is not None:
-        drop_version(connection, user_id, row.current)
+    for version in versions(connection, row):
+        drop_version(connection, user_id, version)
     for source in {row.document.source, *sources(connection, row.pk)}:
         connection.execute(queries()["drop_jobs_of"], (user_id, row.document.id, source))
     near.drop(SqliteSketches(connection), (user_id, row.document.collection), row.pk)
     connection.execute(queries()["drop_document"], (user_id, row.pk))
 
 
+def versions(connection: apsw.Connection, row: DocumentRow) -> list[int]:
+    """The version of a document that is served, and the next one where it is written already."""
+    staged = connection.execute(queries()["staged_version"], (row.pk,)).fetchone()
+    return [int(version) for version in (row.current, staged[0] if staged else None) if version is not None]
+
+
 def log_change(
     connection: apsw.Connection, user_id: str, generation: int, pk: int, removed: Sequence[Any], *, leg: str = ""
-) -> None:
-    """Tell the indexes, or one of them, to look at a document again."""
-    connection.execute(queries()["log_change"], (user_id, generation, pk, json.dumps(list(removed)), leg))
+) -> int:
+    """Tell the indexes, or one of them, to look at a document again. Returns the number of the change."""
+    row = (user_id, generation, pk, json.dumps(list(removed)), leg)
+    logged = connection.execute(queries()["log_change"], row).fetchone()
+    assert logged is not None
+    return int(logged[0])
+
+
+def log_removal(connection: apsw.Connection, user_id: str, row: DocumentRow, *, leg: str = "") -> None:
+    """Tell the indexes of every generation which keys went."""
+    keys: dict[int, list[int]] = {}
+    for version in versions(connection, row):
+        for generation, key in connection.execute(queries()["keys_of_version"], (version,)):
+            keys.setdefault(int(generation), []).append(int(key))
+    for generation, gone in keys.items():
+        log_change(connection, user_id, generation, row.pk, _ranges(gone), leg=leg)
+
+
+def _ranges(keys: Sequence[int]) -> list[tuple[int, int]]:
+    """Sorted keys as runs of (first, count)."""
+    runs: list[tuple[int, int]] = []
+    for key in keys:
+        if runs and key == runs[-1][0] + runs[-1][1]:
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((key, 1))
+    return runs
 
 
 def _one(connection: apsw.Connection, name: str, bindings: tuple[Any, ...]) -> DocumentRow | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import apsw
@@ -13,15 +14,36 @@ from footnotes.store.sqlite.rows import generation_row
 from footnotes.store.sqlite.sql import queries
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What searches of a tenant see: `visible` is the change they expect, `required` the one they cannot do without.
+
+    `last` is the last change there is, and `staged` says whether a version waits to be shown: where indexes have seen
+    another change, or one waits, they hold chunks that are not served.
+    """
+
+    generation: Generation | None = None
+    visible: int = 0
+    waiting: int = 0
+    required: int = 0
+    epoch: int = 0
+    last: int = 0
+    staged: bool = False
+
+
+def served(connection: apsw.Connection, user_id: str) -> Served:
+    """What searches see now."""
+    row: Any = connection.execute(queries()["served"], (user_id,)).fetchone()
+    if row is None:
+        return Served()
+    visible, waiting, required, epoch, last, staged = row[8:]
+    return Served(generation_row(row[:8]), visible, waiting, required, epoch, last, bool(staged))
+
+
 def serving(connection: apsw.Connection, user_id: str) -> tuple[Generation | None, int]:
     """The generation searches use, and the last change they must have seen."""
-    return serving_with_waiting(connection, user_id)[:2]
-
-
-def serving_with_waiting(connection: apsw.Connection, user_id: str) -> tuple[Generation | None, int, int]:
-    """As `serving`, and how many documents wait for vectors."""
-    row = connection.execute(queries()["serving"], (user_id,)).fetchone()
-    return (None, 0, 0) if row is None else (generation_row(row[:-2]), int(row[-2]), int(row[-1]))
+    row: Any = connection.execute(queries()["serving"], (user_id,)).fetchone()
+    return (None, 0) if row is None else (generation_row(row[:-1]), int(row[-1]))
 
 
 def find(connection: apsw.Connection, user_id: str, pk: int) -> Generation | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import logging
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +16,10 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from footnotes.errors import StoreFull, StoreUnavailable
-from footnotes.index import IndexDamaged, Keys, manifest
-from footnotes.index.dense import DenseIndex
+from footnotes.index import Change, IndexDamaged, IndexUnreadable, Keys, manifest
+from footnotes.index.dense import DenseIndex, DenseReader
 from footnotes.index.lexical import LexicalIndex
+from footnotes.index.lexical_reader import LexicalReader
 from footnotes.store import lexemes
 from footnotes.store.lock import FileLock
 from footnotes.store.outside import Outside
@@ -25,13 +27,16 @@ from footnotes.store.records import Generation, Problem
 from footnotes.store.sqlite import feed
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.outside_legs import OutsideDense, OutsideWords
+from footnotes.store.sqlite.sql import queries
 
 I = TypeVar("I", LexicalIndex, DenseIndex)  # noqa: E741
-LexicalLeg: TypeAlias = LexicalIndex | OutsideWords
-DenseLeg: TypeAlias = DenseIndex | OutsideDense
+LexicalLeg: TypeAlias = LexicalReader | OutsideWords
+DenseLeg: TypeAlias = DenseReader | OutsideDense
+_LOG = logging.getLogger("footnotes.store")
 _LOCK_SECONDS = 600.0
-_UNTRUSTWORTHY = (IndexDamaged, OSError, ValueError, KeyError, TypeError)
+_UNTRUSTWORTHY = (IndexDamaged, FileNotFoundError, ValueError, KeyError, TypeError)
 """Whatever goes wrong while files are read that anything may have happened to: the answer is a rebuild."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass(slots=True)
@@ -44,6 +49,8 @@ class Slot(Generic[I]):
     index: I | None = None
     rebuilt: list[str] = field(default_factory=list)
     guard: threading.Lock = field(default_factory=threading.Lock)
+    distrust: str = ""
+    """Why the files are not to be believed although their checksums are right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,7 @@ class Indexes:
         """The lexical index, having seen at least `seq`, unless it is elsewhere."""
         if self.outside is not None and "lexical" in self.outside.legs:
             return OutsideWords(self._database, generation, self.outside)
-        return self._fresh(self._lexical_slot(generation), generation, seq)
+        return self._fresh(self._lexical_slot(generation), generation, seq).reader
 
     def dense(self, generation: Generation, seq: int) -> DenseLeg:
         """The dense index, having seen at least `seq`. One that lost its graph gets a new one behind the search."""
@@ -93,7 +100,7 @@ class Indexes:
         index = self._fresh(self._dense_slot(generation), generation, seq)
         if not index.has_graph and index.wants_graph():
             self.grow_graph_behind(generation)
-        return index
+        return index.reader
 
     def serves_words(self) -> bool:
         """Whether the words are indexed in this folder."""
@@ -105,12 +112,15 @@ class Indexes:
             self._fresh(slot, generation, seq)
         self._looked_at.add(generation.pk)
 
-    def expected(self, generation: Generation, seq: int) -> int:
-        """The change a search may expect to find: `seq`, or what all have seen where somebody looks again for it."""
+    def expected(self, generation: Generation, seq: int, required: int) -> int:
+        """The change a search may expect to find: `seq`, or what all have seen where somebody looks again for it.
+
+        `required` is waited for in any case: without it an index does not have what is served.
+        """
         if generation.pk not in self._looked_at:
             return seq
         open_now = [slot.index for slot in self._slots(generation)]
-        return min([seq, *(seq if index is None else index.seq for index in open_now)])
+        return max(required, min([seq, *(seq if index is None else index.seq for index in open_now)]))
 
     def catch_up(self, generation: Generation, *, strictly: bool = False, soon: bool = False) -> Reached:
         """Bring all indexes to the last change there is, and say how far they came.
@@ -145,12 +155,29 @@ class Indexes:
 
         Asked before anything is written: new changes would have numbers that count as seen.
         """
-        last = self._last(generation)
         for slot in self._slots(generation):
-            if _seen_on_disk(slot.folder) > last:
+            if self._is_ahead(slot, generation, _seen_on_disk(slot.folder)):
                 self._rebuild(slot, generation, "it had seen more than the library has")
         if self.outside is not None:
             self.outside.go_back(generation)
+
+    def notice_losses(self, generation: Generation) -> None:
+        """Say of each index that has seen more than the database has that something was lost."""
+        for slot in self._slots(generation):
+            self._is_ahead(slot, generation, _seen_on_disk(slot.folder))
+
+    def _is_ahead(self, slot: Slot[I], generation: Generation, seen: int) -> bool:
+        """Whether an index has seen changes that the library does not have: they were lost, which is written down."""
+        last = self._last(generation)
+        if seen <= last:
+            return False
+        leg = slot.folder.name
+        if not self._database.read_only:
+            with self._database.transaction() as connection:
+                row = (generation.user_id, generation.pk, leg, seen, last)
+                connection.execute(queries()["note_loss"], row)
+        _LOG.warning(loss_message(leg, seen, last))
+        return True
 
     def _reached(self, generation: Generation, own: list[int], outside: int) -> Reached:
         return Reached(min(own, default=self._last(generation)), min([*own, outside]))
@@ -170,7 +197,12 @@ class Indexes:
         """Each index holds exactly the keys it should: the lexical one those served, the dense one those embedded."""
         for slot in self._slots(generation):
             truth = served if slot.folder.name == "lexical" else embedded
-            keys = self._fresh(slot, generation, seq).keys()
+            try:
+                with _unreadable():
+                    keys = self._fresh(slot, generation, seq).keys()
+            except (StoreUnavailable, IndexDamaged) as error:
+                yield Problem(f"{slot.folder.name} index: {error}", mendable=True)
+                continue
             missing, extra = len(np.setdiff1d(truth, keys)), len(np.setdiff1d(keys, truth))
             if missing or extra:
                 yield Problem(f"{slot.folder.name} index: {missing} chunks missing, {extra} too many", mendable=True)
@@ -211,7 +243,7 @@ class Indexes:
                 return False
             shutil.rmtree(fresh, ignore_errors=True)
             joined = LexicalIndex(fresh, self._identity(generation, "lexical"))
-            with self._database.snapshot() as connection, _disk_errors():
+            with self._database.snapshot() as connection, _no_damage(), _disk_errors():
                 seq, changes = feed.everything(connection, generation, slot.entries)
                 joined.apply(changes, seq=seq)
             with slot.guard:
@@ -282,22 +314,42 @@ class Indexes:
         return slot.index
 
     def _opened(self, slot: Slot[I], generation: Generation) -> I:
+        if slot.distrust:
+            slot.index = self._made_anew(slot, generation, slot.distrust)
+            slot.distrust = ""
         if slot.index is None:
-            try:
-                slot.index = slot.open()
-            except _UNTRUSTWORTHY as damage:
-                slot.index = self._made_anew(slot, generation, str(damage))
-            if slot.index.seq > self._last(generation):
-                # Somebody went back to a copy of the database: changes to come would count as seen.
+            slot.index = self._trusted(slot, generation, slot.open)
+            if self._is_ahead(slot, generation, slot.index.seq):
+                # Changes to come would count as seen.
                 slot.index = self._made_anew(slot, generation, "the library is older than what was made of it")
         return slot.index
 
     def _refreshed(self, slot: Slot[I], generation: Generation) -> None:
-        assert slot.index is not None
-        try:
-            slot.index.refresh()
-        except _UNTRUSTWORTHY as damage:
-            slot.index = self._made_anew(slot, generation, str(damage))
+        index = slot.index
+        assert index is not None
+
+        def refresh() -> I:
+            index.refresh()
+            return index
+
+        slot.index = self._trusted(slot, generation, refresh)
+
+    def _trusted(self, slot: Slot[I], generation: Generation, read: Callable[[], I]) -> I:
+        """What is read from the folder; where that fails, read again while nobody writes, and then made anew."""
+        with _unreadable():
+            try:
+                return read()
+            except _UNTRUSTWORTHY:
+                with self._held(slot, "checking an index"):
+                    try:
+                        return slot.open()
+                    except _UNTRUSTWORTHY as damage:
+                        return self._made_anew(slot, generation, str(damage))
+
+    def distrust(self, generation: Generation, leg: str, reason: str) -> None:
+        """An index broke while it was searched: it is made anew before it is asked again."""
+        slot = self._lexical_slot(generation) if leg == "lexical" else self._dense_slot(generation)
+        slot.index, slot.distrust = None, reason
 
     def _bring_up_to_date(self, slot: Slot[I], generation: Generation) -> int:
         with self._held(slot, "updating an index"), slot.guard:
@@ -309,9 +361,17 @@ class Indexes:
                 else:
                     seq, changes = feed.changes_after(connection, generation, index.seq, slot.entries)
                 if seq > index.seq:
-                    with _disk_errors():
-                        index.apply(changes, seq=seq)
+                    index = self._applied(slot, generation, index, changes, seq)
             return index.seq
+
+    def _applied(self, slot: Slot[I], generation: Generation, index: I, changes: Iterable[Change], seq: int) -> I:
+        """The index with changes. One that cannot take them in, though there is room, is made anew, once."""
+        try:
+            with _disk_errors():
+                index.apply(changes, seq=seq)
+        except IndexDamaged as damage:
+            slot.index = index = self._made_anew(slot, generation, str(damage))
+        return index
 
     def _rebuild(self, slot: Slot[I], generation: Generation, reason: str) -> None:
         with self._held(slot, "rebuilding an index"), slot.guard:
@@ -325,7 +385,7 @@ class Indexes:
             with self._database.snapshot() as connection:
                 seq, changes = feed.everything(connection, generation, slot.entries)
                 if seq:
-                    with _disk_errors():
+                    with _no_damage(), _disk_errors():
                         index.apply(changes, seq=seq)
         slot.rebuilt.append(f"{slot.folder.name}: rebuilt ({reason})")
         return index
@@ -370,24 +430,45 @@ class Indexes:
         return self._folder / tenant / str(generation.pk)
 
 
+def loss_message(leg: str, seen: int, had: int) -> str:
+    return (
+        f"the {leg} index has seen change {seen}, the database has {had}: what came after it was lost, "
+        "or an older copy of the database was put back"
+    )
+
+
 def _seen_on_disk(folder: Path) -> int:
     """The last change that the files of an index have seen; what is wrong with them is for others to find."""
-    with suppress(*_UNTRUSTWORTHY):
+    with suppress(*_UNTRUSTWORTHY, OSError):
         content = manifest.read(folder)
         return int(content["seq"]) if content else 0
     return 0
 
 
 @contextmanager
+def _unreadable() -> Iterator[None]:
+    """A file that the system does not let us read is not damaged: it is left alone, and the leg says why."""
+    try:
+        yield
+    except IndexUnreadable as error:
+        raise StoreUnavailable(f"an index cannot be read ({error.strerror})") from error
+
+
+@contextmanager
 def _disk_errors() -> Iterator[None]:
-    """What goes wrong while an index is written is the disk's doing; the next catch-up begins where it stopped."""
+    """What the system refuses while an index is written; the next catch-up begins where it stopped."""
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in _NO_ROOM:
             raise StoreFull("the disk is full; an index could not be written") from error
         raise StoreUnavailable(f"an index could not be written ({error.strerror})") from error
-    except ValueError as error:  # tantivy has no other class for what its files run into
-        if "No space left" in str(error):
-            raise StoreFull("the disk is full; an index could not be written") from error
-        raise StoreUnavailable(f"an index could not be written ({error})") from error
+
+
+@contextmanager
+def _no_damage() -> Iterator[None]:
+    """An index that was made anew this moment cannot be damaged: what is wrong is something else."""
+    try:
+        yield
+    except IndexDamaged as error:
+        raise StoreUnavailable(f"an index could not be made ({error})") from error

@@ -29,3 +29,10 @@ DELETE FROM jobs WHERE user_id = ?1 AND stage = 'ready' AND run IS NULL AND pk <
 
 -- name: drop_jobs_of
 DELETE FROM jobs WHERE user_id = ? AND (document = ? OR source = ?) AND run IS NOT NULL;
+
+-- name: leave_out
+-- Of every run that `resume` would go on with.
+UPDATE jobs SET request = json_set(request, '$.deleted',
+    json(json_insert(COALESCE(json_extract(request, '$.deleted'), '[]'), '$[#]', ?2)))
+WHERE user_id = ?1 AND run IS NULL AND kind = 'add' AND (stage <> 'ready' OR pk IN (
+    SELECT run FROM jobs WHERE user_id = ?1 AND stage = 'failed' AND retryable));

@@ -83,7 +83,7 @@ class SqliteOrigins:
                     continue
                 others = documents.sources(connection, row.pk)
                 if not others:
-                    self._store.log_removal(connection, self._user, row)
+                    documents.log_removal(connection, self._user, row)
                     documents.drop(connection, self._user, row)
                     gone = True
                 elif row.document.source == source:
@@ -107,7 +107,7 @@ class SqliteOrigins:
                 if source is not None:
                     self._rename(connection, row, source, name_of(source))
                 elif row.document.source in changed:
-                    self._store.log_removal(connection, self._user, row)
+                    documents.log_removal(connection, self._user, row)
                     documents.drop(connection, self._user, row)
         if misnamed:
             self._store.after_removal(self._user)
@@ -120,6 +120,7 @@ class SqliteOrigins:
         renamed = documents.find(connection, self._user, row.document.id)
         assert renamed is not None
         documents.refresh_facets(connection, self._user, renamed)
+        connection.execute(queries()["next_epoch"], (self._user,))
         for generation in generations.listed(connection, self._user):
             documents.log_change(connection, self._user, generation.pk, row.pk, [])
 

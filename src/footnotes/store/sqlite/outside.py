@@ -13,12 +13,12 @@ import numpy as np
 
 from footnotes.index import Change, Entry, Keys
 from footnotes.index.outside import Scope
-from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
+from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.lexemes import Terms, chunk_terms
 from footnotes.store.lock import FileLock
 from footnotes.store.packing import unpack_headings
 from footnotes.store.records import Generation
-from footnotes.store.sqlite import chunks, feed, generations, waiting, words
+from footnotes.store.sqlite import chunks, feed, generations, staging, words
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import SpanReader
@@ -109,33 +109,38 @@ class SqliteTruth(BaseTruth):
         terms: Mapping[int, Terms],
         averages: Averages | None,
     ) -> Iterator[Entry]:
-        """A document's chunks: with their words where these are wanted, with vectors once it has all of them."""
-        complete = self._dense and not waiting.is_incomplete(connection, generation, pk)
+        """A document's chunks: with their words where these are wanted, with vectors once a version has all of them."""
         about: Any = connection.execute(queries()["outside_document"], (pk,)).fetchone()
-        if about is None or not (complete or self._lexical):
-            return
-        facets = tuple(facet_term(key, text) for key, text in _facets(connection, pk))
-        for row in connection.execute(queries()["outside_entries"], (generation.model, generation.pk, pk)):
-            key, chunk_id, vector = row[0], row[1], row[-1]
-            found = terms.get(key)
-            yield Entry(
-                key,
-                pk,
-                facets=hidden((*facets, *(facet_term(DEFINES, name) for name in (found.defines if found else ())))),
-                vector=vector if complete and vector is not None else b"",
-                weights={} if found is None or averages is None else weights_of(counts_of(found), found, averages),
-                metadata=_described(about, chunk_id, row[7]) if self._tells else {},
-            )
+        for version in staging.versions_of(connection, pk):
+            complete = self._dense and feed.has_vectors(connection, generation, version)
+            if not (complete or self._lexical):
+                continue
+            facets = feed.facets_of(connection, pk, version)
+            for row in self._rows(connection, generation, version):
+                key, chunk_id, metadata, vector = row[0], row[1], row[6], row[7]
+                found = terms.get(key)
+                defines = () if found is None else found.defines
+                yield Entry(
+                    key,
+                    pk,
+                    facets=hidden((*facets, *(facet_term(DEFINES, name) for name in defines))),
+                    vector=vector if complete and vector is not None else b"",
+                    weights={} if found is None or averages is None else weights_of(counts_of(found), found, averages),
+                    metadata=_described(about, chunk_id, metadata) if self._tells else {},
+                )
 
     def _terms(self, connection: apsw.Connection, generation: Generation, pk: int) -> Iterator[tuple[int, Terms]]:
-        about: Any = connection.execute(queries()["outside_document"], (pk,)).fetchone()
-        reader: SpanReader | None = None
-        for row in connection.execute(queries()["outside_entries"], (generation.model, generation.pk, pk)):
-            key, _, version, start, end, headings, prefix, metadata, _ = row
-            reader = reader or SpanReader(connection, version)
-            headings = unpack_headings(headings)
-            described = {"headings": headings, "title": about[4], "prefix": prefix, "metadata": json.loads(metadata)}
-            yield key, chunk_terms(reader.read(start, end), **described)
+        for version in staging.versions_of(connection, pk):
+            reader = SpanReader(connection, version.pk)
+            for row in self._rows(connection, generation, version):
+                key, _, start, end, headings, prefix, metadata, _ = row
+                named = {"headings": unpack_headings(headings), "title": version.title, "prefix": prefix}
+                yield key, chunk_terms(reader.read(start, end), **named, metadata=json.loads(metadata))
+
+    @staticmethod
+    def _rows(connection: apsw.Connection, generation: Generation, version: staging.Version) -> Iterator[Any]:
+        bindings = (generation.model, generation.pk, version.pk)
+        return iter(connection.execute(queries()["outside_entries"], bindings))
 
     # ── what is where
 
@@ -177,11 +182,6 @@ class SqliteTruth(BaseTruth):
     def forget(self, scope: Scope) -> None:
         with self._database.transaction() as connection:
             connection.execute(queries()["forget_shelf"], (self._address, scope.generation))
-
-
-def _facets(connection: apsw.Connection, pk: int) -> list[tuple[str, str]]:
-    rows: Any = connection.execute(queries()["facets_of"], (pk,)).fetchall()
-    return [(key, text) for key, text in rows if len(text) < MAX_TEXT]
 
 
 def _described(about: Sequence[Any], chunk_id: str, metadata: str) -> dict[str, Any]:

@@ -19,10 +19,9 @@ SELECT DISTINCT document FROM chunks WHERE generation = ?2 AND key IN (SELECT va
 SELECT id, collection, filename, source, title, metadata FROM documents WHERE pk = ?;
 
 -- name: outside_entries
-SELECT c.key, c.id, c.version, c.start, c.end, c.headings, c.prefix, c.metadata, e.vector
-FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
-LEFT JOIN embeddings e ON e.user_id = c.user_id AND e.model = ?1 AND e.input_hash = c.input_hash
-WHERE c.generation = ?2 AND c.document = ?3 ORDER BY c.key;
+SELECT c.key, c.id, c.start, c.end, c.headings, c.prefix, c.metadata, e.vector
+FROM chunks c LEFT JOIN embeddings e ON e.user_id = c.user_id AND e.model = ?1 AND e.input_hash = c.input_hash
+WHERE c.generation = ?2 AND c.version = ?3 ORDER BY c.key;
 
 -- name: vectors_of_keys
 -- In this order: left to itself, SQLite begins with all chunks of the generation.

@@ -30,10 +30,20 @@ class OutsideDense:
         if limit < 1 or (allowed is not None and len(allowed.keys) == 0):
             return Found()
         within = hidden_filter(allowed)
-        found = self._outside.ask(self._generation, lambda shelf: shelf.search(vector, limit, within), Found())
-        known = self.score(vector, found.keys)
+        known, asked = self._nearest(vector, limit, within), limit
+        while known is None:
+            asked *= 4
+            known = self._nearest(vector, asked, within, least=limit)
         best = sorted(known.items(), key=lambda item: (-item[1], item[0]))[:limit]
         return Found([key for key, _ in best], [score for _, score in best])
+
+    def _nearest(
+        self, vector: Vector, asked: int, within: Allowed | None, least: int | None = None
+    ) -> dict[int, float] | None:
+        """Those of the nearest that are still served; None where they are too few, and there may be more."""
+        found = self._outside.ask(self._generation, lambda shelf: shelf.search(vector, asked, within), Found())
+        known = self.score(vector, found.keys)
+        return None if len(known) < (least or asked) and len(found.keys) >= asked else known
 
     def score(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
         """The exact cosine of given chunks."""

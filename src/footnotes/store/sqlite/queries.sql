@@ -5,13 +5,8 @@ SELECT id FROM library;
 INSERT INTO library (id, created_at) VALUES (?, ?);
 
 -- name: serving
-SELECT g.pk, g.user_id, g.state, g.plan, m.pk, m.fingerprint, m.name, m.dimensions, u.visible_seq,
-       (SELECT COUNT(*) FROM documents w
-        WHERE w.user_id = u.user_id AND w.status IN ('embedding', 'queued') AND w.current IS NOT NULL)
+SELECT g.pk, g.user_id, g.state, g.plan, m.pk, m.fingerprint, m.name, m.dimensions, u.visible_seq
 FROM users u JOIN generations g ON g.pk = u.serving JOIN models m ON m.pk = g.model WHERE u.user_id = ?;
-
--- name: serving_generation
-SELECT serving FROM users WHERE user_id = ?;
 
 -- name: make_user
 INSERT INTO users (user_id) VALUES (?) ON CONFLICT DO NOTHING;
@@ -23,7 +18,7 @@ SELECT user_id FROM users ORDER BY user_id;
 UPDATE users SET visible_seq = MAX(visible_seq, ?) WHERE user_id = ?;
 
 -- name: set_serving
-UPDATE users SET serving = ?, visible_seq = ? WHERE user_id = ?;
+UPDATE users SET serving = ?1, visible_seq = ?2, required_seq = ?2, epoch = epoch + 1 WHERE user_id = ?3;
 
 -- name: collection
 SELECT name, chunker, chunker_options, system_prompt FROM collections WHERE user_id = ? AND name = ?;
@@ -47,7 +42,16 @@ UPDATE collections SET chunker = ?, chunker_options = ? WHERE user_id = ? AND na
 UPDATE generations SET plan = ? WHERE user_id = ? AND pk = ?;
 
 -- name: drop_collection
-DELETE FROM collections WHERE user_id = ? AND name = ?;
+DELETE FROM collections WHERE user_id = ?1 AND name = ?2
+AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.user_id = ?1 AND d.collection = ?2);
+
+-- name: drop_collection_origins
+DELETE FROM origins WHERE user_id = ?1 AND collection = ?2
+AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.user_id = ?1 AND c.name = ?2);
+
+-- name: drop_collection_jobs
+DELETE FROM jobs WHERE user_id = ?1 AND json_extract(request, '$.collection') = ?2
+AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.user_id = ?1 AND c.name = ?2);
 
 -- name: put_model
 INSERT INTO models (fingerprint, name, dimensions) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
@@ -154,7 +158,8 @@ SELECT key, text FROM facets WHERE document = ? ORDER BY key, text;
 INSERT INTO versions (user_id, collection, file_hash, created_at) VALUES (?, ?, ?, ?) RETURNING pk;
 
 -- name: unfinished_versions
-SELECT v.user_id, v.pk FROM versions v WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.current = v.pk);
+SELECT v.user_id, v.pk FROM versions v WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.current = v.pk)
+AND v.pk NOT IN (SELECT version FROM staged);
 
 -- name: unfinished_documents
 SELECT user_id, pk, status, current FROM documents
@@ -244,15 +249,12 @@ SELECT COALESCE(MIN(seq), 0) FROM changes WHERE user_id = ? AND generation = ?;
 SELECT seq, document, removed, leg FROM changes WHERE user_id = ? AND generation = ? AND seq > ? ORDER BY seq;
 
 -- name: lexical_entries
-SELECT c.key, c.document, c.version, c.start, c.end, c.headings, d.title, c.prefix, c.metadata
-FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
-WHERE c.generation = ? AND c.document = ? ORDER BY c.key;
+SELECT key, start, end, headings, prefix, metadata FROM chunks WHERE generation = ? AND version = ? ORDER BY key;
 
 -- name: dense_entries
-SELECT c.key, c.document, e.vector
-FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
-JOIN embeddings e ON e.user_id = c.user_id AND e.model = ? AND e.input_hash = c.input_hash
-WHERE c.generation = ? AND c.document = ? ORDER BY c.key;
+SELECT c.key, e.vector
+FROM chunks c JOIN embeddings e ON e.user_id = c.user_id AND e.model = ? AND e.input_hash = c.input_hash
+WHERE c.generation = ? AND c.version = ? ORDER BY c.key;
 
 -- name: indexed_documents
 SELECT c.document, MIN(c.key) FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
@@ -311,6 +313,7 @@ WHERE user_id = ?4 AND pk IN (SELECT document FROM derived WHERE generation = ?1
 
 -- name: places_of_keys
 SELECT c.key, c.document, c.start, c.end FROM carray(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
+JOIN documents d ON d.pk = c.document AND +d.current = c.version
 WHERE +c.user_id = ? AND +c.generation = ?;
 
 -- name: put_sketch

@@ -13,7 +13,7 @@ def unfinished(database: Database, *, but_indexing: bool = False) -> bool:
     with translated():
         reader = database.reader
         documents = "interrupted_documents" if but_indexing else "unfinished_documents"
-        names = (documents, "unfinished_versions", "users_behind", "loose_originals", "running_jobs")
+        names = (documents, "unfinished_versions", "users_behind", "any_staged", "loose_originals", "running_jobs")
         return any(reader.execute(queries()[name]).fetchone() is not None for name in names)
 
 
@@ -38,4 +38,6 @@ def recover(database: Database) -> set[str]:
             else:
                 documents.set_failed(connection, str(user_id), int(pk), stopped)  # type: ignore[arg-type]
         jobs.let_go(connection)
-        return behind | {str(row[0]) for row in connection.execute(queries()["users_behind"])}
+        for name in ("users_behind", "users_staged"):
+            behind |= {str(row[0]) for row in connection.execute(queries()[name])}
+        return behind

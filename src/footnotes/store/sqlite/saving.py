@@ -8,8 +8,8 @@ import apsw
 
 from footnotes.store import near
 from footnotes.store.naming import document_id
-from footnotes.store.records import DocumentRow, Draft, Generation
-from footnotes.store.sqlite import chunks, documents, waiting
+from footnotes.store.records import Draft, Generation
+from footnotes.store.sqlite import chunks, documents, staging, waiting
 from footnotes.store.sqlite.near import SqliteSketches
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import TextWriter
@@ -24,8 +24,8 @@ class Handle:
     writer: TextWriter
 
 
-def save(connection: apsw.Connection, user_id: str, generation: Generation, draft: Draft) -> DocumentRow | None:
-    """Write what the draft has buffered; publish it when it is complete. Returns the version it took the place of."""
+def save(connection: apsw.Connection, user_id: str, generation: Generation, draft: Draft) -> None:
+    """Write what the draft has buffered. A complete one is published, or staged where a version before it is served."""
     if draft.handle is None:
         draft.handle = begin(connection, user_id, draft)
     handle: Handle = draft.handle
@@ -33,22 +33,29 @@ def save(connection: apsw.Connection, user_id: str, generation: Generation, draf
         handle.writer.add(connection, part)
     chunks.put(connection, user_id, generation.pk, handle.pk, handle.version, draft.chunks)
     if draft.publication is None:
-        return None
+        return
     handle.writer.finish(connection)
     before = documents.find(connection, user_id, draft.document_id)
     assert before is not None
     draft.waits = waiting.lacks_vectors(connection, generation, handle.version)
-    documents.publish(connection, user_id, handle.pk, handle.version, draft, generation)
-    after = documents.find(connection, user_id, draft.document_id)
-    assert after is not None
-    documents.refresh_facets(connection, user_id, after)
+    if before.current is not None:
+        staging.stage(connection, generation, before, handle.version, draft)
+    else:
+        _publish(connection, user_id, generation, draft)
     documents.add_source(connection, user_id, draft.collection, draft.source, handle.pk)
     draft.near_duplicate_of = near.put(
         SqliteSketches(connection), (user_id, draft.collection), handle.pk, draft.sketch, new=before.current is None
     )
     planned = (user_id, generation.pk, handle.pk, draft.ingestion_version, draft.publication.chunks)
     connection.execute(queries()["put_planned"], planned)
-    return before
+
+
+def _publish(connection: apsw.Connection, user_id: str, generation: Generation, draft: Draft) -> None:
+    documents.publish(connection, user_id, draft.handle.pk, draft.handle.version, draft, generation)
+    after = documents.find(connection, user_id, draft.document_id)
+    assert after is not None
+    documents.refresh_facets(connection, user_id, after)
+    documents.log_change(connection, user_id, generation.pk, draft.handle.pk, [])
 
 
 def discard(connection: apsw.Connection, user_id: str, draft: Draft) -> None:

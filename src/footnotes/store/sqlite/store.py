@@ -27,6 +27,7 @@ from footnotes.errors import NotALibrary, NotFound, StoreError, StoreUnavailable
 from footnotes.index.outside import VectorDatabase
 from footnotes.store.files import FolderFiles
 from footnotes.store.lock import FileLock
+from footnotes.store.naming import source_mark, without_collection
 from footnotes.store.originals import FOLDER, Originals
 from footnotes.store.outside import Outside, vector_database
 from footnotes.store.records import (
@@ -40,14 +41,16 @@ from footnotes.store.records import (
     StoredInput,
     Verification,
 )
-from footnotes.store.sqlite import chunks, documents, generations, jobs, recovery, saving, verify, waiting
+from footnotes.store.sqlite import chunks, documents, generations, jobs, recovery, saving, staging, verify, waiting
 from footnotes.store.sqlite.connection import Database, migrate, schema_version, translated
 from footnotes.store.sqlite.copying import SqliteSide
+from footnotes.store.sqlite.generations import Served
 from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes, Reached
 from footnotes.store.sqlite.originals import SqliteOriginals
 from footnotes.store.sqlite.origins import SqliteOrigins
 from footnotes.store.sqlite.outside import SqliteTruth
+from footnotes.store.sqlite.presence import check_present, mark, was_library
 from footnotes.store.sqlite.reading import SqliteReading
 from footnotes.store.sqlite.sql import migrations, queries
 from footnotes.store.sqlite.view import SqliteSearchView
@@ -58,7 +61,8 @@ INCOMING = "incoming"
 
 
 def is_library(folder: Path) -> bool:
-    return (folder / DATABASE).is_file()
+    """Whether there is a library in a folder, or was one: opening it says what became of it."""
+    return (folder / DATABASE).is_file() or was_library(folder)
 
 
 class SqliteStore(SqliteReading):
@@ -85,11 +89,13 @@ class SqliteStore(SqliteReading):
         self._served = threading.local()
         self._seen_whole: set[str] = set()
         self._indexer = Indexer(folder)
+        check_present(folder / DATABASE)
         self.database = Database(folder / DATABASE)
         self.originals = Originals(FolderFiles(folder / FOLDER), SqliteOriginals(self.database))
         try:
             migrate(self.database, migrations())
             library = self._library_id()
+            mark(folder, library)
             self.outside = None if vectors is None else self._made_outside(vectors, legs, library, tells)
             self._indexes = Indexes(folder / "index", self.database, library, self.outside)
         except BaseException:
@@ -154,7 +160,9 @@ class SqliteStore(SqliteReading):
         return folder
 
     def recover_if_idle(self, user_id: str) -> None:
-        """Put right what a dead writer left, unless somebody is writing now."""
+        """Put right what a dead writer left, unless somebody is writing now. What was lost is said."""
+        if generation := self.serving(user_id):
+            self._indexes.notice_losses(generation)
         if not self.database.read_only and recovery.unfinished(self.database, but_indexing=self.outside is not None):
             # Reading must work on a full disk and beside a writer: whoever writes next puts it right.
             with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
@@ -207,40 +215,37 @@ class SqliteStore(SqliteReading):
     # ── searching
 
     def view(self, user_id: str) -> SqliteSearchView:
-        generation, seq, waiting_now = self._served_now(user_id)
+        served = self._served_now(user_id)
         behind, legs = 0, frozenset[str]()
-        if generation is not None:
-            seq = self._indexes.expected(generation, seq)
-            if self.outside is not None:
-                behind, legs = self.outside.behind(generation), self.outside.legs
+        if served.generation is not None and self.outside is not None:
+            behind, legs = self.outside.behind(served.generation), self.outside.legs
         return SqliteSearchView(
             self.database,
             self._indexes,
-            generation,
-            seq,
+            served,
             user_id,
-            max(waiting_now, behind if "dense" in legs else 0),
+            waiting=max(served.waiting, behind if "dense" in legs else 0),
             waiting_words=behind if "lexical" in legs else 0,
         )
 
     def look_again(self, user_id: str) -> None:
         """Open what other processes did to the indexes, beside searches: from now on they do not do so themselves."""
-        generation, seq, _ = self._served_now(user_id)
-        if generation is not None:
-            self._indexes.look_again(generation, seq)
+        served = self._served_now(user_id)
+        if served.generation is not None:
+            self._indexes.look_again(served.generation, served.visible)
 
-    def _served_now(self, user_id: str) -> tuple[Generation | None, int, int]:
+    def _served_now(self, user_id: str) -> Served:
         """What searches see, read again only when the database has changed."""
         with translated():
             reader = self.database.reader
             if reader.in_transaction:
-                return generations.serving_with_waiting(reader, user_id)
+                return generations.served(reader, user_id)
             version = reader.execute("PRAGMA data_version").fetchone()
             known = self._served.__dict__.get(user_id)
             if known is None or known[0] != version:
                 # Read after its version: a change in between is seen the next time as another version.
-                known = self._served.__dict__[user_id] = (version, generations.serving_with_waiting(reader, user_id))
-        found: tuple[Generation | None, int, int] = known[1]
+                known = self._served.__dict__[user_id] = (version, generations.served(reader, user_id))
+        found: Served = known[1]
         return found
 
     def view_of(self, user_id: str, generation: int) -> SqliteSearchView:
@@ -250,7 +255,8 @@ class SqliteStore(SqliteReading):
         if found is None:
             raise NotFound(f"there is no generation {generation}")
         seq = self._indexes.catch_up(found, strictly=True).own
-        return SqliteSearchView(self.database, self._indexes, found, seq, user_id, 0, trial=True)
+        served = Served(found, visible=seq, last=seq)
+        return SqliteSearchView(self.database, self._indexes, served, user_id, trial=True)
 
     def serving(self, user_id: str) -> Generation | None:
         with translated():
@@ -290,13 +296,10 @@ class SqliteStore(SqliteReading):
             chunks.put_vectors(connection, generation, hashes, vectors)
 
     def save(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
-        """Write drafts in one transaction. Complete ones are published, and replace the version before them."""
+        """Write drafts in one transaction. Complete ones are published, or staged to replace another."""
         with self.database.transaction() as connection:
             for draft in drafts:
-                before = saving.save(connection, user_id, generation, draft)
-                if before is not None:
-                    self._replace(connection, user_id, before)
-                    documents.log_change(connection, user_id, generation.pk, draft.handle.pk, [])
+                saving.save(connection, user_id, generation, draft)
         for draft in drafts:
             draft.parts, draft.chunks = [], []
 
@@ -356,11 +359,6 @@ class SqliteStore(SqliteReading):
         with self.database.transaction() as connection:
             jobs.let_go(connection)
 
-    def _replace(self, connection: apsw.Connection, user_id: str, before: DocumentRow) -> None:
-        if before.current is not None:
-            self.log_removal(connection, user_id, before)
-            documents.drop_version(connection, user_id, before.current)
-
     def discard(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
         """Give up a draft. A document that never was complete stays listed as failed, with the reason."""
         with self.database.transaction() as connection:
@@ -380,6 +378,7 @@ class SqliteStore(SqliteReading):
             after = documents.find(connection, user_id, row.document.id)
             assert after is not None
             documents.refresh_facets(connection, user_id, after)
+            connection.execute(queries()["next_epoch"], (user_id,))
             for generation in generations.listed(connection, user_id):
                 documents.log_change(connection, user_id, generation.pk, row.pk, [])
         if serving := self.serving(user_id):
@@ -394,7 +393,7 @@ class SqliteStore(SqliteReading):
             documents.drop_source(connection, user_id, collection, source)
             last = not documents.sources(connection, row.pk)
             if last:
-                self.log_removal(connection, user_id, row)
+                documents.log_removal(connection, user_id, row)
                 documents.drop(connection, user_id, row)
         if last:
             self.after_removal(user_id)
@@ -413,6 +412,18 @@ class SqliteStore(SqliteReading):
             connection.execute(queries()["make_user"], (user_id,))
             row = (user_id, name, chunker, options, system_prompt, documents.now())
             connection.execute(queries()["put_collection"], row)
+
+    def drop_collection(self, user_id: str, name: str) -> None:
+        """Forget a collection that has no documents: its name, its prompt, and what was known of its sources."""
+        with self.database.transaction() as connection:
+            for query in ("drop_collection", "drop_collection_origins", "drop_collection_jobs"):
+                connection.execute(queries()[query], (user_id, name))
+            for generation in generations.listed(connection, user_id):
+                plan = without_collection(generation.plan, name)
+                if plan != generation.plan:
+                    packed = json.dumps(plan, sort_keys=True)
+                    connection.execute(queries()["set_plan"], (packed, user_id, generation.pk))
+        self.checkpoint()
 
     # ── generations
 
@@ -492,16 +503,22 @@ class SqliteStore(SqliteReading):
 
     def publish_changes(self, user_id: str, generation: Generation) -> None:
         """Let both indexes catch up, then let searches expect it: only now are documents ready."""
-        self._publish(user_id, generation, self._indexes.catch_up(generation))
+        if self._publish(user_id, generation, self._indexes.catch_up(generation)):
+            # What was replaced is shown no more: only now may indexes forget it.
+            self._publish(user_id, generation, self._indexes.catch_up(generation))
 
-    def _publish(self, user_id: str, generation: Generation, reached: Reached) -> None:
+    def _publish(self, user_id: str, generation: Generation, reached: Reached) -> bool:
+        """Show what the indexes have, all in one step. Says whether versions were replaced."""
         with self.database.transaction() as connection:
+            replaced = staging.show(connection, generation, reached.own)
             connection.execute(queries()["mark_ready"], (user_id, generation.pk, reached.all))
             connection.execute(queries()["set_visible"], (reached.own, user_id))
+            return replaced
 
     def publish_behind(self, user_id: str, generation: Generation) -> None:
         """Have the words indexed by another process meanwhile, and publish what it has done; see `publish_all`."""
-        if not self._indexes.serves_words():
+        if not self._indexes.serves_words() or self._has_staged():
+            self._indexer.answered(wait=True)
             self.publish_changes(user_id, generation)
             return
         if not self._indexer.answered(wait=False):
@@ -509,6 +526,10 @@ class SqliteStore(SqliteReading):
         self._publish(user_id, generation, self._indexes.seen(generation))
         if not self._indexer.ask(generation):
             self.publish_changes(user_id, generation)
+
+    def _has_staged(self) -> bool:
+        with translated():
+            return self.database.reader.execute(queries()["any_staged"]).fetchone() is not None
 
     @property
     def is_indexing_behind(self) -> bool:
@@ -543,6 +564,7 @@ class SqliteStore(SqliteReading):
         """Check everything of a tenant; with `repair`, rebuild indexes that do not match."""
         found = Verification()
         found.problems.extend(verify.check_pages(self.database))
+        found.problems.extend(verify.check_losses(self.database, user_id))
         generation = self.serving(user_id)
         if generation is None or any(not problem.mendable for problem in found.problems):
             return found
@@ -559,6 +581,8 @@ class SqliteStore(SqliteReading):
         found.checked = {"documents": self.counts(user_id)["ready"], "chunks": intact}
         if repair and any(problem.mendable for problem in found.problems):
             self._indexes.rebuild(generation)
+            with self.database.transaction() as connection:
+                connection.execute(queries()["forget_losses"], (user_id,))
             found.problems = [problem for problem in found.problems if not problem.mendable]
             found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
         found.repaired.extend(self._indexes.notes(generation))
@@ -588,43 +612,28 @@ class SqliteStore(SqliteReading):
     # ── removing
 
     def delete(self, user_id: str, document_ids: Sequence[str]) -> None:
-        """Remove documents, all or none: rows, vectors nothing else uses, entries in both indexes."""
+        """Remove documents, all or none: rows, vectors nothing else uses, entries in both indexes.
+
+        Work that is not done leaves their sources out from now on.
+        """
         rows = [self.find(user_id, document_id) for document_id in dict.fromkeys(document_ids)]
         with self.database.transaction() as connection:
             for row in rows:
-                self.log_removal(connection, user_id, row)
+                for source in {row.document.source, *documents.sources(connection, row.pk)}:
+                    mark_of = source_mark(row.document.collection, source)
+                    connection.execute(queries()["leave_out"], (user_id, mark_of))
+                documents.log_removal(connection, user_id, row)
                 documents.drop(connection, user_id, row)
         self.after_removal(user_id)
 
     def after_removal(self, user_id: str) -> None:
         """Indexes forget what went, and the write-ahead log keeps no copy of it."""
         generation = self.serving(user_id)
-        if generation is not None:
-            self._publish(user_id, generation, self._indexes.catch_up(generation, soon=True))
+        if generation is not None and self._publish(user_id, generation, self._indexes.catch_up(generation, soon=True)):
+            self.publish_changes(user_id, generation)
         self.originals.sweep()
         self.checkpoint()
-
-    def log_removal(self, connection: apsw.Connection, user_id: str, row: DocumentRow) -> None:
-        """Tell the indexes of every generation which keys went."""
-        if row.current is None:
-            return
-        keys: dict[int, list[int]] = {}
-        for generation, key in connection.execute(queries()["keys_of_version"], (row.current,)):
-            keys.setdefault(generation, []).append(key)
-        for generation, gone in keys.items():
-            documents.log_change(connection, user_id, generation, row.pk, _ranges(gone))
 
     def checkpoint(self) -> None:
         with self.database.write_lock, translated():
             self.database.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def _ranges(keys: Sequence[int]) -> list[tuple[int, int]]:
-    """Sorted keys as runs of (first, count)."""
-    runs: list[tuple[int, int]] = []
-    for key in keys:
-        if runs and key == runs[-1][0] + runs[-1][1]:
-            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
-        else:
-            runs.append((key, 1))
-    return runs

@@ -12,7 +12,7 @@ from footnotes.store.packing import HALF_BYTES
 from footnotes.store.records import Generation, Problem
 from footnotes.store.sqlite import generations
 from footnotes.store.sqlite.connection import Database, translated
-from footnotes.store.sqlite.indexes import Indexes
+from footnotes.store.sqlite.indexes import Indexes, loss_message
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import read_span
 
@@ -25,6 +25,13 @@ def check_pages(database: Database) -> Iterator[Problem]:
                 yield Problem(f"database: {message}", mendable=False)
         for row in database.reader.execute("PRAGMA foreign_key_check"):
             yield Problem(f"database: a row of {row[0]} refers to nothing", mendable=False)
+
+
+def check_losses(database: Database, user_id: str) -> Iterator[Problem]:
+    """What indexes had seen, and the database does not have."""
+    with database.snapshot() as connection:
+        for leg, seen, had in cast(Any, connection.execute(queries()["losses"], (user_id,)).fetchall()):
+            yield Problem(loss_message(leg, seen, had), mendable=True)
 
 
 def check_text(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 
 import numpy as np
 
-from footnotes.index import Allowed, Found, Vector
+from footnotes.errors import StoreUnavailable
+from footnotes.index import Allowed, Found, IndexDamaged, Vector
 from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.filters import facet_groups
-from footnotes.store.records import Generation, HitRow, Place
+from footnotes.store.records import HitRow, Place
 from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database, translated
 from footnotes.store.sqlite.filters import compile_filter
+from footnotes.store.sqlite.generations import Served
 from footnotes.store.sqlite.indexes import DenseLeg, Indexes, LexicalLeg
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.views import Symbols
@@ -29,30 +32,36 @@ WHERE d.user_id = ? AND {condition}
 
 
 class SqliteSearchView:
-    """Bound to the generation that served when the search began."""
+    """Bound to what was served when the search began, and to one picture of each index.
+
+    A step that replaces what is served shows in `is_current`, asked after everything was read: whoever searches
+    then begins anew. Indexes may hold chunks that are not served, of a version to come or of one that went.
+    """
 
     def __init__(
         self,
         database: Database,
         indexes: Indexes,
-        generation: Generation | None,
-        seq: int,
+        served: Served,
         user_id: str,
-        waiting: int,
         *,
+        waiting: int = 0,
         waiting_words: int = 0,
         trial: bool = False,
     ) -> None:
         self._database = database
         self._indexes = indexes
-        self._generation = generation
-        self._seq = seq
+        self._served = served
+        self._generation = served.generation
         self._user_id = user_id
         self.waiting = waiting
         self.waiting_words = waiting_words
         self._trial = trial
         self._lexical_index: LexicalLeg | None = None
         self._dense_index: DenseLeg | None = None
+        self._seq = 0
+        if self._generation is not None:
+            self._seq = indexes.expected(self._generation, served.visible, served.required)
 
     @property
     def embedder(self) -> str:
@@ -67,12 +76,13 @@ class SqliteSearchView:
         return f"{self._generation.pk if self._generation else 0}/{self._seq}"
 
     def is_current(self) -> bool:
-        """Whether the generation still serves: one that was switched off may have been dropped under a search."""
+        """Whether what was read is still what is served: versions may have been replaced, or the generation."""
         if self._trial:
             return True
         with translated():
-            row = self._database.reader.execute(queries()["serving_generation"], (self._user_id,)).fetchone()
-        return (row[0] if row else None) == (self._generation.pk if self._generation else None)
+            row = self._database.reader.execute(queries()["serving_epoch"], (self._user_id,)).fetchone()
+        now = (None, 0) if row is None or row[0] is None else (row[0], row[1])
+        return now == ((self._generation.pk, self._served.epoch) if self._generation else (None, 0))
 
     def allowed(self, where: Filter) -> Allowed:
         """The keys a filter lets through. The tenant is always part of it, and cannot be named in it."""
@@ -84,7 +94,9 @@ class SqliteSearchView:
             rows = connection.execute(statement, (self._generation.pk, self._user_id, *bindings)).fetchall()
         keys = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
         keys.sort()
-        return Allowed(keys, facet_groups(where))
+        # What an index knows of documents is as old as the index: where it lags, the keys decide.
+        settled = not self._served.staged and self._served.visible == self._served.last == self._seq
+        return Allowed(keys, facet_groups(where) if settled else ())
 
     def chunk_count(self) -> int:
         index = self._lexical()
@@ -98,17 +110,24 @@ class SqliteSearchView:
         index = self._lexical()
         if index is None or (allowed is not None and len(allowed.keys) == 0):
             return Found()
-        return index.search(terms, limit, allowed)
+        with self._distrusting("lexical"):
+            return self._only_served(index, lambda most: index.search(terms, most, allowed), limit)
 
     def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
         index = self._lexical()
-        return {} if index is None else index.score(terms, keys)
+        if index is None:
+            return {}
+        with self._distrusting("lexical"):
+            return index.score(terms, keys)
 
     def defining(self, symbols: Symbols, allowed: Allowed | None) -> list[int]:
         index = self._lexical()
         if index is None or (allowed is not None and len(allowed.keys) == 0):
             return []
-        return index.having([facet_term(DEFINES, name) for name in symbols.names], MOST_DEFINITIONS, allowed)
+        facets = [facet_term(DEFINES, name) for name in symbols.names]
+        with self._distrusting("lexical"):
+            found = index.having(facets, MOST_DEFINITIONS, allowed)
+        return found if self._holds_no_other(index) else sorted(self._live(found))
 
     def using(self, symbols: Symbols, keys: Sequence[int]) -> set[int]:
         scores = self.score_lexical(dict.fromkeys(symbols.terms, 1.0), keys)
@@ -118,7 +137,7 @@ class SqliteSearchView:
         index = self._dense()
         if index is None or (allowed is not None and len(allowed.keys) == 0):
             return Found()
-        return index.search(vector, limit, allowed)
+        return self._only_served(index, lambda most: index.search(vector, most, allowed), limit)
 
     def score_dense(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
         index = self._dense()
@@ -127,6 +146,43 @@ class SqliteSearchView:
     def vectors(self, keys: Sequence[int]) -> Vector | None:
         index = self._dense()
         return None if index is None else index.vectors(keys)
+
+    def _only_served(self, index: LexicalLeg | DenseLeg, search: Callable[[int], Found], limit: int) -> Found:
+        """The best chunks that are served: as many more are asked for as it takes to get over those that are not."""
+        if self._holds_no_other(index):
+            return search(limit)
+        asked = limit
+        while True:
+            found = search(asked)
+            live = self._live(found.keys)
+            kept = [pair for pair in zip(found.keys, found.scores, strict=True) if pair[0] in live][:limit]
+            if len(kept) == limit or len(found.keys) < asked:
+                return Found([key for key, _ in kept], [score for _, score in kept])
+            asked *= 4
+
+    def _holds_no_other(self, index: LexicalLeg | DenseLeg) -> bool:
+        """Whether an index holds nothing but chunks that are served."""
+        return not self._served.staged and getattr(index, "seq", None) == self._served.last
+
+    def _live(self, keys: Sequence[int]) -> set[int]:
+        """Those of given chunks that are served."""
+        if self._generation is None or not keys:
+            return set()
+        bindings = (chunks.as_table(keys), self._user_id, self._generation.pk)
+        with translated():
+            return {int(row[0]) for row in self._database.reader.execute(queries()["live_of_keys"], bindings)}
+
+    @contextmanager
+    def _distrusting(self, leg: str) -> Iterator[None]:
+        """An index that breaks while it is searched fails its leg, and is made anew for the next search."""
+        try:
+            yield
+        except IndexDamaged as damage:
+            if self._generation is not None:
+                self._indexes.distrust(self._generation, leg, str(damage))
+            raise StoreUnavailable(
+                f"the {leg} index is damaged ({damage})", remedy="Search again: it is rebuilt from the database."
+            ) from damage
 
     def _lexical(self) -> LexicalLeg | None:
         if self._lexical_index is None and self._generation is not None:

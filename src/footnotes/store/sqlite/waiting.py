@@ -34,12 +34,6 @@ def lacks_vectors(connection: apsw.Connection, generation: Generation, version: 
     return connection.execute(queries()["lacks_vectors"], bindings).fetchone() is not None
 
 
-def is_incomplete(connection: apsw.Connection, generation: Generation, pk: int) -> bool:
-    """Whether a document waits for vectors in this generation. Those that do not wait are complete in all."""
-    row = connection.execute(queries()["waits"], (pk,)).fetchone()
-    return row is not None and lacks_vectors(connection, generation, int(row[0]))
-
-
 def inputs(
     connection: apsw.Connection, generation: Generation, pk: int, after: int, limit: int
 ) -> Iterator[StoredInput]:

@@ -24,9 +24,6 @@ ORDER BY c.chunk_index LIMIT ?6;
 -- name: set_embedded
 UPDATE documents SET status = 'indexing', error = NULL WHERE user_id = ? AND pk = ? AND current IS NOT NULL;
 
--- name: waits
-SELECT current FROM documents WHERE pk = ? AND status IN ('embedding', 'queued');
-
 -- name: finish_waiting
 UPDATE documents SET status = 'ready', error = NULL
 WHERE user_id = ?1 AND status IN ('embedding', 'queued') AND current IS NOT NULL

@@ -1,0 +1,100 @@
+"""What a lexical search reads: an unchanging picture of the index, whoever writes to it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from footnotes.index import Allowed, Found, Keys, damage_told_apart
+from footnotes.index.lexical_query import QueryBuilder
+
+POSTINGS_BUDGET = 400_000
+"""A search reads about this many postings to find candidates; below it the leg is exact BM25 over all terms."""
+_BUDGET_CANDIDATES = 200
+
+
+class LexicalReader:
+    """One commit of a tantivy index, and the last change it has seen. Without a searcher it is empty."""
+
+    def __init__(self, searcher: Any, schema: Any, boosts: Mapping[str, float], seq: int) -> None:
+        self.searcher = searcher
+        self.seq = seq
+        self._frequencies: dict[tuple[str, str], int] = {}
+        self._queries = None if searcher is None else QueryBuilder(schema, boosts, self._frequency)
+
+    def search(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None = None) -> Found:
+        """The best chunks for weighted terms, best first, and only those `allowed`."""
+        if not terms or self._queries is None or limit < 1:
+            return Found()
+        queries = self._queries
+        if allowed is not None:
+            return self._run(queries.any_within(terms, queries.allowed(allowed)), limit)
+        essential = self._essential(terms)
+        if len(essential) == len(terms):
+            return self._run(queries.any_of(terms), limit)
+        found = self._run(queries.any_of(essential), max(limit, _BUDGET_CANDIDATES))
+        if len(found.keys) < limit:
+            return self._run(queries.any_of(terms), limit)
+        exact = self._run(queries.scored(terms, found.keys), len(found.keys))
+        return Found(exact.keys[:limit], exact.scores[:limit])
+
+    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
+        """Chunks that have any of some facets, and only those `allowed`."""
+        if not facets or self._queries is None or limit < 1:
+            return []
+        return self._run(self._queries.having(facets, allowed), limit).keys
+
+    def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
+        """The exact score of given chunks."""
+        if not terms or not keys or self._queries is None:
+            return dict.fromkeys(keys, 0.0)
+        found = self._run(self._queries.scored(terms, keys), len(keys))
+        return dict.fromkeys(keys, 0.0) | dict(zip(found.keys, found.scores, strict=True))
+
+    def document_frequency(self, term: str) -> int:
+        """How many chunks have the term in their body."""
+        return 0 if self._queries is None else self._frequency("body", term)
+
+    def count(self) -> int:
+        return 0 if self._queries is None else int(self.searcher.num_docs)
+
+    def keys(self) -> Keys:
+        if self.count() == 0:
+            return np.zeros(0, dtype=np.int64)
+        import tantivy
+
+        with damage_told_apart("tantivy cannot read the index"):
+            hits = self.searcher.search(tantivy.Query.all_query(), limit=int(self.searcher.num_docs), count=False).hits
+            values = self.searcher.fast_field_values("key", [address for _, address in hits])
+        return np.sort(np.asarray(values, dtype=np.int64))
+
+    def _frequency(self, field: str, term: str) -> int:
+        known = self._frequencies.get((field, term))
+        if known is None:
+            known = self._frequencies[field, term] = int(self.searcher.doc_freq(field, term))
+        return known
+
+    def _run(self, query: Any, limit: int) -> Found:
+        with damage_told_apart("tantivy cannot search the index"):
+            hits = self.searcher.search(query, limit=limit, count=False).hits
+            if not hits:
+                return Found()
+            keys = self.searcher.fast_field_values("key", [address for _, address in hits])
+        return Found(list(keys), [score for score, _ in hits])
+
+    def _essential(self, terms: Mapping[str, float]) -> Mapping[str, float]:
+        """The rarest terms whose postings fit the budget (two at least): they decide who can be among the best.
+
+        The idea of MaxScore (Turtle and Flood, 1995), with a fixed budget in place of a bound: very common
+        terms add little to any score, and every candidate is scored with all terms afterwards.
+        """
+        spent = 0
+        chosen: dict[str, float] = {}
+        for frequency, term in sorted((self.document_frequency(term), term) for term in terms):
+            if len(chosen) >= 2 and spent + frequency > POSTINGS_BUDGET:
+                break
+            chosen[term] = terms[term]
+            spent += frequency
+        return chosen

@@ -1,0 +1,90 @@
+"""Looks at a write-ahead log before SQLite reads it: SQLite ends at the first frame that is damaged, and says nothing.
+
+The format is that of https://www.sqlite.org/fileformat2.html#walformat. Every commit is synced before the next one is
+written. So a damaged frame at the very end may be a commit that a power cut tore, which nobody was told of; one that
+whole later commits follow was on the disk before, and everything after it would be lost.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+_HEADER, _FRAME = struct.Struct(">8I"), struct.Struct(">6I")
+_MAGIC = {0x377F0682: "<", 0x377F0683: ">"}
+
+
+def lost_from(path: Path) -> int | None:
+    """The number of the damaged frame after which commits would be lost; None where none would be."""
+    content = path.read_bytes() if path.exists() else b""
+    if len(content) < _HEADER.size:
+        return None
+    magic, _, page_size, _, *salts, first, second = _HEADER.unpack_from(content)
+    order = _MAGIC.get(magic)
+    if order is None or _checksum(content[:24], (0, 0), order) != (first, second):
+        return 1 if _has_commits(content, page_size, None) else None
+    sums, size = (first, second), _FRAME.size + page_size
+    for number, at in enumerate(range(_HEADER.size, len(content) - size + 1, size), 1):
+        frame = content[at : at + size]
+        *_, found_first, found_second = _FRAME.unpack_from(frame)
+        now = _checksum(frame[:8] + frame[_FRAME.size :], sums, order)
+        if tuple(_FRAME.unpack_from(frame)[2:4]) != tuple(salts) or now != (found_first, found_second):
+            return number if _has_commits(content[at:], page_size, tuple(salts)) else None
+        sums = now
+    return None
+
+
+def _has_commits(content: bytes, page_size: int, salts: tuple[int, ...] | None) -> bool:
+    """Whether a commit ends among the frames, and frames of a later one follow it."""
+    start = _HEADER.size if salts is None else 0
+    ended = False
+    for committed, theirs in _frames(content, start, page_size):
+        if salts is not None and theirs != salts:
+            continue
+        if ended:
+            return True
+        ended = committed
+    return False
+
+
+def _frames(content: bytes, start: int, page_size: int) -> Iterator[tuple[bool, tuple[int, ...]]]:
+    size = _FRAME.size + page_size
+    if not 512 <= page_size <= 65_536:
+        return
+    for at in range(start, len(content) - size + 1, size):
+        fields = _FRAME.unpack_from(content, at)
+        yield fields[1] > 0, fields[2:4]
+
+
+def _checksum(content: bytes, start: tuple[int, int], order: str) -> tuple[int, int]:
+    """SQLite's own: for each pair of words x, y first a += x + b, then b += y + a, modulo 2³².
+
+    That is linear in the words and in the sums before: what each adds to the result is known in advance.
+    """
+    words = np.frombuffer(content, dtype=f"{order}u4").astype(np.uint32)
+    before, first, second = _weights(len(words) // 2)
+    sums = before @ np.array(start, dtype=np.uint64)
+    return (
+        int(sums[0] + np.dot(words, first)) & 0xFFFFFFFF,
+        int(sums[1] + np.dot(words, second)) & 0xFFFFFFFF,
+    )
+
+
+@cache
+def _weights(pairs: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
+    """How the sums before, and each word, count in both sums after so many pairs."""
+    (a, b), (c, d) = (1, 0), (0, 1)  # the step of one pair to the power of how many follow
+    first, second = np.zeros(2 * pairs, dtype=np.uint32), np.zeros(2 * pairs, dtype=np.uint32)
+    for pair in range(pairs - 1, -1, -1):
+        first[2 * pair : 2 * pair + 2] = ((a + b) & 0xFFFFFFFF, b)
+        second[2 * pair : 2 * pair + 2] = ((c + d) & 0xFFFFFFFF, d)
+        (a, b), (c, d) = (
+            ((a + b) & 0xFFFFFFFF, (a + 2 * b) & 0xFFFFFFFF),
+            ((c + d) & 0xFFFFFFFF, (c + 2 * d) & 0xFFFFFFFF),
+        )
+    return np.array([[a, b], [c, d]], dtype=np.uint64), first, second
