@@ -26,7 +26,8 @@ from footnotes.errors import (
     StoreError,
 )
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, notes_of
-from footnotes.ingest.embedding import open_generation
+from footnotes.ingest.embedding import embed_missing, open_generation
+from footnotes.ingest.pieces import embedding_pieces
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.wiki.chunks import describer
 from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
@@ -213,7 +214,7 @@ class Pipeline:
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
                 yield from self._flush()
                 began, count = time.monotonic(), len(draft.chunks)
-                self._store.save(self._user_id, self._now(), [draft])
+                self._write_ahead([draft])
                 self._adapt(count, time.monotonic() - began)
                 if self._is_left_to_another(draft):
                     return
@@ -329,6 +330,7 @@ class Pipeline:
             return
         began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
         try:
+            self._write_replacements_ahead([work.draft for work in works])
             with tracing.span("store", documents=len(works), chunks=count):
                 self._store.save(self._user_id, self._now(), [work.draft for work in works])
         except GenerationReplaced:
@@ -350,6 +352,42 @@ class Pipeline:
             else:
                 yield self._followed(_added(work))
         self._published = True
+
+    def _write_replacements_ahead(self, drafts: Sequence[Draft]) -> None:
+        """Write next versions of documents that are served, without publishing them, so that they have their vectors
+        when they are: whichever way one searches, the old version is found or the new one."""
+        next_versions = [draft for draft in drafts if _is_replacement(draft)]
+        if not next_versions:
+            return
+        publications = [draft.publication for draft in next_versions]
+        for draft in next_versions:
+            draft.publication = None
+        try:
+            self._write_ahead(next_versions)
+        finally:
+            for draft, publication in zip(next_versions, publications, strict=True):
+                draft.publication = publication
+
+    def _write_ahead(self, drafts: Sequence[Draft]) -> None:
+        """Write what drafts have buffered; next versions of documents that are served get their vectors at once."""
+        inputs = [(draft, _inputs(draft, self._embedder)) for draft in drafts if _is_replacement(draft)]
+        self._store.save(self._user_id, self._now(), drafts)
+        wanted = {
+            key: pieces for draft, found in inputs if not self._is_left_to_another(draft) for key, pieces in found
+        }
+        try:
+            embed_missing(
+                self._store,
+                self._now(),
+                wanted,
+                embedder=self._embedder,
+                batch=self._embed_batch,
+                on_progress=self._on_progress,
+            )
+        except (StoreError, DocumentError):
+            raise
+        except FootnotesError:  # the embedder is away: the text is found by its words, and its vectors follow
+            return
 
     def _begin_again(self, works: Sequence[_Work]) -> None:
         """The library was indexed anew while these were read: they are made for the generation that serves now."""
@@ -411,6 +449,23 @@ class Pipeline:
         paused, self._waiting = self._waiting, []
         for _, added in paused:
             yield replace(added, status="failed", error=later)
+
+
+def _is_replacement(draft: Draft) -> bool:
+    return draft.replaces is not None and draft.replaces.current is not None
+
+
+def _inputs(draft: Draft, embedder: Embedder) -> list[tuple[bytes, tuple[str, ...]]]:
+    """What is embedded for the chunks a draft has buffered."""
+    found, parts = [], iter(draft.parts)
+    part = next(parts, None)
+    for chunk in draft.chunks:
+        while part is not None and part.end < chunk.end:
+            part = next(parts, None)
+        assert part is not None
+        text = part.text[chunk.start - part.start : chunk.end - part.start]
+        found.append((chunk.input_hash, embedding_pieces(chunk, text, max_tokens=embedder.max_tokens)))
+    return found
 
 
 def _added(work: _Work) -> Added:
