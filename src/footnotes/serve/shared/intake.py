@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from footnotes.config import Settings
+from footnotes.errors import ServerBusy
 from footnotes.serve.intake import Intake
 from footnotes.serve.jobs import ServerJob
 from footnotes.serve.metrics import Metrics
@@ -15,15 +18,27 @@ from footnotes.serve.shared.jobs import Listener, SharedJobs
 from footnotes.serve.shared.own import OwnWorker
 from footnotes.serve.shared.queue import Queue
 from footnotes.serve.shared.spool import Spool, spool_folder
+from footnotes.serve.shared.workers import Workers
 from footnotes.serve.tenants import Tenants
+
+NOBODY_SECONDS, LOOK_SECONDS = 10.0, 2.0
+"""How long somebody who waits for a job gives workers to appear, and how often they are looked for."""
 
 
 class SharedIntake(Intake):
     """As `Intake`, but the work is done by whichever worker takes it."""
 
     def __init__(
-        self, tenants: Tenants, jobs: SharedJobs, metrics: Metrics, settings: Settings, queue: Queue, listener: Listener
+        self,
+        tenants: Tenants,
+        jobs: SharedJobs,
+        metrics: Metrics,
+        settings: Settings,
+        queue: Queue,
+        listener: Listener,
+        workers: Workers,
     ) -> None:
+        self.workers = workers
         self._tenants = tenants
         self._metrics = metrics
         self.jobs = jobs
@@ -92,6 +107,9 @@ class SharedIntake(Intake):
 
     def retry(self, tenant: str, job_id: str) -> ServerJob:
         failed = self.jobs.find(tenant, job_id).state == "failed"
+        if failed:
+            assert isinstance(self.jobs, SharedJobs)
+            self.jobs.allow_more(job_id)
         job = super().retry(tenant, job_id)
         return self._queued(job) if failed else job
 
@@ -101,6 +119,25 @@ class SharedIntake(Intake):
         if job.state in ("queued", "running"):
             self._queue.cancel(job_id)
         return super().dismiss(tenant, job_id)
+
+    async def settled(
+        self, job: ServerJob, seconds: float, is_gone: Callable[[], Awaitable[bool]] | None = None
+    ) -> ServerJob:
+        """As `Intake.settled`, but nobody waits long for a worker where there is none."""
+        look = time.monotonic() + NOBODY_SECONDS
+
+        async def is_over() -> bool:
+            nonlocal look
+            if time.monotonic() >= look:
+                look = time.monotonic() + LOOK_SECONDS
+                if not await asyncio.to_thread(self.workers.ready):
+                    raise ServerBusy(
+                        f"no worker is alive to do it; the document waits as job {job.id}",
+                        remedy=f"Start one with `footnotes worker`, then look at /v1/jobs/{job.id}.",
+                    )
+            return is_gone is not None and await is_gone()
+
+        return await super().settled(job, seconds, is_over)
 
     def _queued(self, job: ServerJob) -> ServerJob:
         self._queue.put(job.id, job.tenant)
