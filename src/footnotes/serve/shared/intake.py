@@ -17,7 +17,7 @@ from footnotes.serve.metrics import Metrics
 from footnotes.serve.shared.jobs import Listener, SharedJobs
 from footnotes.serve.shared.own import OwnWorker
 from footnotes.serve.shared.queue import Queue
-from footnotes.serve.shared.spool import Spool, spool_folder
+from footnotes.serve.shared.spool import Spool
 from footnotes.serve.shared.workers import Workers
 from footnotes.serve.tenants import Tenants
 
@@ -44,8 +44,8 @@ class SharedIntake(Intake):
         self.jobs = jobs
         self._queue = queue
         self._listener = listener
-        self._spool = spool_folder(tenants.folder, settings)
-        self._bytes = Spool(self._spool, settings)
+        self._bytes = Spool(tenants.folder, settings, jobs.database)
+        self._spool = self._bytes.folder
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._settings = settings
@@ -54,7 +54,7 @@ class SharedIntake(Intake):
         self.worker = None
 
     def start(self) -> None:
-        self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._bytes.open()
         self._listener.start()
         if self._settings.serve_worker:
             self._own = OwnWorker(self._tenants.folder, self._settings)
@@ -93,9 +93,13 @@ class SharedIntake(Intake):
         job = super().accept_file(
             tenant, file, filename=filename, collection=collection, metadata=metadata, source=source
         )
-        assert job.spool is not None
-        self._bytes.hand_over(job.spool)
         return self._queued(job)
+
+    def _hand_over(self, name: str) -> None:
+        self._bytes.hand_over(name)
+
+    def _waiting_bytes(self, tenant: str) -> int:
+        return self._bytes.size(self.jobs.spools(tenant))
 
     def accept_url(
         self, tenant: str, address: str, *, collection: str | None, metadata: Mapping[str, Any] | None
@@ -143,6 +147,5 @@ class SharedIntake(Intake):
         self._queue.put(job.id, job.tenant)
         return job
 
-    def _drop(self, job: ServerJob) -> None:
-        if job.spool:
-            self._bytes.drop(job.spool)
+    def _drop_bytes(self, name: str) -> None:
+        self._bytes.drop(name)

@@ -24,7 +24,7 @@ TOLD_EVERY_SECONDS = 0.5
 
 _TAKE = """
 UPDATE jobs SET state = 'running', attempts = attempts + 1, holder = ?, updated_at = ? WHERE id = ? AND (
-    state = 'queued' OR state = 'running' AND (
+    state = 'queued' OR state = 'failed' AND error::json ->> 'code' = 'source_unreadable' OR state = 'running' AND (
         holder IS NULL OR holder = ? OR holder NOT IN (SELECT holder FROM living))) RETURNING *
 """
 _RELEASE = """
@@ -45,7 +45,7 @@ class SharedJobs(Jobs):
 
     def __init__(self, database: SharedDatabase, most_waiting: int) -> None:
         super().__init__(database, most_waiting)  # type: ignore[arg-type]
-        self._shared = database
+        self._shared = self.database = database
         self._told: dict[str, float] = {}
 
     def add(self, tenant: str, kind: JobKind, name: str, request: Mapping[str, Any], spool: str | None) -> ServerJob:

@@ -37,9 +37,13 @@ CREATE TABLE IF NOT EXISTS uploads (
     name text NOT NULL,
     number integer NOT NULL,
     content bytea NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (name, number)
 );
 ALTER TABLE uploads ALTER COLUMN content SET STORAGE EXTERNAL;
+
+-- What machines have to agree on: the mark in the folder of the originals, where they share one.
+CREATE TABLE IF NOT EXISTS marks (name text PRIMARY KEY, value text NOT NULL);
 
 -- Which versions of this script were run here.
 CREATE TABLE IF NOT EXISTS applied (digest text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());

@@ -27,7 +27,7 @@ from footnotes.serve.shared.database import SharedDatabase
 from footnotes.serve.shared.jobs import MOST_ATTEMPTS, SharedJobs
 from footnotes.serve.shared.lease import Lease
 from footnotes.serve.shared.queue import make_queue_schema
-from footnotes.serve.shared.spool import Spool, spool_folder
+from footnotes.serve.shared.spool import Spool
 from footnotes.serve.shared.workers import Counts, Workers
 from footnotes.serve.tenants import Tenants
 from footnotes.store.address import named
@@ -59,9 +59,10 @@ class Worker:
         self._tenants = Tenants(folder, settings, self._embedded)
         self._lease = Lease(self._database)
         self._workers, self._counts = Workers(self._database), Counts(self._database)
-        self._spool = Spool(spool_folder(folder, settings), settings)
+        self._spool = Spool(folder, settings, self._database)
         self._at: set[str] = set()
         self._guard = threading.Lock()
+        self._spool.open()
         self.heal()
 
     def close(self) -> None:
@@ -139,13 +140,19 @@ class Worker:
         self._spool.sweep(known)
 
     def forgotten(self) -> list[str]:
-        """Jobs that wait or seem to run, and are neither in the queue nor with a worker."""
+        """Jobs that wait or seem to run, and are neither in the queue nor with a worker.
+
+        Also those whose bytes a worker of an older version did not find, because they came through the database.
+        """
         sql = (
             "SELECT j.id FROM jobs j LEFT JOIN procrastinate_jobs q ON q.id = j.token "
             "WHERE j.state IN ('queued', 'running') AND j.updated_at < ? "
             "AND (q.id IS NULL OR q.status NOT IN ('todo', 'doing')) "
             "AND (j.state = 'queued' OR j.holder IS NULL OR j.holder NOT IN (SELECT holder FROM living) "
-            "OR j.holder = ? AND j.id <> ALL (?::text[])) LIMIT 500"
+            "OR j.holder = ? AND j.id <> ALL (?::text[])) "
+            "UNION ALL SELECT j.id FROM jobs j WHERE j.state = 'failed' AND j.attempts < j.most_attempts "
+            "AND j.error::json ->> 'code' = 'source_unreadable' "
+            "AND EXISTS (SELECT 1 FROM uploads u WHERE u.name = j.spool) LIMIT 500"
         )
         with self._guard:
             mine = (self._lease.number, sorted(self._at))
@@ -215,7 +222,6 @@ class _Batch:
 
         for job in self._taken:
             if job.spool:
-                self._spool.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._spool.fetch(job.spool)
         data = [{"id": job.id, "request": dict(job.request), "spool": job.spool} for job in self._taken]
         do(Task(self._first.kind, self._first.tenant, data), self._worker._tenants.using, self._spool.folder, heard)
