@@ -140,3 +140,27 @@ def test_who_waits_for_a_text_is_told_when_no_worker_is_alive(postgres: Postgres
         answer = server.client.post("/rag/index", json={"filename": "a.md", "content": "Text."}, timeout=60)
         assert answer.status_code == 503 and "no worker" in answer.json()["error"]["message"], answer.text
         assert time.monotonic() - began < 30
+
+
+def test_a_server_is_ready_when_the_schema_is_there_and_a_worker_lives(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    from footnotes.serve.shared.database import SharedDatabase
+    from footnotes.serve.shared.queue import make_queue_schema
+
+    address = postgres.empty()
+    database = SharedDatabase(address)  # its own tables are there, those of the documents are not
+    make_queue_schema(database)
+    database.close()
+    with serving(tmp_path, store=address, serve_worker=False, migrate=False) as server:
+        answer = server.client.get("/readyz")
+        assert answer.status_code == 503
+        assert not answer.json()["checks"]["schema"] and not answer.json()["checks"]["workers"]
+        migrated = {**os.environ, "FOOTNOTES_STORE": address}
+        subprocess.run([sys.executable, "-m", "footnotes", "migrate"], env=migrated, check=True)
+        until(lambda: server.client.get("/readyz").json()["checks"]["schema"])
+        assert server.client.get("/readyz").status_code == 503
+        with worker(address, tmp_path) as process:
+            until(lambda: server.client.get("/readyz").status_code == 200)
+            process.kill()
+            until(lambda: server.client.get("/readyz").status_code == 503)

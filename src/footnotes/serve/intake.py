@@ -101,6 +101,10 @@ class Intake:
     def alive(self) -> bool:
         return self._threads[0].is_alive()
 
+    def checks(self) -> dict[str, bool]:
+        """What must be so that work is accepted and done."""
+        return {"intake": self.alive}
+
     # ── accept
 
     def accept_file(

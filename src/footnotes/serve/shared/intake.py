@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from footnotes.config import Settings
-from footnotes.errors import ServerBusy
+from footnotes.errors import FootnotesError, ServerBusy
 from footnotes.serve.intake import Intake
 from footnotes.serve.jobs import ServerJob
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.shared.jobs import Listener, SharedJobs
 from footnotes.serve.shared.own import OwnWorker
 from footnotes.serve.shared.queue import Queue
+from footnotes.serve.shared.schema import SchemaWatch
 from footnotes.serve.shared.spool import Spool
 from footnotes.serve.shared.workers import Workers
 from footnotes.serve.tenants import Tenants
@@ -39,6 +40,7 @@ class SharedIntake(Intake):
         workers: Workers,
     ) -> None:
         self.workers = workers
+        self._schema = SchemaWatch(settings.store)
         self._tenants = tenants
         self._metrics = metrics
         self.jobs = jobs
@@ -74,6 +76,14 @@ class SharedIntake(Intake):
     @property
     def alive(self) -> bool:
         return not self._stop.is_set()
+
+    def checks(self) -> dict[str, bool]:
+        """As `Intake.checks`; and the database has the schema of this version, and a worker that could do a job."""
+        try:
+            workers = self.workers.ready() > 0
+        except FootnotesError:
+            workers = False
+        return {"intake": self.alive, "schema": self._schema.is_current(), "workers": workers}
 
     def heard(self, job_id: str) -> None:
         """A job changed somewhere."""
