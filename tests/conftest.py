@@ -12,6 +12,7 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent))
 
 from chroma import chroma_server  # noqa: F401
+from clusters import clusters  # noqa: F401
 from footnotes.engine import Library
 from libraries import HANDBOOK, TRAVEL, quick_library, write
 from postgres import postgres  # noqa: F401

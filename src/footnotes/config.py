@@ -145,6 +145,10 @@ class Settings:
     serve_header_seconds: float = 10.0  # time the headers of a request may take
     serve_cors: tuple[str, ...] = ()  # origins whose pages may call the server
 
+    # ── workers of a store that servers share
+    worker_heal_seconds: float = 300.0  # a worker that cannot reach the database for so long ends with an error
+    worker_retry_seconds: float = 2.0  # before a job is tried again; twice as long each time, five attempts in all
+
     # ── a chat model on this machine
     llama_model: str = ""  # a GGUF file for llama: models, used before an installed one
     llama_context: int = 4096  # its context in tokens

@@ -243,3 +243,47 @@ def test_a_vector_database_that_hangs_keeps_no_thread_from_other_searches(
                 connection.close()
             for thread in waiting:
                 thread.join()
+
+
+def test_what_is_uploaded_reaches_a_worker_of_another_machine_through_the_database(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """As documented: each machine has a folder of its own, and nothing else is shared."""
+    address = postgres.fresh()
+    large = "\n\n".join(f"Paragraph {number} of a large file." for number in range(30_000))
+    with serving(tmp_path / "one", store=address, serve_worker=False) as server:
+        jobs = [upload(server.client, 7)]
+        answer = server.client.post("/v1/documents", files={"file": ("large.txt", large.encode())})
+        jobs += [answer.json()["jobs"][0]["id"]]
+        assert not [path for path in (tmp_path / "one").rglob("spool/*") if path.is_file()]
+        with worker(address, tmp_path / "other"):
+            _until(lambda: set(_states(server.client, jobs)) == {"ready"}, seconds=120)
+        assert server.client.post("/v1/search", json={"query": "zq7"}).json()["hits"]
+    assert not [path for path in tmp_path.rglob("spool/*") if path.is_file()]
+    assert postgres.execute("SELECT count(*) FROM footnotes_server.uploads", address=address)[0][0] == 0
+
+
+def test_a_worker_whose_folder_is_not_the_servers_does_not_start(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Two machines name a folder `/srv/shared` that is not the same one."""
+    address = postgres.fresh()
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    with (
+        serving(tmp_path / "one", store=address, serve_worker=False, originals=str(tmp_path / "here")),
+        worker(address, tmp_path / "other", originals=str(tmp_path / "there")) as process,
+    ):
+        assert process.wait(30) == 1
+    with (
+        serving(tmp_path / "one", store=address, serve_worker=False, originals=str(tmp_path / "here")) as server,
+        worker(address, tmp_path / "other", originals=str(tmp_path / "here")),
+    ):
+        assert settled(server.client, upload(server.client, 7))["state"] == "ready"
+
+
+def test_an_upload_that_the_database_refuses_leaves_no_job(postgres: PostgresServer, tmp_path: Path) -> None:
+    address = postgres.fresh()
+    with serving(tmp_path, store=address, serve_worker=False) as server:
+        postgres.execute("ALTER TABLE footnotes_server.uploads ADD CHECK (octet_length(content) < 5)", address=address)
+        answer = server.client.post("/v1/documents", files={"file": ("a.md", b"Some text.")})
+        assert answer.status_code >= 400
+        assert server.client.get("/v1/jobs").json()["jobs"] == []

@@ -52,7 +52,7 @@ def worker_command(library: str | None, concurrency: int, once: bool) -> None:
             remedy="Set FOOTNOTES_STORE=postgresql://…; a library in a folder is served by `footnotes serve` alone.",
         )
     try:
-        from footnotes.serve.shared.worker import run
+        from footnotes.serve.shared.running import run
     except ModuleNotFoundError as error:
         raise missing(error) from error
     set_up_logs()

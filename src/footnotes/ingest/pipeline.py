@@ -66,8 +66,6 @@ class _Work:
     status: AddStatus
     warnings: list[str]
     sketcher: Sketcher = field(default_factory=Sketcher)
-    inputs: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
-    """What is to be embedded before it is saved: the chunks of a version that replaces one that is served."""
     language: dict[str, JsonValue] = field(default_factory=dict)
 
 
@@ -217,8 +215,7 @@ class Pipeline:
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
                 yield from self._flush()
                 began, count = time.monotonic(), len(draft.chunks)
-                self._embed_ahead([work])
-                self._store.save(self._user_id, self._now(), [draft])
+                self._write_ahead([draft])
                 self._adapt(count, time.monotonic() - began)
                 if self._is_left_to_another(draft):
                     return
@@ -247,17 +244,12 @@ class Pipeline:
         else:
             yield Added(work.origin.source, None, "failed", 0, work.draft.refused)
 
-    def _derive(self, work: _Work, derive: Deriver, part: Part) -> None:
+    @staticmethod
+    def _derive(work: _Work, derive: Deriver, part: Part) -> None:
         work.draft.parts.append(part)
         work.sketcher.add(part.text)
-        before = work.draft.replaces
-        ahead = before is not None and before.current is not None and not self._is_embedder_away
-        room = self._embedder.max_tokens
         with tracing.span("chunk", characters=len(part.text)):
-            for chunk, text in derive.chunks(part):
-                work.draft.chunks.append(chunk)
-                if ahead:
-                    work.inputs[chunk.input_hash] = embedding_pieces(chunk, text, max_tokens=room)
+            work.draft.chunks.extend(chunk for chunk, _ in derive.chunks(part))
 
     def _place(self, origin: NewSource, same: DocumentRow | None) -> tuple[DocumentRow | None, AddStatus]:
         """Which document this is the next version of, if any."""
@@ -338,8 +330,8 @@ class Pipeline:
         if not works:
             return
         began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
-        self._embed_ahead(works)
         try:
+            self._write_replacements_ahead([work.draft for work in works])
             with tracing.span("store", documents=len(works), chunks=count):
                 self._store.save(self._user_id, self._now(), [work.draft for work in works])
         except GenerationReplaced:
@@ -362,28 +354,42 @@ class Pipeline:
                 yield self._followed(_added(work))
         self._published = True
 
-    def _embed_ahead(self, works: Sequence[_Work]) -> None:
-        """Vectors first where a version is served already: it is replaced in both legs at once, or later by its words.
+    def _write_replacements_ahead(self, drafts: Sequence[Draft]) -> None:
+        """Write next versions of documents that are served, without publishing them, so that they have their vectors
+        when they are: whichever way one searches, the old version is found or the new one."""
+        next_versions = [draft for draft in drafts if _is_replacement(draft)]
+        if not next_versions or self._is_embedder_away:
+            return
+        publications = [draft.publication for draft in next_versions]
+        for draft in next_versions:
+            draft.publication = None
+        try:
+            self._write_ahead(next_versions)
+        finally:
+            for draft, publication in zip(next_versions, publications, strict=True):
+                draft.publication = publication
 
-        Where the embedder does not work the text is saved all the same, and waits for its vectors like any other.
-        """
-        inputs = {key: pieces for work in works for key, pieces in work.inputs.items()}
-        for work in works:
-            work.inputs = {}
-        if not inputs or self._is_embedder_away:
+    def _write_ahead(self, drafts: Sequence[Draft]) -> None:
+        """Write what drafts have buffered; next versions of documents that are served get their vectors at once."""
+        inputs = [(draft, _inputs(draft, self._embedder)) for draft in drafts if _is_replacement(draft)]
+        self._store.save(self._user_id, self._now(), drafts)
+        wanted = {
+            key: pieces for draft, found in inputs if not self._is_left_to_another(draft) for key, pieces in found
+        }
+        if not wanted or self._is_embedder_away:
             return
         try:
             embed_missing(
                 self._store,
                 self._now(),
-                inputs,
+                wanted,
                 embedder=self._embedder,
                 batch=self._embed_batch,
                 on_progress=self._on_progress,
             )
         except (StoreError, DocumentError):
             raise
-        except FootnotesError:
+        except FootnotesError:  # the text is found by its words, and its vectors follow
             self._is_embedder_away = True
 
     def _begin_again(self, works: Sequence[_Work]) -> None:
@@ -446,6 +452,23 @@ class Pipeline:
         paused, self._waiting = self._waiting, []
         for _, added in paused:
             yield replace(added, status="failed", error=later)
+
+
+def _is_replacement(draft: Draft) -> bool:
+    return draft.replaces is not None and draft.replaces.current is not None
+
+
+def _inputs(draft: Draft, embedder: Embedder) -> list[tuple[bytes, tuple[str, ...]]]:
+    """What is embedded for the chunks a draft has buffered."""
+    found, parts = [], iter(draft.parts)
+    part = next(parts, None)
+    for chunk in draft.chunks:
+        while part is not None and part.end < chunk.end:
+            part = next(parts, None)
+        assert part is not None
+        text = part.text[chunk.start - part.start : chunk.end - part.start]
+        found.append((chunk.input_hash, embedding_pieces(chunk, text, max_tokens=embedder.max_tokens)))
+    return found
 
 
 def _added(work: _Work) -> Added:

@@ -81,7 +81,7 @@ def open_database(folder: Path, settings: Settings) -> ServerDatabase:
         return ServerDatabase(folder)
     from footnotes.serve.shared.database import SharedDatabase
 
-    return cast(ServerDatabase, SharedDatabase(settings.store))
+    return cast(ServerDatabase, SharedDatabase(settings.store, migrate=settings.migrate))
 
 
 class _Guarded:

@@ -101,6 +101,10 @@ class Intake:
     def alive(self) -> bool:
         return self._threads[0].is_alive()
 
+    def checks(self) -> dict[str, bool]:
+        """What must be so that work is accepted and done."""
+        return {"intake": self.alive}
+
     # ── accept
 
     def accept_file(
@@ -127,9 +131,10 @@ class Intake:
                 "collection": checked.collection,
                 "metadata": dict(checked.metadata),
             }
+            self._hand_over(path.name)
             job = self.jobs.add(tenant, "upload", checked.filename, request, path.name)
         except BaseException:
-            path.unlink(missing_ok=True)
+            self._drop_bytes(path.name)
             raise
         self._wake.set()
         return job
@@ -139,11 +144,13 @@ class Intake:
         most = self._tenants.settings.serve_tenant_bytes
         if not most:
             return None
-        waiting = sum(_size(self._spool / name) for name in self.jobs.spools(tenant))
-        left = most - waiting - int(library.counts()["bytes"])
+        left = most - self._waiting_bytes(tenant) - int(library.counts()["bytes"])
         if left <= 0:
             raise StorageQuota(f"all {most:,} bytes the tenant may keep are used")
         return left
+
+    def _waiting_bytes(self, tenant: str) -> int:
+        return sum(_size(self._spool / name) for name in self.jobs.spools(tenant))
 
     def accept_url(
         self, tenant: str, address: str, *, collection: str | None, metadata: Mapping[str, Any] | None
@@ -356,9 +363,15 @@ class Intake:
             self.jobs.change(job, state="ready", result=tuple(rows), error=broken, spool=None)
             self._drop(job)  # only now: a job that is not done must never be without its bytes
 
+    def _hand_over(self, name: str) -> None:
+        """The bytes are in the spool: whoever takes them in finds them there."""
+
     def _drop(self, job: ServerJob) -> None:
         if job.spool:
-            (self._spool / job.spool).unlink(missing_ok=True)
+            self._drop_bytes(job.spool)
+
+    def _drop_bytes(self, name: str) -> None:
+        (self._spool / name).unlink(missing_ok=True)
 
     def _look_again(self) -> None:
         """Indexes that another process changed are opened here, so that no search has to wait for it."""

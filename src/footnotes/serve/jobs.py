@@ -40,6 +40,7 @@ class ServerJob:
     done: int = 0
     total: int = 0
     change: int = field(default=0, compare=False)
+    most_attempts: int = field(default=5, compare=False)
 
     def shape(self) -> dict[str, Any]:
         """What clients see."""
@@ -128,7 +129,7 @@ class Jobs:
     def change(self, job: ServerJob, **fields: Any) -> ServerJob:
         """Write a new state down."""
         changed = replace(job, updated_at=now(), **fields)
-        error = None if changed.error is None else json.dumps(_error(changed.error))
+        error = None if changed.error is None else json.dumps(error_fields(changed.error))
         self._database.rows(
             "UPDATE jobs SET state = ?, result = ?, error = ?, attempts = ?, spool = ?, updated_at = ? WHERE id = ?",
             (
@@ -247,7 +248,7 @@ def _place(job: ServerJob) -> tuple[Any, Any]:
     return job.request.get("collection"), job.request.get("source") or job.request.get("url")
 
 
-def _error(error: ErrorInfo) -> dict[str, str]:
+def error_fields(error: ErrorInfo) -> dict[str, str]:
     return {"code": error.code, "message": error.message, "remedy": error.remedy}
 
 

@@ -43,6 +43,9 @@ class Metrics:
             "footnotes_embedding_tokens", "Tokens of the texts embedded", ["role"], registry=registry
         )
         self.cache_hits = Counter("footnotes_cache_hits", "Answers given from memory", registry=registry)
+        self.jobs = Counter(
+            "footnotes_jobs", "Jobs that ended, by kind and state", ["kind", "state"], registry=registry
+        )
         self.queue = Gauge("footnotes_queue_depth", "Jobs that are not done", registry=registry)
         self.open_streams = Gauge("footnotes_open_streams", "Streams that are open", registry=registry)
         self.tenants = Gauge("footnotes_open_libraries", "Libraries that are open", registry=registry)

@@ -9,7 +9,7 @@ from footnotes.config import Settings
 from footnotes.serve.database import FILE, open_database
 
 _COUNTS = "SELECT state, count(*) AS jobs FROM jobs GROUP BY state"
-_WORKERS = "SELECT count(*) AS workers FROM living"
+_WORKERS = "SELECT count(*) AS workers FROM workers WHERE ready AND heartbeat_at > now() - interval '15 seconds'"
 
 
 def queue_state(folder: Path, settings: Settings) -> dict[str, Any] | None:

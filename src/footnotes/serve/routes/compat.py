@@ -26,7 +26,7 @@ from footnotes.types import Answer, Document, Hit, SearchResult
 
 router = APIRouter(tags=["compatibility"], route_class=StrictRoute)
 SIMILARITY, TOP, MOST = 0.25, 5, 10
-WAIT_SECONDS = 300.0
+WAIT_SECONDS = 60.0
 
 
 class IndexBody(BaseModel):

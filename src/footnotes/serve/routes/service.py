@@ -28,7 +28,7 @@ async def healthz() -> SafeJson:
 @router.get("/readyz", tags=["service"], summary="Whether requests can be served", responses=open_replies(r.Ready, 503))
 def readyz(request: Request) -> SafeJson:
     state = state_of(request)
-    checks = {"intake": state.intake.alive, "database": _database(state)}
+    checks = {**state.intake.checks(), "database": _database(state)}
     ready = all(checks.values())
     return SafeJson({"status": "ready" if ready else "not ready", "checks": checks}, 200 if ready else 503)
 

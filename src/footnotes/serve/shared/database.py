@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib import resources
 from typing import Any
 
+from footnotes.errors import StoreUnavailable
 from footnotes.serve.database import SCHEMA
 from footnotes.store.postgres.database import Connection, Database
+from footnotes.store.postgres.online import in_turns
 
 NAME = "footnotes_server"
 _LOCK = 4607_0002
+_SHARED = (resources.files(__package__) / "schema.sql").read_text("utf-8")
 _TYPES = (
     ("INTEGER PRIMARY KEY AUTOINCREMENT", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
     ("INTEGER", "bigint"),
     ("BLOB", "bytea"),
     (") STRICT", ")"),
 )
-_MORE = """
-ALTER TABLE jobs ADD COLUMN IF NOT EXISTS stage text;
-ALTER TABLE jobs ADD COLUMN IF NOT EXISTS done bigint NOT NULL DEFAULT 0;
-ALTER TABLE jobs ADD COLUMN IF NOT EXISTS total bigint NOT NULL DEFAULT 0;
-ALTER TABLE jobs ADD COLUMN IF NOT EXISTS token bigint;
-ALTER TABLE jobs ADD COLUMN IF NOT EXISTS holder integer;
-CREATE SEQUENCE IF NOT EXISTS holders AS integer CYCLE;
-CREATE OR REPLACE VIEW living AS SELECT objid::integer AS holder FROM pg_locks
-    WHERE locktype = 'advisory' AND classid = 4610 AND objsubid = 2
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
-CREATE INDEX IF NOT EXISTS jobs_unfinished ON jobs (updated_at) WHERE state IN ('queued', 'running');
-"""
 
 
 class SharedDatabase:
     """As `ServerDatabase`, for any number of servers: the same statements, in PostgreSQL's spelling."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, migrate: bool = True) -> None:
         self.pool = Database(address, role=None, path=NAME, most=8)
         try:
             with self.pool.owning() as connection:
-                _make_schema(connection)
+                if not is_up_to_date(connection):
+                    _check_may_migrate(migrate)
+                    make_schema(connection)
             self.pool.open()
         except BaseException:
             self.pool.close()
@@ -69,12 +64,38 @@ def spelled(sql: str) -> str:
     return re.sub(r"\?", lambda _: f"${next(numbers)}", sql)
 
 
-def _make_schema(connection: Connection) -> None:
-    script = SCHEMA
+def script() -> str:
+    """The server's own tables, in PostgreSQL's spelling."""
+    text = SCHEMA
     for theirs, ours in _TYPES:
-        script = script.replace(theirs, ours)
+        text = text.replace(theirs, ours)
+    return f"{text}\n{_SHARED}"
+
+
+def is_up_to_date(connection: Connection) -> bool:
+    """Whether this version's tables were made here: then nothing need be locked to start."""
+    if connection.value("SELECT to_regclass($1)", f"{NAME}.applied") is None:
+        return False
+    return connection.value(f"SELECT 1 FROM {NAME}.applied WHERE digest = $1", _digest()) is not None  # noqa: S608
+
+
+def make_schema(connection: Connection) -> None:
+    """Make what is missing. A table that is in use is waited for in short turns, so that nobody waits behind it."""
     connection.execute("SELECT pg_advisory_lock($1)", _LOCK)  # several servers may start at once
     try:
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {NAME}; SET search_path TO {NAME};\n{script}\n{_MORE}")
+        noted = f"INSERT INTO applied (digest) VALUES ('{_digest()}') ON CONFLICT DO NOTHING"  # noqa: S608
+        made = f"CREATE SCHEMA IF NOT EXISTS {NAME}; SET LOCAL search_path TO {NAME};"
+        in_turns(connection, f"{made}\n{script()};\n{noted}")
     finally:
         connection.execute("SELECT pg_advisory_unlock($1)", _LOCK)
+
+
+def _digest() -> str:
+    return hashlib.sha256(script().encode()).hexdigest()
+
+
+def _check_may_migrate(may: bool) -> None:
+    if not may:
+        raise StoreUnavailable(
+            "the server's own tables are not those of this version", remedy="Run `footnotes migrate`."
+        )

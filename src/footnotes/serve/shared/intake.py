@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from footnotes.config import Settings
+from footnotes.errors import FootnotesError, ServerBusy
 from footnotes.serve.intake import Intake
 from footnotes.serve.jobs import ServerJob
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.shared.jobs import Listener, SharedJobs
 from footnotes.serve.shared.own import OwnWorker
 from footnotes.serve.shared.queue import Queue
-from footnotes.serve.shared.spool import Spool, spool_folder
+from footnotes.serve.shared.schema import SchemaWatch
+from footnotes.serve.shared.spool import Spool
+from footnotes.serve.shared.workers import Workers
 from footnotes.serve.tenants import Tenants
+
+NOBODY_SECONDS, LOOK_SECONDS = 10.0, 2.0
+"""How long somebody who waits for a job gives workers to appear, and how often they are looked for."""
 
 
 class SharedIntake(Intake):
     """As `Intake`, but the work is done by whichever worker takes it."""
 
     def __init__(
-        self, tenants: Tenants, jobs: SharedJobs, metrics: Metrics, settings: Settings, queue: Queue, listener: Listener
+        self,
+        tenants: Tenants,
+        jobs: SharedJobs,
+        metrics: Metrics,
+        settings: Settings,
+        queue: Queue,
+        listener: Listener,
+        workers: Workers,
     ) -> None:
+        self.workers = workers
+        self._schema = SchemaWatch(settings.store)
         self._tenants = tenants
         self._metrics = metrics
         self.jobs = jobs
         self._queue = queue
         self._listener = listener
-        self._spool = spool_folder(tenants.folder, settings)
-        self._bytes = Spool(self._spool, settings)
+        self._bytes = Spool(tenants.folder, settings, jobs.database)
+        self._spool = self._bytes.folder
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._settings = settings
@@ -39,7 +56,7 @@ class SharedIntake(Intake):
         self.worker = None
 
     def start(self) -> None:
-        self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._bytes.open()
         self._listener.start()
         if self._settings.serve_worker:
             self._own = OwnWorker(self._tenants.folder, self._settings)
@@ -60,6 +77,14 @@ class SharedIntake(Intake):
     def alive(self) -> bool:
         return not self._stop.is_set()
 
+    def checks(self) -> dict[str, bool]:
+        """As `Intake.checks`; and the database has the schema of this version, and a worker that could do a job."""
+        try:
+            workers = self.workers.ready() > 0
+        except FootnotesError:
+            workers = False
+        return {"intake": self.alive, "schema": self._schema.is_current(), "workers": workers}
+
     def heard(self, job_id: str) -> None:
         """A job changed somewhere."""
         assert isinstance(self.jobs, SharedJobs)
@@ -78,9 +103,13 @@ class SharedIntake(Intake):
         job = super().accept_file(
             tenant, file, filename=filename, collection=collection, metadata=metadata, source=source
         )
-        assert job.spool is not None
-        self._bytes.hand_over(job.spool)
         return self._queued(job)
+
+    def _hand_over(self, name: str) -> None:
+        self._bytes.hand_over(name)
+
+    def _waiting_bytes(self, tenant: str) -> int:
+        return self._bytes.size(self.jobs.spools(tenant))
 
     def accept_url(
         self, tenant: str, address: str, *, collection: str | None, metadata: Mapping[str, Any] | None
@@ -92,6 +121,9 @@ class SharedIntake(Intake):
 
     def retry(self, tenant: str, job_id: str) -> ServerJob:
         failed = self.jobs.find(tenant, job_id).state == "failed"
+        if failed:
+            assert isinstance(self.jobs, SharedJobs)
+            self.jobs.allow_more(job_id)
         job = super().retry(tenant, job_id)
         return self._queued(job) if failed else job
 
@@ -102,10 +134,28 @@ class SharedIntake(Intake):
             self._queue.cancel(job_id)
         return super().dismiss(tenant, job_id)
 
+    async def settled(
+        self, job: ServerJob, seconds: float, is_gone: Callable[[], Awaitable[bool]] | None = None
+    ) -> ServerJob:
+        """As `Intake.settled`, but nobody waits long for a worker where there is none."""
+        look = time.monotonic() + NOBODY_SECONDS
+
+        async def is_over() -> bool:
+            nonlocal look
+            if time.monotonic() >= look:
+                look = time.monotonic() + LOOK_SECONDS
+                if not await asyncio.to_thread(self.workers.ready):
+                    raise ServerBusy(
+                        f"no worker is alive to do it; the document waits as job {job.id}",
+                        remedy=f"Start one with `footnotes worker`, then look at /v1/jobs/{job.id}.",
+                    )
+            return is_gone is not None and await is_gone()
+
+        return await super().settled(job, seconds, is_over)
+
     def _queued(self, job: ServerJob) -> ServerJob:
         self._queue.put(job.id, job.tenant)
         return job
 
-    def _drop(self, job: ServerJob) -> None:
-        if job.spool:
-            self._bytes.drop(job.spool)
+    def _drop_bytes(self, name: str) -> None:
+        self._bytes.drop(name)

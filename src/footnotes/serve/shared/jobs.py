@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import queue
 import threading
 import time
@@ -12,17 +13,23 @@ from typing import Any
 
 from footnotes.errors import FootnotesError, NotFound
 from footnotes.serve.database import now
-from footnotes.serve.jobs import JobKind, Jobs, ServerJob, _job
+from footnotes.serve.jobs import JobKind, Jobs, ServerJob, _job, error_fields
 from footnotes.serve.shared.database import SharedDatabase
 
 CHANNEL = "footnotes_jobs"
+MOST_ATTEMPTS = 5
 TOLD_EVERY_SECONDS = 0.5
 """Progress is written and told this often at most."""
 
 
 _TAKE = """
 UPDATE jobs SET state = 'running', attempts = attempts + 1, holder = ?, updated_at = ? WHERE id = ? AND (
-    state = 'queued' OR state = 'running' AND (holder IS NULL OR holder NOT IN (SELECT holder FROM living))) RETURNING *
+    state = 'queued' OR state = 'failed' AND error::json ->> 'code' = 'source_unreadable' OR state = 'running' AND (
+        holder IS NULL OR holder = ? OR holder NOT IN (SELECT holder FROM living))) RETURNING *
+"""
+_RELEASE = """
+UPDATE jobs SET state = ?, error = ?, attempts = ?, updated_at = ? WHERE id = ? AND holder = ? AND state = 'running'
+RETURNING *
 """
 _TAKE_ALIKE = """
 UPDATE jobs SET state = 'running', attempts = attempts + 1, holder = ?, updated_at = ? WHERE id IN (
@@ -38,7 +45,7 @@ class SharedJobs(Jobs):
 
     def __init__(self, database: SharedDatabase, most_waiting: int) -> None:
         super().__init__(database, most_waiting)  # type: ignore[arg-type]
-        self._shared = database
+        self._shared = self.database = database
         self._told: dict[str, float] = {}
 
     def add(self, tenant: str, kind: JobKind, name: str, request: Mapping[str, Any], spool: str | None) -> ServerJob:
@@ -74,8 +81,11 @@ class SharedJobs(Jobs):
         return _with_progress(rows[0])
 
     def take(self, job_id: str, holder: int, most: int) -> list[ServerJob]:
-        """A job that waits, or whose worker has died, and others like it: they are the holder's now."""
-        first = self._taken(_TAKE, (holder, now(), job_id))
+        """A job that waits, or whose worker has died, and others like it: they are the holder's now.
+
+        One that the holder has already is taken again: it is the holder who knows that nothing is done about it.
+        """
+        first = self._taken(_TAKE, (holder, now(), job_id, holder))
         if not first or first[0].kind != "upload" or first[0].attempts > 1:
             return first  # one that was tried before is tried alone: it may have been the death of the others
         job = first[0]
@@ -84,6 +94,17 @@ class SharedJobs(Jobs):
             return [*first, *self._taken(_TAKE_ALIKE, alike)]
         except FootnotesError:
             return first  # it is taken: whatever was wrong with the others, it must not be left lying
+
+    def release(self, job: ServerJob, holder: int, **fields: Any) -> bool:
+        """A holder lets a job go, in another state. False where it has lost it to somebody else meanwhile."""
+        gone = replace(job, **fields)
+        error = None if gone.error is None else json.dumps(error_fields(gone.error))
+        values = (gone.state, error, gone.attempts, now(), job.id, holder)
+        return bool(self._taken(_RELEASE, values))
+
+    def allow_more(self, job_id: str) -> None:
+        """Somebody tries a job again: it may be attempted as often as a new one."""
+        self._shared.rows("UPDATE jobs SET most_attempts = attempts + ? WHERE id = ?", (MOST_ATTEMPTS, job_id))
 
     def _taken(self, statement: str, values: tuple[Any, ...]) -> list[ServerJob]:
         taken = [_with_progress(row) for row in self._shared.rows(statement, values)]
@@ -115,7 +136,8 @@ class SharedJobs(Jobs):
 
 
 def _with_progress(row: Mapping[str, Any]) -> ServerJob:
-    return replace(_job(row), stage=row["stage"], done=row["done"], total=row["total"])
+    names = ("stage", "done", "total", "most_attempts")
+    return replace(_job(row), **{name: row[name] for name in names})
 
 
 class Listener:

@@ -48,7 +48,7 @@ class OwnWorker:
 
 def _work(folder: Path, settings: Settings, concurrency: int) -> None:
     from footnotes.serve.logs import set_up_logs
-    from footnotes.serve.shared.worker import run
+    from footnotes.serve.shared.running import run
 
     os.nice(10)  # searches come first
     set_up_logs()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
-from footnotes.errors import MissingExtra
+from footnotes.errors import MissingExtra, StoreUnavailable
 from footnotes.serve.shared.database import NAME, SharedDatabase
+from footnotes.store.postgres.database import Connection
 
+_LOG = logging.getLogger("footnotes.serve")
 TASK = "footnotes.take_in"
 QUEUE = "footnotes"
-MOST_ATTEMPTS = 5
 _LOWEST_PRIORITY = -30_000
 _LOCK = 4607_0003
+CONNECT_SECONDS = 5
 
 
 def make_app(address: str, *, waiting: bool) -> Any:
@@ -24,34 +27,51 @@ def make_app(address: str, *, waiting: bool) -> Any:
             remedy='pip install "footnotes[postgres]"',
         ) from error
     made = procrastinate.SyncPsycopgConnector if waiting else procrastinate.PsycopgConnector
-    return procrastinate.App(connector=made(conninfo=address, kwargs={"options": f"-csearch_path={NAME}"}))
+    options = {"options": f"-csearch_path={NAME}", "connect_timeout": CONNECT_SECONDS}
+    return procrastinate.App(connector=made(conninfo=address, kwargs=options, timeout=CONNECT_SECONDS))
 
 
-def make_queue_schema(database: SharedDatabase) -> None:
+def make_queue_schema(database: SharedDatabase, *, migrate: bool = True) -> None:
     """procrastinate's tables, once."""
     from procrastinate.schema import SchemaManager
 
     with database.pool.owning() as connection:
+        if has_queue_schema(connection):
+            return
+        if not migrate:
+            raise StoreUnavailable("the queue has no tables in this database", remedy="Run `footnotes migrate`.")
         connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
         try:
-            if connection.value("SELECT to_regclass($1)", f"{NAME}.procrastinate_jobs") is None:
-                connection.execute(f"SET search_path TO {NAME};\n{SchemaManager.get_schema()}")
+            if not has_queue_schema(connection):
+                connection.execute(f"BEGIN; SET LOCAL search_path TO {NAME};\n{SchemaManager.get_schema()};\nCOMMIT;")
         finally:
             connection.execute("SELECT pg_advisory_unlock($1)", _LOCK)
+
+
+def has_queue_schema(connection: Connection) -> bool:
+    return connection.value("SELECT to_regclass($1)", f"{NAME}.procrastinate_jobs") is not None
 
 
 class Queue:
     """Where servers put jobs for any worker to take."""
 
-    def __init__(self, address: str, database: SharedDatabase) -> None:
-        make_queue_schema(database)
+    def __init__(self, address: str, database: SharedDatabase, *, migrate: bool = True) -> None:
+        make_queue_schema(database, migrate=migrate)
         self._database = database
         self._app = make_app(address, waiting=True)
         self._app.open()
 
     def put(self, job_id: str, tenant: str) -> None:
-        """Queue a job. The more of a tenant's jobs wait, the later its next one comes: nobody starves anybody."""
-        self._database.rows("UPDATE jobs SET token = ? WHERE id = ?", (self._defer(job_id, tenant), job_id))
+        """Queue a job. The more of a tenant's jobs wait, the later its next one comes: nobody starves anybody.
+
+        Where the queue cannot be reached the job is kept nevertheless: workers look for jobs that are not in it.
+        """
+        from procrastinate.exceptions import ConnectorException
+
+        try:
+            self._database.rows("UPDATE jobs SET token = ? WHERE id = ?", (self._defer(job_id, tenant), job_id))
+        except (ConnectorException, StoreUnavailable) as error:
+            _LOG.warning("a job waits outside of the queue", extra={"job": job_id, "reason": type(error).__name__})
 
     def _defer(self, job_id: str, tenant: str) -> int:
         sql = "SELECT count(*) AS n FROM jobs WHERE tenant = ? AND state IN ('queued', 'running')"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -15,22 +17,25 @@ from footnotes.serve.shared.database import SharedDatabase
 from footnotes.serve.shared.intake import SharedIntake
 from footnotes.serve.shared.jobs import Listener, SharedJobs
 from footnotes.serve.shared.queue import Queue
+from footnotes.serve.shared.workers import Workers
 from footnotes.serve.state import ServerState
 from footnotes.serve.streams import SLOW_THREADS, Streams, Threads, search_threads
 from footnotes.serve.tenants import Tenants
 from footnotes.serve.worker import for_searches
+from footnotes.store.address import named
 
 
 def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerState:
     """Open what one of several servers needs."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    shared = SharedDatabase(settings.store)
+    settings = replace(settings, store=named(settings.store, f"footnotes server {socket.gethostname()}:{os.getpid()}"))
+    shared = SharedDatabase(settings.store, migrate=settings.migrate)
     database = cast(ServerDatabase, shared)
     metrics, keys, slowly = Metrics(), Keys(database), Threads(SLOW_THREADS, "slow")
     tenants, jobs = Tenants(folder, for_searches(settings), metrics.embedding), SharedJobs(shared, settings.serve_queue)
-    queue = Queue(settings.store, shared)
+    queue = Queue(settings.store, shared, migrate=settings.migrate)
     listener = Listener(shared, lambda job_id: intake.heard(job_id))
-    intake = SharedIntake(tenants, jobs, metrics, settings, queue, listener)
+    intake = SharedIntake(tenants, jobs, metrics, settings, queue, listener, Workers(shared))
     return ServerState(
         settings=settings,
         database=database,

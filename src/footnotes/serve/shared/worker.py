@@ -2,37 +2,44 @@
 
 A worker that dies is noticed by its heart, which stops: another one takes its jobs over. What it had written of a
 document is removed or gone on with by whoever writes next; nothing is done twice, because a document has one living
-holder at most.
+holder at most. One that loses its connections opens them again: see `running.py`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import os
+import socket
+import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from footnotes.config import Settings
-from footnotes.errors import FootnotesError, WorkerDied, is_retryable
+from footnotes.errors import FootnotesError, StoreLocked, StoreUnavailable, WorkerDied, is_retryable
 from footnotes.serve.doing import BrokenOff, News, Task, do, error_data
 from footnotes.serve.jobs import ServerJob, outcome
+from footnotes.serve.metrics import Metrics
 from footnotes.serve.shared.database import SharedDatabase
-from footnotes.serve.shared.jobs import SharedJobs
-from footnotes.serve.shared.queue import MOST_ATTEMPTS, QUEUE, TASK, make_app, make_queue_schema
-from footnotes.serve.shared.spool import Spool, spool_folder
+from footnotes.serve.shared.jobs import MOST_ATTEMPTS, SharedJobs
+from footnotes.serve.shared.lease import Lease
+from footnotes.serve.shared.queue import make_queue_schema
+from footnotes.serve.shared.spool import Spool
+from footnotes.serve.shared.workers import Counts, Workers
 from footnotes.serve.tenants import Tenants
+from footnotes.store.address import named
 from footnotes.types import ErrorInfo
 
 _LOG = logging.getLogger("footnotes.worker")
-HEARTBEAT_SECONDS, STALLED_SECONDS, SWEPT_EVERY_SECONDS = 5.0, 15.0, 5.0
 FORGOTTEN_SECONDS = 15.0
 """A job that waits so long without anybody at it, and without being in the queue, is queued again."""
-STOP_SECONDS = 20.0
 ALIKE = 31
 """Jobs of the same tenant that are done together with one: small documents cost little more together than alone."""
+_LOST = StoreUnavailable("the worker lost its connection to the database in the middle of this job").info()
+_IN_THE_WAY = StoreLocked("another writer was in the way").info()
 
 
 class TryLater(Exception):
@@ -43,108 +50,87 @@ class Worker:
     """Does jobs of all tenants."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
-        self._database = SharedDatabase(settings.store)
-        make_queue_schema(self._database)
+        self.name = f"{socket.gethostname()}:{os.getpid()}"
+        self.settings = settings = replace(settings, store=named(settings.store, f"footnotes worker {self.name}"))
+        self.metrics = Metrics()
+        self._database = SharedDatabase(settings.store, migrate=settings.migrate)
+        make_queue_schema(self._database, migrate=settings.migrate)
         self._jobs = SharedJobs(self._database, settings.serve_queue)
-        self._tenants = Tenants(folder, settings)
-        self._lock = self._database.pool.lasting("")
-        self._holder = int(self._lock.value("SELECT nextval('holders')"))
-        self._lock.execute("SELECT pg_advisory_lock(4610, $1)", self._holder)  # as long as it is held, this one lives
-        self._spool = Spool(spool_folder(folder, settings), settings)
+        self._tenants = Tenants(folder, settings, self._embedded)
+        self._lease = Lease(self._database)
+        self._workers, self._counts = Workers(self._database), Counts(self._database)
+        self._spool = Spool(folder, settings, self._database)
+        self._at: set[str] = set()
+        self._guard = threading.Lock()
+        self._spool.open()
+        self.heal()
 
     def close(self) -> None:
-        self._lock.let_go()
+        for step in (self._counts.save, lambda: self._workers.forget(self.name), self._lease.close):
+            try:
+                step()
+            except FootnotesError as error:  # the database is away: its heart stops, and that says the same
+                _LOG.debug("the worker cannot take its leave", extra={"code": error.code})
         self._tenants.close()
         self._database.close()
 
+    def heal(self) -> None:
+        """Open again what was lost, and let the heart beat. Raises where the database is away."""
+        if self._lease.renew():
+            _LOG.info("the worker holds a lease", extra={"worker": self.name, "lease": self._lease.number})
+        self._counts.save()
+        self._workers.beat(self.name, running=len(self._at))
+
+    @property
+    def running(self) -> int:
+        return len(self._at)
+
+    # ── one job
+
     def do(self, job_id: str, attempt: int, must_stop: Callable[[], bool]) -> None:
         """Do one job, and others of its tenant that wait and are done as quickly with it. `TryLater` to begin again."""
-        taken = self._jobs.take(job_id, self._holder, ALIKE)
-        worn_out = [job for job in taken if job.attempts > MOST_ATTEMPTS]
-        for job in worn_out:
-            died = WorkerDied("the worker died several times at this job")
-            self._jobs.change(job, state="failed", error=died.info())
-        if jobs := [job for job in taken if job not in worn_out]:
-            self._run(jobs, must_stop, last=attempt >= MOST_ATTEMPTS)
-
-    def _run(self, jobs: Sequence[ServerJob], must_stop: Callable[[], bool], *, last: bool) -> None:
-        running = {job.id: job for job in jobs}
         try:
-            ending = self._done(jobs, running, must_stop, last=last)
-        except Exception as failure:  # a job that nobody is at must not seem to run as long as this worker lives
-            _LOG.exception("jobs broke off", extra={"reason": type(failure).__name__})
-            known = failure if isinstance(failure, FootnotesError) else None
-            said = known or FootnotesError(f"the worker failed ({type(failure).__name__})")
-            ending = {"how": "failed", "error": error_data(said)}
-        self._see_to(jobs[0], list(running.values()), ending, last)
+            taken, holder = self._take(job_id)
+        except FootnotesError as error:
+            raise TryLater(error.message) from error
+        try:
+            worn_out = [job for job in taken if job.attempts > job.most_attempts]
+            for job in worn_out:
+                died = WorkerDied("the worker died several times at this job")
+                self._jobs.change(job, state="failed", error=died.info())
+            if jobs := [job for job in taken if job not in worn_out]:
+                _Batch(self, jobs, holder, attempt).run(must_stop)
+        except FootnotesError as error:  # what became of it cannot be written down: it is done again
+            raise TryLater(error.message) from error
+        finally:
+            with self._guard:
+                self._at.difference_update(job.id for job in taken)
 
-    def _done(
-        self, jobs: Sequence[ServerJob], running: dict[str, ServerJob], must_stop: Callable[[], bool], *, last: bool
-    ) -> News:
-        """Do jobs; how it ended. Those that are settled are not among the running any more."""
-        ended: list[News] = []
+    def _take(self, job_id: str) -> tuple[list[ServerJob], int]:
+        with self._guard:
+            if job_id in self._at:
+                return [], 0  # it is being done with others of its tenant
+            if self._lease.is_lost:
+                raise StoreUnavailable("the worker has lost its connection to the database, and opens another")
+            holder = self._lease.number
+            taken = self._jobs.take(job_id, holder, ALIKE)
+            self._at.update(job.id for job in taken)
+        return taken, holder
 
-        def heard(news: News) -> None:
-            if news["news"] == "progress":
-                if must_stop() or self._lock.is_lost:
-                    raise BrokenOff
-                for job_id in news["jobs"]:
-                    self._jobs.progress(job_id, news["stage"], news["done"], news["total"])
-            elif news["news"] == "settled" and self._settled(running[news["job"]], news["documents"], last=last):
-                del running[news["job"]]
-            elif news["news"] == "ended":
-                ended.append(news)
+    def _embedded(self, texts: int, role: str, tokens: int) -> None:
+        self.metrics.embedding(texts, role, tokens)
+        for name, value in (("embedding_calls", 1), ("embedded_texts", texts), ("embedding_tokens", tokens)):
+            self._counts.add(name, role, value)
 
-        for job in jobs:
-            self._fetch(job)
-        data = [{"id": job.id, "request": dict(job.request), "spool": job.spool} for job in jobs]
-        do(Task(jobs[0].kind, jobs[0].tenant, data), self._tenants.using, self._spool.folder, heard)
-        for job in jobs:
-            if job.spool:
-                self._spool.let_go(job.spool)
-        return ended[0]
+    def added(self, rows: Sequence[dict[str, Any]]) -> None:
+        for row in rows:
+            self.metrics.added(row["status"], row["chunks"])
+            self._counts.add("documents", row["status"], 1)
+            self._counts.add("chunks", "", row["chunks"])
 
-    def _fetch(self, job: ServerJob) -> None:
-        if job.spool:
-            self._spool.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._spool.fetch(job.spool)
-
-    def _settled(self, job: ServerJob, rows: list[dict[str, Any]], *, last: bool) -> bool:
-        """Write down what became of a job; False for one that may work the next time."""
-        failed, error = outcome(rows)
-        if not failed:
-            self._jobs.change(job, state="ready", result=tuple(rows), error=error, spool=None)
-            if job.spool:  # only now: whoever dies in between leaves bytes behind, but never a job without its bytes
-                self._spool.drop(job.spool)
-        elif error is not None and is_retryable(error.code) and not last:
-            return False
-        else:
-            self._jobs.change(job, state="failed", result=tuple(rows), error=error)
-        return True
-
-    def _see_to(self, first: ServerJob, left: list[ServerJob], ending: News, last: bool) -> None:
-        """Jobs that were not settled: they fail, or somebody tries again."""
-        how, error = ending["how"], ending["error"]
-        again: list[str] = []
-        for job in left:
-            if how == "failed" and (last or not is_retryable(error["code"])):
-                self._jobs.change(job, state="failed", error=ErrorInfo(**error))
-            elif how == "broken_off" and self._is_cancelled(job):
-                self._jobs.remove([job])
-                if job.spool:
-                    self._spool.drop(job.spool)
-            else:
-                self._jobs.change(job, state="queued", attempts=job.attempts - 1)
-                again.append(job.id)
-        if first.id in again:
-            raise TryLater(error["message"] if error else "another writer was in the way")
-
-    def _is_cancelled(self, job: ServerJob) -> bool:
-        sql = (
-            "SELECT 1 AS one FROM jobs j JOIN procrastinate_jobs q ON q.id = j.token "
-            "WHERE j.id = ? AND q.abort_requested"
-        )
-        return bool(self._database.rows(sql, (job.id,)))
+    def ended(self, kind: str, state: str) -> None:
+        self.metrics.jobs.labels(kind, state).inc()
+        self._counts.add("jobs", f"{kind} {state}", 1)
 
     # ── what others left
 
@@ -154,81 +140,147 @@ class Worker:
         self._spool.sweep(known)
 
     def forgotten(self) -> list[str]:
-        """Jobs that wait or seem to run, and are neither in the queue nor with a worker."""
+        """Jobs that wait or seem to run, and are neither in the queue nor with a worker.
+
+        Also those whose bytes a worker of an older version did not find, because they came through the database.
+        """
         sql = (
             "SELECT j.id FROM jobs j LEFT JOIN procrastinate_jobs q ON q.id = j.token "
             "WHERE j.state IN ('queued', 'running') AND j.updated_at < ? "
             "AND (q.id IS NULL OR q.status NOT IN ('todo', 'doing')) "
-            "AND (j.state = 'queued' OR j.holder IS NULL OR j.holder NOT IN (SELECT holder FROM living)) LIMIT 500"
+            "AND (j.state = 'queued' OR j.holder IS NULL OR j.holder NOT IN (SELECT holder FROM living) "
+            "OR j.holder = ? AND j.id <> ALL (?::text[])) "
+            "UNION ALL SELECT j.id FROM jobs j WHERE j.state = 'failed' AND j.attempts < j.most_attempts "
+            "AND j.error::json ->> 'code' = 'source_unreadable' "
+            "AND EXISTS (SELECT 1 FROM uploads u WHERE u.name = j.spool) LIMIT 500"
         )
-        return [row["id"] for row in self._database.rows(sql, (_ago(FORGOTTEN_SECONDS),))]
+        with self._guard:
+            mine = (self._lease.number, sorted(self._at))
+        return [row["id"] for row in self._database.rows(sql, (_ago(FORGOTTEN_SECONDS), *mine))]
 
     def queued_as(self, job_id: str, token: int) -> None:
         self._database.rows("UPDATE jobs SET token = ? WHERE id = ?", (token, job_id))
 
-
-def run(folder: Path, settings: Settings, concurrency: int, *, once: bool = False) -> None:
-    """Work until told to stop; with `once`, until the queue is empty."""
-    worker = Worker(folder, settings)
-    try:
-        worker.sweep_spool()
-        asyncio.run(_run(worker, settings, concurrency, once))
-    finally:
-        worker.close()
+    def is_cancelled(self, job: ServerJob) -> bool:
+        sql = (
+            "SELECT 1 AS one FROM jobs j JOIN procrastinate_jobs q ON q.id = j.token "
+            "WHERE j.id = ? AND q.abort_requested"
+        )
+        return bool(self._database.rows(sql, (job.id,)))
 
 
-async def _run(worker: Worker, settings: Settings, concurrency: int, once: bool) -> None:
-    import procrastinate
+class _Batch:
+    """Jobs that are done together, under one lease."""
 
-    app = make_app(settings.store, waiting=False)
-    retry = procrastinate.RetryStrategy(max_attempts=MOST_ATTEMPTS, exponential_wait=2, retry_exceptions=[TryLater])
-    stopping = asyncio.Event()
+    def __init__(self, worker: Worker, jobs: Sequence[ServerJob], holder: int, attempt: int) -> None:
+        self._worker = worker
+        self._jobs = worker._jobs
+        self._spool = worker._spool
+        self._holder = holder
+        self._attempt = attempt
+        self._first = jobs[0]
+        self._taken = jobs
+        self._left = {job.id: job for job in jobs}
+        self._causes: dict[str, ErrorInfo | None] = {}
 
-    @app.task(name=TASK, queue=QUEUE, retry=retry, pass_context=True)  # type: ignore[untyped-decorator,unused-ignore]
-    async def take_in(context: Any, job_id: str) -> None:
-        def must_stop() -> bool:
-            return stopping.is_set() or bool(context.should_abort())
+    @property
+    def _is_lost(self) -> bool:
+        return self._worker._lease.is_lost or self._worker._lease.number != self._holder
 
-        await asyncio.to_thread(worker.do, job_id, context.job.attempts + 1, must_stop)
-
-    async with app.open_async():
-        sweeping = asyncio.create_task(_sweep(app, worker))
+    def run(self, must_stop: Callable[[], bool]) -> None:
+        began = time.monotonic()
+        for job in self._taken:
+            _LOG.info("a job begins", extra=_about(job))
         try:
-            await app.run_worker_async(
-                queues=[QUEUE],
-                concurrency=concurrency,
-                wait=not once,
-                delete_jobs="successful",
-                update_heartbeat_interval=HEARTBEAT_SECONDS,
-                stalled_worker_timeout=STALLED_SECONDS,
-                shutdown_graceful_timeout=STOP_SECONDS,
-                fetch_job_polling_interval=2.0,
-            )
-        finally:
-            stopping.set()
-            sweeping.cancel()
-            with suppress(asyncio.CancelledError):
-                await sweeping
+            ending = self._done(must_stop)
+        except Exception as failure:  # a job that nobody is at must not seem to run as long as this worker lives
+            _LOG.exception("jobs broke off", extra={"reason": type(failure).__name__})
+            known = failure if isinstance(failure, FootnotesError) else None
+            said = known or FootnotesError(f"the worker failed ({type(failure).__name__})")
+            ending = {"how": "failed", "error": error_data(said)}
+        seconds = round(time.monotonic() - began, 3)
+        if again := [job for job in list(self._left.values()) if self._is_to_be_done_again(job, ending)]:
+            _LOG.warning("jobs are tried again", extra={"jobs": [job.id for job in again], "seconds": seconds})
+        if self._first in again:
+            cause = self._causes.get(self._first.id)
+            raise TryLater(cause.message if cause else "the work was stopped")
+
+    def _done(self, must_stop: Callable[[], bool]) -> News:
+        """Do the jobs; how it ended. Those that are settled are not among the left any more."""
+        ended: list[News] = []
+
+        def heard(news: News) -> None:
+            if news["news"] == "progress":
+                if must_stop() or self._is_lost:
+                    raise BrokenOff
+                for job_id in news["jobs"]:
+                    self._jobs.progress(job_id, news["stage"], news["done"], news["total"])
+            elif news["news"] == "settled" and self._is_settled(self._left[news["job"]], news["documents"]):
+                del self._left[news["job"]]
+            elif news["news"] == "ended":
+                ended.append(news)
+
+        for job in self._taken:
+            if job.spool:
+                self._spool.fetch(job.spool)
+        data = [{"id": job.id, "request": dict(job.request), "spool": job.spool} for job in self._taken]
+        do(Task(self._first.kind, self._first.tenant, data), self._worker._tenants.using, self._spool.folder, heard)
+        for job in self._taken:
+            if job.spool:
+                self._spool.let_go(job.spool)
+        return ended[0]
+
+    def _is_last(self, job: ServerJob) -> bool:
+        return self._attempt >= MOST_ATTEMPTS or job.attempts >= job.most_attempts
+
+    def _is_settled(self, job: ServerJob, rows: list[dict[str, Any]]) -> bool:
+        """Write down what became of a job; False for one that may work the next time."""
+        failed, error = outcome(rows)
+        if not failed:
+            self._jobs.change(job, state="ready", result=tuple(rows), error=error, spool=None)
+            if job.spool:  # only now: whoever dies in between leaves bytes behind, but never a job without its bytes
+                self._spool.drop(job.spool)
+        elif error is not None and is_retryable(error.code) and not self._is_last(job):
+            self._causes[job.id] = error
+            return False
+        else:
+            self._jobs.change(job, state="failed", result=tuple(rows), error=error)
+        self._worker.added(rows)
+        self._note_end(job, "failed" if failed else "ready", error)
+        return True
+
+    def _is_to_be_done_again(self, job: ServerJob, ending: News) -> bool:
+        """A job that was not settled fails, is cancelled, or waits for another attempt."""
+        how = ending["how"]
+        error = ErrorInfo(**ending["error"]) if how == "failed" else self._causes.get(job.id)
+        if how == "broken_off" and self._worker.is_cancelled(job):
+            self._jobs.remove([job])
+            if job.spool:
+                self._spool.drop(job.spool)
+            self._note_end(job, "cancelled", None)
+            return False
+        if how == "broken_off" and not self._is_lost:  # the worker ends: this was no attempt
+            self._jobs.release(job, self._holder, state="queued", attempts=job.attempts - 1)
+            return True
+        if how == "broken_off":
+            error = _LOST
+        error = error or _IN_THE_WAY
+        self._causes[job.id] = error
+        if self._is_last(job) or not is_retryable(error.code):
+            self._jobs.release(job, self._holder, state="failed", error=error)
+            self._note_end(job, "failed", error)
+            return False
+        self._jobs.release(job, self._holder, state="queued", error=error)
+        return True
+
+    def _note_end(self, job: ServerJob, state: str, error: ErrorInfo | None) -> None:
+        self._worker.ended(job.kind, state)
+        _LOG.info("a job ends", extra={**_about(job), "state": state, "code": error.code if error else ""})
 
 
-async def _sweep(app: Any, worker: Worker) -> None:
-    """See to what dead workers left, again and again. Every worker does: it is harmless twice."""
-    while True:
-        try:
-            for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_SECONDS, queue=QUEUE):
-                await app.job_manager.retry_job(job)
-                _LOG.warning("a job of a worker that died is taken over", extra={"job": job.task_kwargs["job_id"]})
-            for job_id in await asyncio.to_thread(worker.forgotten):
-                token = await app.configure_task(name=TASK, queue=QUEUE).defer_async(job_id=job_id)
-                await asyncio.to_thread(worker.queued_as, job_id, token)
-        except FootnotesError as error:
-            _LOG.warning("dead workers cannot be looked for", extra={"code": error.code, "reason": error.message})
-        except Exception as error:  # the queue's own errors: the next round tries again
-            _LOG.warning("dead workers cannot be looked for", extra={"reason": type(error).__name__})
-        await asyncio.sleep(SWEPT_EVERY_SECONDS)
+def _about(job: ServerJob) -> dict[str, Any]:
+    return {"job": job.id, "kind": job.kind, "tenant": job.tenant, "attempt": job.attempts}
 
 
 def _ago(seconds: float) -> str:
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(time.time() - seconds, UTC).isoformat(timespec="milliseconds")

@@ -83,7 +83,8 @@ class Database:
         self._address = address
         self._role = role
         said = {"search_path": path} if path else {}
-        self._session = {**_SESSION, **said, **({"footnotes.outside": "on"} if outside else {})}
+        known = {} if "application_name=" in address else {"application_name": "footnotes"}
+        self._session = {**_SESSION, **known, **said, **({"footnotes.outside": "on"} if outside else {})}
         self._tenants: weakref.WeakKeyDictionary[Any, str | None] = weakref.WeakKeyDictionary()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="footnotes-postgres", daemon=True)
@@ -265,13 +266,23 @@ class Lasting(Connection):
 
         self._run("add_listener", channel, told)
 
+    def answers(self, seconds: float) -> bool:
+        """Whether the server still answers on it. One that does not is given up: what it held is free for others."""
+        if self.is_lost:
+            return False
+        try:
+            self._run("fetchval", "SELECT 1", timeout=seconds)
+        except FootnotesError:
+            self._loop.call_soon_threadsafe(self._connection.terminate)
+            return False
+        return True
+
     def let_go(self) -> None:
         if not self._connection.is_closed():
             self._run("close", timeout=CONNECT_SECONDS)
 
 
 _SESSION = {
-    "application_name": "footnotes",
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
     "tcp_keepalives_idle": "10",

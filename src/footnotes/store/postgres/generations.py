@@ -18,7 +18,11 @@ from footnotes.store.records import Generation
 def served(connection: Connection, user_id: str) -> Served:
     """The generation searches use, the last change, and how many documents wait for vectors."""
     row = connection.row(queries()["serving"], user_id)
-    return Served(None) if row is None else Served(generation_row(row), row["changed"], row["waiting"])
+    return (
+        Served(None)
+        if row is None
+        else Served(generation_row(row), row["changed"], row["waiting"], row["reached"] or 0)
+    )
 
 
 def serving(connection: Connection, user_id: str) -> Generation | None:

@@ -4,7 +4,7 @@
 g.pk, g.user_id, g.state, g.plan, m.pk AS model, m.fingerprint, m.name, m.dimensions
 
 -- name: serving
-SELECT {generation_columns}, u.changed,
+SELECT {generation_columns}, u.changed, (SELECT s.seq FROM shelves s WHERE s.generation = g.pk AND s.in_use) AS reached,
        (SELECT count(*) FROM documents w
         WHERE w.user_id = u.user_id AND w.status IN ('embedding', 'queued') AND w.current IS NOT NULL) AS waiting
 FROM users u JOIN generations g ON g.pk = u.serving JOIN models m ON m.pk = g.model WHERE u.user_id = $1

@@ -6,6 +6,7 @@ SELECT u.serving, u.changed,
        (SELECT count(*) FROM (
            SELECT 1 FROM index_changes c WHERE c.generation = $2 AND c.seq > (
                SELECT s.seq FROM shelves s WHERE s.generation = $2 AND s.in_use) LIMIT 10000) later) AS behind,
+       (SELECT s.seq FROM shelves s WHERE s.generation = $2 AND s.in_use) AS reached,
        s.total, s.frequencies,
        f.key, f.lexical_rank, f.lexical_score, f.dense_rank, f.dense_score, f.embedding, f.id, f.document, f.document_id,
        f.chunk_index, f.start_offset, f.end_offset, f.page_first, f.page_last, f.line_first, f.line_last,
@@ -16,13 +17,25 @@ FROM (SELECT max(k.body) FILTER (WHERE t.place IS NULL) AS total,
       FROM unnest($3::text[]) WITH ORDINALITY AS t (term, place)
       FULL JOIN term_statistics($2, $3) k ON k.term = t.term) s
 LEFT JOIN users u ON u.user_id = $1
-LEFT JOIN search_chunks($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, {allowed}, $14, $15, $16, $17, $18) f ON true
+LEFT JOIN search_chunks($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, {allowed}, $14, $15, $16,
+                        {given_lexical}, {given_dense}) f ON true
 LEFT JOIN documents d ON d.pk = f.document
 
 -- name: allowed_keys
 (SELECT COALESCE(array_agg(c.key), '{}') FROM documents d
  JOIN document_chunks c ON c.generation = $2 AND c.document = d.pk AND c.version = d.current
  WHERE d.user_id = $1 AND {condition})
+
+-- name: proposed
+-- What a remote index proposed, $%(keys)d, and the chunks of documents that changed after the last change it was known to
+-- have seen before it was asked, $%(since)d: it knows of these an older version, or none.
+CASE WHEN $%(keys)d::bigint[] IS NOT NULL THEN $%(keys)d || COALESCE((
+    SELECT array_agg(c.key) FROM (
+        SELECT i.document FROM index_changes i WHERE i.generation = $2 AND i.seq > LEAST($%(since)d::bigint, (
+            SELECT s.seq FROM shelves s WHERE s.generation = $2 AND s.in_use))
+        ORDER BY i.seq DESC LIMIT 1000) changed
+    JOIN documents d ON d.pk = changed.document
+    JOIN document_chunks c ON c.generation = $2 AND c.document = d.pk AND c.version = d.current), '{}') END
 
 -- name: document_frequency
 SELECT COALESCE(sum(body), 0) FROM statistics WHERE generation = $1 AND term = $2

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -200,13 +201,13 @@ class PostgresStore(PostgresReading):
         self.outside.note(generation)  # it may have been chosen after the library was made
         return OutsideLegs(self.database, self.outside, generation)
 
-    def _noticing(self, user_id: str) -> Callable[[int | None, int, int], None]:
+    def _noticing(self, user_id: str) -> Callable[[int | None, Served], None]:
         """What a search saw of what serves now is what the next one begins with."""
 
-        def notice(serving: int | None, changed: int, waiting_now: int) -> None:
+        def notice(serving: int | None, seen: Served) -> None:
             known = self._served.get(user_id)
             if known is not None and serving == (known.generation.pk if known.generation else None):
-                self._served[user_id] = Served(known.generation, changed, waiting_now)
+                self._served[user_id] = replace(seen, generation=known.generation)
             else:
                 self._served.pop(user_id, None)
 

@@ -35,6 +35,8 @@ class Served:
     generation: Generation | None
     changed: int = 0
     waiting: int = 0
+    reached: int = 0
+    """The last change its remote index was known to have seen, if there is one."""
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ class PostgresSearchView:
         database: Database,
         user_id: str,
         served: Served,
-        notice: Callable[[int | None, int, int], None],
+        notice: Callable[[int | None, Served], None],
         *,
         outside: OutsideLegs | None = None,
         trial: bool = False,
@@ -71,7 +73,7 @@ class PostgresSearchView:
         self._served = served
         self._notice = notice
         self._trial = trial
-        self._current = True
+        self._current = self._whole = True
         self._fetched: _Fetched | None = None
 
     @property
@@ -105,8 +107,8 @@ class PostgresSearchView:
         return self._fetched.behind
 
     def is_current(self) -> bool:
-        """Whether the generation still served when the search was made."""
-        return self._trial or self._current
+        """Whether the generation still served when the search was made, and all it found could be read."""
+        return self._whole and (self._trial or self._current)
 
     # ── one round trip
 
@@ -172,15 +174,19 @@ class PostgresSearchView:
             BUDGET,
             reading,
             per_document,
-            given.lexical,
-            given.dense,
         ]
-        allowed = "NULL::bigint[]"
+        allowed, proposed = "NULL::bigint[]", {"{given_lexical}": "NULL", "{given_dense}": "NULL"}
+        if self._outside is not None:
+            bindings += [given.lexical, given.dense, self._served.reached]
+            places = zip(proposed, (len(bindings) - 2, len(bindings) - 1), strict=True)
+            proposed = {name: queries()["proposed"] % {"keys": at, "since": len(bindings)} for name, at in places}
         if where is not None:
             condition, values = compile_filter(where, self._user_id, len(bindings) + 1)
             allowed = queries()["allowed_keys"].replace("{condition}", condition)
             bindings += values
         statement = queries()["search"].replace("{allowed}", allowed)
+        for name, keys in proposed.items():
+            statement = statement.replace(name, keys)
         return self._database.fetch(self._user_id, statement, *bindings)
 
     def _take(self, rows: Sequence[Any], names: Sequence[str]) -> None:
@@ -191,14 +197,13 @@ class PostgresSearchView:
         found.behind = first["behind"]
         if self._outside is not None:
             self._outside.look_after(behind=found.behind > 0)
-        # A document that came while the legs ran is not in the picture the statement began with.
-        found.rows = {row["key"]: row for row in rows if row["key"] is not None and row["filename"] is not None}
+        found.rows = {row["key"]: row for row in rows if row["key"] is not None}
         found.lexical = _ranked(found.rows, "lexical_rank")
         found.dense = _ranked(found.rows, "dense_rank")
         if not self._trial:
             self._current = first["serving"] == (self._generation.pk if self._generation else None)
-            self._served = Served(self._generation, first["changed"] or 0, first["waiting"] or 0)
-            self._notice(first["serving"], self._served.changed, self._served.waiting)
+            self._served = Served(self._generation, first["changed"] or 0, first["waiting"] or 0, first["reached"] or 0)
+            self._notice(first["serving"], self._served)
 
     # ── looking at it
 
@@ -267,6 +272,7 @@ class PostgresSearchView:
         texts: dict[int, str] = {}
         if missing:
             texts = dict(self._database.fetch(self._user_id, queries()["contents"], missing))
+            self._whole = len(texts) == len(missing)  # else a version went while it was read
         return [
             _hit(row, row["content"] or texts[row["key"]]) for row in known if row["content"] or row["key"] in texts
         ]

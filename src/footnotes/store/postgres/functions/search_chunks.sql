@@ -1,10 +1,21 @@
--- version 2
+-- version 3
 -- Both legs in one call, with all that a search wants to know of what they found. Run as the owner, for planners may not
--- look into indexes with most operators before the rules of rows were tested; so it tests the tenant itself.
-DROP FUNCTION IF EXISTS search_chunks;
+-- look into indexes with most operators before the rules of rows were tested; so it tests the tenant itself. It is STABLE:
+-- everything in it sees the snapshot of the statement that calls it, so that a document that is replaced meanwhile is
+-- found in its old version or its new one.
+DO $$
+DECLARE
+    older regprocedure;
+BEGIN
+    -- Replaced in place while servers call it; one that took other values is an older version's.
+    FOR older IN SELECT p.oid FROM pg_proc p WHERE p.proname = 'search_chunks' AND p.pronargs <> 18
+                 AND p.pronamespace = current_schema()::regnamespace LOOP
+        EXECUTE format('DROP FUNCTION %s', older);
+    END LOOP;
+END $$;
 -- Tables of its own that a caller may make must not stand in the way of ours.
 SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true);
-CREATE FUNCTION search_chunks(
+CREATE OR REPLACE FUNCTION search_chunks(
     wanted_generation bigint,        -- of the connection's tenant, or nothing is found
     terms text[],                    -- the question's terms, as often as it says them in `weights`; empty for no words
     weights double precision[],
@@ -23,7 +34,7 @@ CREATE FUNCTION search_chunks(
     per_document integer,            -- how many of them may be of one document
     given_lexical bigint[] DEFAULT NULL,  -- what a vector database found by the words, in place of the leg here
     given_dense bigint[] DEFAULT NULL     -- what one found by the vector
-) RETURNS SETOF found_chunk LANGUAGE plpgsql VOLATILE SECURITY DEFINER ROWS 100
+) RETURNS SETOF found_chunk LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
     SET search_path FROM CURRENT
     AS $$
 DECLARE
@@ -127,7 +138,8 @@ BEGIN
     ELSIF vector IS NOT NULL AND (allowed IS NULL OR NOT few) THEN
         PERFORM set_config('enable_sort', 'off', true);
         PERFORM set_config('hnsw.ef_search', least(greatest(2 * depth, 100), 1000)::text, true);
-        PERFORM set_config('hnsw.iterative_scan', CASE WHEN allowed IS NULL THEN 'off' ELSE 'strict_order' END, true);
+        -- An index keeps replaced chunks until it is vacuumed: where these fill a first look, it looks on.
+        PERFORM set_config('hnsw.iterative_scan', 'strict_order', true);
         EXECUTE format('SELECT COALESCE(array_agg(key ORDER BY distance, key), ''{}'') FROM (
                             SELECT key, embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) AS distance FROM document_chunks
                             WHERE generation = %2$s AND embedding IS NOT NULL%3$s

@@ -1,0 +1,166 @@
+"""Workers that lose their connections: they open them again, or say so and end. No job is tried for ever."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from clusters import Cluster, Clusters
+from postgres import PostgresServer
+from serving import serving, settled
+
+_CUT = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'footnotes worker%'
+"""
+_LIVE = "SELECT count(*) FROM footnotes_server.workers WHERE heartbeat_at > now() - interval '15 seconds'"
+
+
+@contextmanager
+def worker(address: str, folder: Path, *arguments: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
+    said = {f"FOOTNOTES_{name.upper()}": value for name, value in settings.items()}
+    environment = {**os.environ, "FOOTNOTES_STORE": address, "FOOTNOTES_EMBEDDER": "hashing", **said}
+    command = [sys.executable, "-m", "footnotes", "worker", "--library", str(folder), *arguments]
+    with (folder / "worker.log").open("w") as log:
+        process = subprocess.Popen(command, env=environment, stderr=log, text=True)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(40)
+
+
+def until(condition: object, seconds: float = 40) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.1)
+
+
+def is_alive(server: PostgresServer | Cluster, address: str) -> bool:
+    try:
+        if isinstance(server, Cluster):
+            return server.execute(_LIVE)[0][0] > 0
+        return bool(server.execute(_LIVE, address=address)[0][0] > 0)
+    except Exception:
+        return False
+
+
+def test_a_worker_whose_connections_are_cut_works_on(postgres: PostgresServer, tmp_path: Path) -> None:
+    address = postgres.fresh()
+    with serving(tmp_path, store=address, serve_worker=False) as server, worker(address, tmp_path) as process:
+        assert server.add("before.md", "Before zq1.")
+        for number in range(3):
+            assert postgres.execute(_CUT, address=address), "its connections are known by their name"
+            assert server.add(f"after{number}.md", f"After zq{number}.")
+        assert process.poll() is None
+
+
+def test_a_worker_outlives_a_restart_of_the_database(clusters: Clusters, tmp_path: Path) -> None:
+    cluster = clusters.make()
+    address = cluster.create()
+    with serving(tmp_path, store=address, serve_worker=False) as server, worker(address, tmp_path) as process:
+        assert server.add("before.md", "Before zq1.")
+        for number in range(2):
+            cluster.stop()
+            time.sleep(2)
+            cluster.start()
+            until(lambda: server.client.get("/v1/documents").status_code == 200)
+            assert server.add(f"after{number}.md", f"After zq{number}.")
+        assert process.poll() is None
+
+
+def test_a_worker_that_cannot_heal_ends_and_says_why(clusters: Clusters, tmp_path: Path) -> None:
+    cluster = clusters.make()
+    address = cluster.create()
+    with worker(address, tmp_path, worker_heal_seconds="4") as process:
+        until(lambda: is_alive(cluster, address))
+        cluster.stop()
+        assert process.wait(60) not in (0, None)
+    log = (tmp_path / "worker.log").read_text()
+    assert "store_unavailable" in log and "cannot be reached" in log
+
+
+def test_a_job_whose_cause_stays_fails_with_it_after_a_bounded_number_of_attempts(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """Its vectors cannot be made: nothing listens where the embedder should be."""
+    address = postgres.fresh()
+    settings = {"embedder": "openai:absent", "openai_base_url": "http://127.0.0.1:9/v1", "openai_api_key": "k"}
+    chosen = {**settings, "worker_retry_seconds": "0.2", "embedder_dimensions": "8"}
+    with serving(tmp_path, store=address, serve_worker=False, **settings) as server:
+        answer = server.client.post("/v1/documents", files={"file": ("a.md", b"Some text.")})
+        job = answer.json()["jobs"][0]["id"]
+        with worker(address, tmp_path, **chosen):
+            until(lambda: server.client.get(f"/v1/jobs/{job}").json()["state"] == "failed", seconds=120)
+        done = server.client.get(f"/v1/jobs/{job}").json()
+    assert done["state"] == "failed" and done["error"]["code"] and done["attempts"] == 5
+
+
+def test_a_worker_that_always_loses_its_lease_leaves_no_job_in_the_queue_for_ever(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """Each attempt is cut off in the middle: after a bounded number the job has failed, and says why."""
+    from footnotes.config import load
+    from footnotes.serve.shared.worker import TryLater, Worker
+
+    address = postgres.fresh()
+    with serving(tmp_path, store=address, serve_worker=False) as server:
+        job = server.client.post("/v1/documents", files={"file": ("a.md", b"Some text.")}).json()["jobs"][0]["id"]
+        cut = Worker(tmp_path, load(tmp_path, store=address, embedder="hashing"))
+        try:
+            for attempt in range(1, 6):
+
+                def lose() -> bool:
+                    postgres.execute(_CUT, address=address)
+                    time.sleep(0.2)
+                    return False
+
+                try:
+                    cut.do(job, attempt, lose)
+                except TryLater:
+                    cut.heal()
+        finally:
+            cut.close()
+        done = server.client.get(f"/v1/jobs/{job}").json()
+        assert done["state"] == "failed" and "lost" in done["error"]["message"] and done["attempts"] == 5
+        assert server.client.post(f"/v1/jobs/{job}/retry").json()["state"] == "queued"
+        with worker(address, tmp_path):
+            assert settled(server.client, job)["state"] == "ready"
+
+
+def test_who_waits_for_a_text_is_told_when_no_worker_is_alive(postgres: PostgresServer, tmp_path: Path) -> None:
+    with serving(tmp_path, store=postgres.fresh(), serve_worker=False) as server:
+        began = time.monotonic()
+        answer = server.client.post("/rag/index", json={"filename": "a.md", "content": "Text."}, timeout=60)
+        assert answer.status_code == 503 and "no worker" in answer.json()["error"]["message"], answer.text
+        assert time.monotonic() - began < 30
+
+
+def test_a_server_is_ready_when_the_schema_is_there_and_a_worker_lives(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    from footnotes.serve.shared.database import SharedDatabase
+    from footnotes.serve.shared.queue import make_queue_schema
+
+    address = postgres.empty()
+    database = SharedDatabase(address)  # its own tables are there, those of the documents are not
+    make_queue_schema(database)
+    database.close()
+    with serving(tmp_path, store=address, serve_worker=False, migrate=False) as server:
+        answer = server.client.get("/readyz")
+        assert answer.status_code == 503
+        assert not answer.json()["checks"]["schema"] and not answer.json()["checks"]["workers"]
+        migrated = {**os.environ, "FOOTNOTES_STORE": address}
+        subprocess.run([sys.executable, "-m", "footnotes", "migrate"], env=migrated, check=True)
+        until(lambda: server.client.get("/readyz").json()["checks"]["schema"])
+        assert server.client.get("/readyz").status_code == 503
+        with worker(address, tmp_path) as process:
+            until(lambda: server.client.get("/readyz").status_code == 200)
+            process.kill()
+            until(lambda: server.client.get("/readyz").status_code == 503)
