@@ -133,6 +133,7 @@ class Settings:
     serve_burst: int = 100  # requests it may make at once
     serve_answers: int = 10_000  # answers a tenant may have a calendar month
     serve_body_bytes: int = 32 * 1024 * 1024  # larger JSON bodies are refused
+    serve_json_nodes: int = 100_000  # JSON bodies with more values and keys are refused
     serve_upload_bytes: int = 1024**3  # larger uploads are refused, all files of one request together
     serve_body_seconds: float = 30.0  # time a body may take, and a second more for each 64 KB that came
     serve_streams: int = 256  # streams open at once
@@ -172,7 +173,7 @@ _AT_LEAST_ONE = frozenset(
         "archive_max_bytes", "archive_max_members", "fetch_max_bytes", "fetch_max_pages", "limit",
         "per_document", "rrf_k", "candidates", "max_query_chars", "rerank_candidates", "answer_passages",
         "answer_sentences", "max_tokens", "agent_steps", "agent_tokens", "llama_context", "llama_threads",
-        "serve_libraries",
+        "serve_libraries", "serve_json_nodes",
     ]
 )  # fmt: skip
 _RANGES: Mapping[str, tuple[float, float]] = {

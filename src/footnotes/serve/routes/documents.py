@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, Response
 
@@ -19,8 +18,8 @@ from footnotes.serve.jobs import ServerJob
 from footnotes.serve.models import TextDocument
 from footnotes.serve.picture import highlighted
 from footnotes.serve.replies import file_of, replies
-from footnotes.serve.state import Books, State, Writer
-from footnotes.serve.strict import StrictRoute, parsed
+from footnotes.serve.state import Books, ServerState, State, Writer
+from footnotes.serve.strict import StrictRoute, check_nodes, parsed, validated
 from footnotes.shapes import chunk_shape, document_shape
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"], route_class=StrictRoute)
@@ -73,7 +72,7 @@ async def uploaded(request: Request, state: State, tenant: str) -> list[ServerJo
             raise RequestInvalid("the form has no file", remedy="Send each file as a part named `file`.")
         options: dict[str, Any] = {
             "collection": _text(form.get("collection")),
-            "metadata": _metadata(_text(form.get("metadata"))),
+            "metadata": await run_in_threadpool(_metadata, _text(form.get("metadata")), _most_nodes(state)),
         }
         jobs = []
         for file in files:
@@ -87,9 +86,14 @@ def _text(value: UploadFile | str | None) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _metadata(written: str | None) -> dict[str, Any] | None:
+def _most_nodes(state: ServerState) -> int:
+    return state.settings.serve_json_nodes
+
+
+def _metadata(written: str | None, most_nodes: int) -> dict[str, Any] | None:
     if written is None:
         return None
+    check_nodes(written.encode("utf-8", "replace"), most_nodes)
     try:
         found = json.loads(written)
     except (ValueError, RecursionError):
@@ -100,10 +104,7 @@ def _metadata(written: str | None) -> dict[str, Any] | None:
 
 
 def _given(state: State, tenant: str, body: bytes) -> ServerJob:
-    try:
-        given = TextDocument.model_validate(parsed(body))
-    except ValidationError as error:
-        raise RequestInvalid(first_mistake(error)) from error
+    given = validated(TextDocument, parsed(body, _most_nodes(state)), place="")
     if (given.text is None) == (given.url is None):
         raise RequestInvalid("exactly one of text and url must be given")
     if given.url is not None:
@@ -117,13 +118,6 @@ def _given(state: State, tenant: str, body: bytes) -> ServerJob:
         metadata=given.metadata,
         source=given.source,
     )
-
-
-def first_mistake(error: ValidationError) -> str:
-    """What is wrong with a body, without what was in it."""
-    found = error.errors(include_input=False, include_url=False)[0]
-    place = ".".join(str(part) for part in found["loc"]) or "the body"
-    return f"{place}: {found['msg']}"[:300]
 
 
 @router.get("", summary="List documents", responses=replies(r.Documents))

@@ -52,7 +52,7 @@ class MessagePart(Lenient):
 
 class ChatMessage(Lenient):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[MessagePart] | None = None
+    content: str | Annotated[list[MessagePart], Field(max_length=1_000)] | None = None
 
     def text(self) -> str:
         if isinstance(self.content, list):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 from fastapi import APIRouter, WebSocket
-from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocketDisconnect
 
@@ -15,9 +13,9 @@ from footnotes.errors import FootnotesError, Forbidden, RequestInvalid, Unauthor
 from footnotes.serve.answers import as_json, error_body
 from footnotes.serve.keys import Caller
 from footnotes.serve.models import AskBody
-from footnotes.serve.routes.documents import first_mistake
 from footnotes.serve.routes.finding import counted
 from footnotes.serve.state import ServerState, state_of
+from footnotes.serve.strict import off_loop, parsed, validated
 from footnotes.shapes import event_shape
 
 router = APIRouter()
@@ -104,7 +102,8 @@ async def _answer(
 ) -> None:
     mark = {"id": message["id"]} if "id" in message else {}
     try:
-        body = AskBody.model_validate({key: value for key, value in message.items() if key not in ("type", "id")})
+        given = {key: value for key, value in message.items() if key not in ("type", "id")}
+        body = await run_in_threadpool(validated, AskBody, given, "")
         await run_in_threadpool(state.streams.check_key, caller)
         if caller.key_id:
             state.buckets.take(caller.key_id)
@@ -117,10 +116,6 @@ async def _answer(
                     await _send(websocket, {**event_shape(event), **mark})
         finally:
             state.tenants.give_back(caller.tenant)
-    except ValidationError as error:
-        await _send(
-            websocket, {"type": "error", **error_body(RequestInvalid(first_mistake(error)), request_id), **mark}
-        )
     except FootnotesError as error:
         await _send(websocket, {"type": "error", **error_body(error, request_id), **mark})
         if isinstance(error, Unauthorized):
@@ -134,10 +129,8 @@ async def _received(websocket: WebSocket) -> dict[str, Any]:
     text = received.get("text")
     if text is None:
         raise _NotText
-    try:
-        message = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise RequestInvalid("a message is not valid JSON") from error
+    written = text.encode("utf-8", "surrogatepass")
+    message = await off_loop(len(written), parsed, written, state_of(websocket).settings.serve_json_nodes)
     if not isinstance(message, dict):
         raise RequestInvalid("a message is a JSON object")
     return message
