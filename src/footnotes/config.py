@@ -144,6 +144,9 @@ class Settings:
     serve_libraries: int = 64  # libraries of tenants that are open at once; those not used for longest are closed
     serve_tenant_bytes: int = 0  # bytes of documents a tenant may keep; 0 for no limit
     serve_header_seconds: float = 10.0  # time the headers of a request may take
+    serve_send_seconds: float = 60.0  # time a client may read nothing of what it is sent
+    serve_connections: int = 4_096  # connections open at once; 0 for no limit
+    serve_address_connections: int = 2_048  # connections of one address; 0 for no limit, behind a proxy
     serve_cors: tuple[str, ...] = ()  # origins whose pages may call the server
 
     # ── a chat model on this machine

@@ -44,7 +44,7 @@ def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], Non
         timeout_graceful_shutdown=STOP_SECONDS,
         ws_max_size=1 << 20,
         proxy_headers=False,
-        http=connection_class(settings.serve_header_seconds),
+        http=connection_class(settings),
     )
 
 
