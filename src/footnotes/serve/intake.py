@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from footnotes.config import Settings
 from footnotes.engine import Library
-from footnotes.errors import BodyTooLarge, NotALibrary, OptionError, StorageQuota, WorkerDied
+from footnotes.errors import BodyTooLarge, NotALibrary, OptionError, RequestInvalid, StorageQuota, WorkerDied
 from footnotes.fetch.url import is_url
 from footnotes.ingest.journal import unfinished_runs
 from footnotes.serve.doing import BrokenOff, News, Task, do
@@ -165,9 +165,12 @@ class Intake:
         return job
 
     def retry(self, tenant: str, job_id: str) -> ServerJob:
-        """Try a failed job again."""
+        """Try a failed job again; not one that would bring an older version back."""
         job = self.jobs.find(tenant, job_id)
         if job.state == "failed":
+            if self.jobs.is_superseded(job):
+                remedy = "Dismiss the job, or hand the older version over again."
+                raise RequestInvalid("a later version of this document was accepted", remedy=remedy)
             job = self.jobs.change(job, state="queued", error=None, result=())
             self._wake.set()
         return job
@@ -326,8 +329,11 @@ class Intake:
     def _ended(self, news: News) -> str:
         """See to the jobs that were not settled."""
         how: str = news["how"]
-        for job in list(self._running.values()):
-            if how == "failed":
+        left = list(self._running.values())
+        for job in left:
+            if how == "failed" and len(left) > 1:  # one of them is at fault: each is tried alone
+                self.jobs.change(job, state="queued")
+            elif how == "failed":
                 self.jobs.change(job, state="failed", error=ErrorInfo(**news["error"]))
             elif how != "done":
                 self.jobs.change(job, state="queued", attempts=job.attempts - 1)

@@ -109,15 +109,20 @@ class Jobs:
         jobs = sorted(found, key=lambda job: job.id in last and _place(job) not in new)[:most]
         if not jobs or jobs[0].kind != "upload" or jobs[0].attempts:
             return jobs[:1]  # one that was tried before is tried alone: it may have been the death of the others
-        first, batch, sources = jobs[0], [], set()
+        first, batch, places = jobs[0], [], set()
         for job in jobs:
-            if (job.kind, job.attempts) != ("upload", 0):
-                continue
-            source = job.request["source"]
-            if job.request["collection"] == first.request["collection"] and source not in sources:
-                sources.add(source)
+            place = _place(job)
+            alike = (job.kind, job.attempts, place[0]) == ("upload", 0, first.request["collection"])
+            if alike and place not in places:
                 batch.append(job)
+            places.add(place)  # one that is left out holds back later versions of its source
         return batch
+
+    def is_superseded(self, job: ServerJob) -> bool:
+        """Whether a later version of what a job is about was accepted, and has not failed."""
+        sql = "SELECT * FROM jobs WHERE tenant = ? AND number > ? AND state <> 'failed'"
+        rows = self._database.rows(sql, (job.tenant, job.number))
+        return job.kind != "reindex" and any(_place(other) == _place(job) for other in map(_job, rows))
 
     def anybody_waits(self, besides: str, known: Collection[str]) -> tuple[bool, bool]:
         """Whether jobs wait of other tenants than one, and of this one such as are not known already."""

@@ -19,7 +19,7 @@ _TYPES = (
     ("BLOB", "bytea"),
     (") STRICT", ")"),
 )
-_MORE = """
+_MORE = r"""
 ALTER TABLE jobs ADD COLUMN IF NOT EXISTS stage text;
 ALTER TABLE jobs ADD COLUMN IF NOT EXISTS done bigint NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN IF NOT EXISTS total bigint NOT NULL DEFAULT 0;
@@ -29,6 +29,14 @@ CREATE SEQUENCE IF NOT EXISTS holders AS integer CYCLE;
 CREATE OR REPLACE VIEW living AS SELECT objid::integer AS holder FROM pg_locks
     WHERE locktype = 'advisory' AND classid = 4610 AND objsubid = 2
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
+-- What a job is about, as it is written in its request: one that is not valid JSON must not keep others from theirs.
+CREATE OR REPLACE VIEW job_places AS SELECT id, number, tenant, kind, state,
+    substring(request FROM '"collection": (null|"(?:[^"\\]|\\.)*")') AS collection,
+    substring(request FROM '"(?:source|url)": ("(?:[^"\\]|\\.)*")') AS source FROM jobs;
+-- Jobs that no earlier one of the same source holds back.
+CREATE OR REPLACE VIEW jobs_in_turn AS SELECT * FROM (
+    SELECT *, row_number() OVER (PARTITION BY tenant, collection, source ORDER BY number) AS turn
+    FROM job_places WHERE state IN ('queued', 'running')) unfinished WHERE turn = 1 OR source IS NULL;
 CREATE INDEX IF NOT EXISTS jobs_unfinished ON jobs (updated_at) WHERE state IN ('queued', 'running');
 """
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,14 +23,18 @@ TOLD_EVERY_SECONDS = 0.5
 
 _TAKE = """
 UPDATE jobs SET state = 'running', attempts = attempts + 1, holder = ?, updated_at = ? WHERE id = ? AND (
-    state = 'queued' OR state = 'running' AND (holder IS NULL OR holder NOT IN (SELECT holder FROM living))) RETURNING *
+    state = 'queued' OR state = 'running' AND (holder IS NULL OR holder NOT IN (SELECT holder FROM living)))
+    AND id IN (SELECT id FROM jobs_in_turn WHERE tenant = ?) RETURNING *
 """
 _TAKE_ALIKE = """
 UPDATE jobs SET state = 'running', attempts = attempts + 1, holder = ?, updated_at = ? WHERE id IN (
-    SELECT DISTINCT ON (request::json ->> 'source') id FROM (
-        SELECT id, request FROM jobs WHERE tenant = ? AND kind = 'upload' AND state = 'queued' AND attempts = 0
-        AND request::json ->> 'collection' = ? AND request::json ->> 'source' <> ?
-        ORDER BY number LIMIT ? FOR UPDATE SKIP LOCKED) waiting) RETURNING *
+    SELECT id FROM jobs WHERE id IN (SELECT id FROM jobs_in_turn WHERE tenant = ? AND collection = ?)
+    AND kind = 'upload' AND state = 'queued' AND attempts = 0 ORDER BY number LIMIT ? FOR UPDATE SKIP LOCKED)
+RETURNING *
+"""
+_NEXT = """
+SELECT id FROM jobs_in_turn WHERE tenant = ? AND state = 'queued' AND (collection, source) IN (
+    SELECT collection, source FROM job_places WHERE id = ANY (?))
 """
 
 
@@ -74,16 +79,30 @@ class SharedJobs(Jobs):
         return _with_progress(rows[0])
 
     def take(self, job_id: str, holder: int, most: int) -> list[ServerJob]:
-        """A job that waits, or whose worker has died, and others like it: they are the holder's now."""
-        first = self._taken(_TAKE, (holder, now(), job_id))
+        """A job that waits, or whose worker has died, and others like it: they are the holder's now.
+
+        Nothing while an earlier version of the same source is not done: whoever does that one takes this one next.
+        """
+        tenant = self._tenant_of(job_id)
+        first = self._taken(_TAKE, (holder, now(), job_id, tenant))
         if not first or first[0].kind != "upload" or first[0].attempts > 1:
             return first  # one that was tried before is tried alone: it may have been the death of the others
-        job = first[0]
-        alike = (holder, now(), job.tenant, job.request["collection"], job.request["source"], most)
+        alike = (holder, now(), tenant, json.dumps(first[0].request["collection"]), most)
         try:
             return [*first, *self._taken(_TAKE_ALIKE, alike)]
         except FootnotesError:
             return first  # it is taken: whatever was wrong with the others, it must not be left lying
+
+    def next_after(self, jobs: Sequence[ServerJob]) -> list[str]:
+        """Jobs that waited for these, of one tenant, to be done, and need not wait any more."""
+        if not jobs:
+            return []
+        tenant = jobs[0].tenant
+        return [row["id"] for row in self._shared.rows(_NEXT, (tenant, [job.id for job in jobs]))]
+
+    def _tenant_of(self, job_id: str) -> str:
+        rows = self._shared.rows("SELECT tenant FROM jobs WHERE id = ?", (job_id,))
+        return str(rows[0]["tenant"]) if rows else ""
 
     def _taken(self, statement: str, values: tuple[Any, ...]) -> list[ServerJob]:
         taken = [_with_progress(row) for row in self._shared.rows(statement, values)]

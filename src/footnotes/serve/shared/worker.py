@@ -58,8 +58,17 @@ class Worker:
         self._database.close()
 
     def do(self, job_id: str, attempt: int, must_stop: Callable[[], bool]) -> None:
-        """Do one job, and others of its tenant that wait and are done as quickly with it. `TryLater` to begin again."""
-        taken = self._jobs.take(job_id, self._holder, ALIKE)
+        """Do one job, others of its tenant that are done as quickly with it, and later versions of the same sources.
+
+        `TryLater` to begin again.
+        """
+        waiting = [job_id]
+        while waiting:
+            taken = self._jobs.take(waiting.pop(), self._holder, ALIKE)
+            self._do_taken(taken, attempt, must_stop)
+            waiting += [] if must_stop() else self._jobs.next_after(taken)
+
+    def _do_taken(self, taken: Sequence[ServerJob], attempt: int, must_stop: Callable[[], bool]) -> None:
         worn_out = [job for job in taken if job.attempts > MOST_ATTEMPTS]
         for job in worn_out:
             died = WorkerDied("the worker died several times at this job")
@@ -127,8 +136,11 @@ class Worker:
         how, error = ending["how"], ending["error"]
         again: list[str] = []
         for job in left:
-            if how == "failed" and (last or not is_retryable(error["code"])):
+            if how == "failed" and (last or (len(left) == 1 and not is_retryable(error["code"]))):
                 self._jobs.change(job, state="failed", error=ErrorInfo(**error))
+            elif how == "failed" and not is_retryable(error["code"]):  # one of them is at fault: each is tried alone
+                self._jobs.change(job, state="queued")
+                again.append(job.id)
             elif how == "broken_off" and self._is_cancelled(job):
                 self._jobs.remove([job])
                 if job.spool:
