@@ -147,6 +147,7 @@ class Settings:
     serve_send_seconds: float = 60.0  # time a client may read nothing of what it is sent
     serve_connections: int = 4_096  # connections open at once; 0 for no limit
     serve_address_connections: int = 2_048  # connections of one address; 0 for no limit, behind a proxy
+    serve_embedders: tuple[str, ...] = ()  # embedders that callers may choose in a reindex, beside that of the server
     serve_cors: tuple[str, ...] = ()  # origins whose pages may call the server
 
     # ── a chat model on this machine

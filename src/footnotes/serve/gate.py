@@ -18,6 +18,7 @@ from footnotes.errors import BodyTooLarge, ClientTooSlow, FootnotesError, Origin
 from footnotes.serve.answers import as_known, error_answer
 from footnotes.serve.keys import Caller
 from footnotes.serve.state import ServerState
+from footnotes.serve.threads import TENANT
 from footnotes.tracing import REQUEST_ID, span
 
 _LOG = logging.getLogger("footnotes.serve")
@@ -82,6 +83,8 @@ class Gate:
 
         try:
             self._check_origin(headers)
+            if not _is_open(scope["path"]):
+                self._check_site(headers)
             scope["footnotes.caller"] = self._admitted(scope, headers)
             limit = self._limit(headers)
             body = _Body(receive, limit, self._state.settings.serve_body_seconds, headers)
@@ -113,10 +116,20 @@ class Gate:
         if _place(origin) != host:
             raise OriginRefused("the request comes from a page of another origin")
 
+    def _check_site(self, headers: Headers) -> None:
+        """Nor may a picture or link on another site: browsers name no origin there, but the site."""
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if origin is not None:
+            return  # it was checked
+        referer = headers.get("referer")
+        foreign = referer is not None and _place(referer) != headers.get("host", "")
+        if site not in ("none", "same-origin") or (foreign and "sec-fetch-site" not in headers):
+            raise OriginRefused("the request comes from a page of another site")
+
     def _admitted(self, scope: Scope, headers: Headers) -> Caller | None:
         path = scope["path"]
         preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
-        if path in OPEN_PATHS or path.startswith(OPEN_FOLDERS) or preflight:
+        if _is_open(path) or preflight:
             return None
         try:
             caller = self._state.caller(key_in(headers))
@@ -124,6 +137,7 @@ class Gate:
             self._state.buckets.take(f"address {(scope.get('client') or ('',))[0]}")
             raise
         if caller.key_id:
+            TENANT.set(caller.tenant)
             self._state.buckets.take(caller.key_id)
         return caller
 
@@ -187,6 +201,11 @@ class _Body:
             raise BodyTooLarge(f"the body is larger than {self._limit:,} bytes")
         self._reading = bool(message.get("more_body"))
         return message
+
+
+def _is_open(path: str) -> bool:
+    """Whether anybody may have what is at an address: the page, its files, and whether the server is well."""
+    return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
 
 
 def key_in(headers: Headers) -> str | None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 from fastapi import Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from footnotes import tracing
@@ -23,8 +22,9 @@ from footnotes.serve.jobs import Jobs
 from footnotes.serve.keys import Caller, Keys
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.quota import Answers, Buckets
-from footnotes.serve.streams import SLOW_THREADS, Streams, Threads, search_threads
+from footnotes.serve.streams import Streams
 from footnotes.serve.tenants import Tenants
+from footnotes.serve.threads import Pools
 from footnotes.serve.worker import for_searches
 
 EVERYTHING = frozenset(("read", "write", "admin"))
@@ -42,8 +42,7 @@ class ServerState:
     buckets: Buckets
     jobs: Jobs
     intake: Intake
-    slowly: Threads
-    searching: Threads
+    pools: Pools
     streams: Streams
     metrics: Metrics
     needs_keys: bool
@@ -57,8 +56,7 @@ class ServerState:
 
     def close(self) -> None:
         self.intake.stop()
-        self.slowly.close()
-        self.searching.close()
+        self.pools.close()
         self.tenants.close()
         self.database.close()
         os.close(self.lock)
@@ -77,7 +75,7 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
     except BaseException:
         database.close()
         raise
-    metrics, keys, slowly = Metrics(), Keys(database), Threads(SLOW_THREADS, "slow")
+    metrics, keys, pools = Metrics(), Keys(database), Pools(settings)
     tenants, jobs = Tenants(folder, for_searches(settings), metrics.embedding), Jobs(database, settings.serve_queue)
     return ServerState(
         settings=settings,
@@ -88,9 +86,8 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
         buckets=Buckets(settings.serve_rate, settings.serve_burst),
         jobs=jobs,
         intake=Intake(tenants, jobs, metrics, settings),
-        slowly=slowly,
-        searching=Threads(search_threads(settings), "search"),
-        streams=Streams(settings.serve_streams, keys, slowly),
+        pools=pools,
+        streams=Streams(settings.serve_streams, keys, pools.slow),
         metrics=metrics,
         needs_keys=needs_keys,
         lock=lock,
@@ -148,7 +145,7 @@ async def _library(state: State, caller: Reader) -> AsyncIterator[Library]:
     tenants, tenant = state.tenants, caller.tenant
     library = tenants.borrow_open(tenant)
     if library is None:
-        library = await run_in_threadpool(tenants.borrow, tenant)
+        library = await state.pools.short.run(tenants.borrow, tenant)
     try:
         yield library
     finally:

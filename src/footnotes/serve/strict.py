@@ -7,9 +7,12 @@ bytes. Large ones are read in a thread, so that nothing that grows with a reques
 from __future__ import annotations
 
 import asyncio
+import functools
+import inspect
 import json
 import re
 from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
 from typing import Any, NoReturn, TypeVar
 
 from fastapi import Request, Response
@@ -17,6 +20,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
 from footnotes.errors import RequestInvalid
+from footnotes.serve.threads import Threads
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -91,8 +95,16 @@ class _StrictRequest(Request):
         return value if self.model is None else validated(self.model, value)
 
 
+_POOL: ContextVar[Threads] = ContextVar("pool")
+
+
 class StrictRoute(APIRoute):
-    """A route whose JSON bodies are read strictly."""
+    """A route whose JSON bodies are read strictly, and whose function has one of the tenant's threads."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        if not inspect.iscoroutinefunction(endpoint):
+            endpoint = _in_thread(endpoint)
+        super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -100,9 +112,18 @@ class StrictRoute(APIRoute):
         async def strictly(request: Request) -> Response:
             strict = _StrictRequest(request.scope, request.receive)
             strict.model = _model_of(self)
+            _POOL.set(request.app.state.server.pools.short)
             return await handler(strict)
 
         return strictly
+
+
+def _in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(endpoint)
+    async def run(*given: Any, **options: Any) -> Any:
+        return await _POOL.get().run(endpoint, *given, **options)
+
+    return run
 
 
 def _model_of(route: APIRoute) -> type[BaseModel] | None:

@@ -6,7 +6,6 @@ import io
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
 from footnotes.answer import last_answer
@@ -19,7 +18,7 @@ from footnotes.serve.jobs import ServerJob
 from footnotes.serve.models import example
 from footnotes.serve.replies import replies
 from footnotes.serve.routes.documents import FORM_BODY, uploaded
-from footnotes.serve.routes.finding import counted
+from footnotes.serve.routes.finding import charged_reranker, counted
 from footnotes.serve.state import Books, Reader, ServerState, State, Writer
 from footnotes.serve.strict import StrictRoute
 from footnotes.types import Answer, Document, Hit, SearchResult
@@ -60,7 +59,7 @@ _UPLOADED = replies(r.ApiUploaded, *_TAKEN_IN, body=True)
 
 @router.post("/rag/index", summary="Index a text and wait for it", responses=_INDEXED)
 async def rag_index(body: IndexBody, request: Request, state: State, caller: Writer) -> SafeJson:
-    job = await run_in_threadpool(
+    job = await state.pools.short.run(
         accept_text, state, caller.tenant, body.filename, body.content, body.metadata, collection=None
     )
     return SafeJson(_indexed(await _settled(state, job, request)))
@@ -103,8 +102,9 @@ def _indexed(job: ServerJob) -> dict[str, Any]:
 
 
 @router.post("/rag/search", summary="Search; at most one chunk a document", responses=replies(r.RagFound, body=True))
-async def rag_search(body: RagSearchBody, library: Books, state: State) -> SafeJson:
-    found = await state.searching.run(library.search, body.query, limit=body.limit, per_document=1)
+async def rag_search(body: RagSearchBody, library: Books, state: State, caller: Reader) -> SafeJson:
+    await charged_reranker(state, caller)
+    found = await state.pools.search.run(library.search, body.query, limit=body.limit, per_document=1)
     state.metrics.searched(found)
     return SafeJson({"query": body.query, "results": [_rag_hit(hit) for hit in found.hits]})
 
@@ -163,11 +163,11 @@ async def _reindexed(
     request: Request, state: ServerState, library: Library, tenant: str, collection: str | None
 ) -> int:
     """Reindex, wait, and say how many documents there are in what was meant."""
-    job = await run_in_threadpool(state.intake.accept_reindex, tenant, {"collection": collection})
+    job = await state.pools.short.run(state.intake.accept_reindex, tenant, {"collection": collection})
     done = await _settled(state, job, request)
     if done.error is not None or done.state != "ready":
         _indexed(done)
-    return len(await run_in_threadpool(library.documents, collection=collection))
+    return len(await state.pools.short.run(library.documents, collection=collection))
 
 
 _SUBJECT = replies(r.SubjectReindexed, *_TAKEN_IN)
@@ -175,7 +175,7 @@ _SUBJECT = replies(r.SubjectReindexed, *_TAKEN_IN)
 
 @router.post("/subjects/{subject}/reindex", summary="Reindex a collection", responses=_SUBJECT)
 async def subject_reindex(subject: str, request: Request, state: State, library: Books, caller: Writer) -> SafeJson:
-    if subject not in {row["name"] for row in await run_in_threadpool(library.collections)}:
+    if subject not in {row["name"] for row in await state.pools.short.run(library.collections)}:
         raise NotFound(f"there is no subject {subject[:60]!r}", remedy="GET /v1/collections lists them.")
     count = await _reindexed(request, state, library, caller.tenant, subject)
     return SafeJson({"ok": True, "reindexed": count})
@@ -215,12 +215,13 @@ async def api_search(
     if not q.strip():
         return SafeJson(error_body(QueryEmpty("q is empty"), request_id_of(request.scope)), 400)
     if not rag:
-        found = await state.searching.run(library.search, q, limit=limit, per_document=limit)
+        await charged_reranker(state, caller)
+        found = await state.pools.search.run(library.search, q, limit=limit, per_document=limit)
         state.metrics.searched(found)
         return SafeJson({"results": [_api_hit(hit, hit.score) for hit in found.hits]})
-    allowance = await run_in_threadpool(state.answers.take, caller.tenant)
-    near = await state.searching.run(library.search, q, limit=limit, per_document=limit, mode="dense")
-    answer = await state.slowly.run(last_answer, counted(library.ask_stream(q, passages=limit), state))
+    allowance = await state.pools.short.run(state.answers.take, caller.tenant)
+    near = await state.pools.search.run(library.search, q, limit=limit, per_document=limit, mode="dense")
+    answer = await state.pools.slow.run(last_answer, counted(library.ask_stream(q, passages=limit), state))
     return SafeJson({"results": [], "rag": {**_rag_answer(q, answer, near), "rateLimit": allowance.shape()}})
 
 

@@ -7,7 +7,6 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, Response
 
@@ -58,7 +57,7 @@ async def upload(request: Request, state: State, caller: Writer) -> SafeJson:
     if kind == "multipart/form-data":
         jobs = await uploaded(request, state, caller.tenant)
     elif kind == "application/json":
-        jobs = [await run_in_threadpool(_given, state, caller.tenant, await request.body())]
+        jobs = [await state.pools.short.run(_given, state, caller.tenant, await request.body())]
     else:
         raise RequestInvalid("the body is neither multipart/form-data nor application/json")
     return SafeJson({"jobs": [job.shape() for job in jobs]}, 202)
@@ -72,13 +71,13 @@ async def uploaded(request: Request, state: State, tenant: str) -> list[ServerJo
             raise RequestInvalid("the form has no file", remedy="Send each file as a part named `file`.")
         options: dict[str, Any] = {
             "collection": _text(form.get("collection")),
-            "metadata": await run_in_threadpool(_metadata, _text(form.get("metadata")), _most_nodes(state)),
+            "metadata": await state.pools.short.run(_metadata, _text(form.get("metadata")), _most_nodes(state)),
         }
         jobs = []
         for file in files:
             name = file.filename or "unnamed"
             accept = state.intake.accept_file
-            jobs.append(await run_in_threadpool(accept, tenant, file.file, filename=name, **options))
+            jobs.append(await state.pools.short.run(accept, tenant, file.file, filename=name, **options))
         return jobs
 
 
@@ -202,29 +201,31 @@ _PAGE = "/{document_id}/pages/{page}"
 
 
 @router.get(_PAGE, response_class=Response, summary="A page of a PDF as a picture", responses=_PICTURE)
-def page_image(
+async def page_image(
     document_id: str,
     page: int,
     library: Books,
+    state: State,
     start: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     width: Annotated[int, Query(ge=100, le=2_400)] = 1_000,
 ) -> Response:
     """PNG, with the span of canonical text from `start` to `end` boxed."""
-    picture = highlighted(library, document_id, page, start, end, width, drawn=True)
+    picture = await state.pools.draw.run(highlighted, library, document_id, page, start, end, width, drawn=True)
     return Response(picture.png, media_type="image/png", headers={"Cache-Control": "private, max-age=60"})
 
 
 @router.get(f"{_PAGE}/boxes", summary="Where a span stands on a page", responses=replies(r.Boxes, 404))
-def page_boxes(
+async def page_boxes(
     document_id: str,
     page: int,
     library: Books,
+    state: State,
     start: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     width: Annotated[int, Query(ge=100, le=2_400)] = 1_000,
 ) -> SafeJson:
     """Boxes as `[left, top, right, bottom]`, in shares of the picture from its upper left corner."""
-    picture = highlighted(library, document_id, page, start, end, width, drawn=False)
+    picture = await state.pools.draw.run(highlighted, library, document_id, page, start, end, width, drawn=False)
     boxes = [[box.left, box.bottom, box.right, box.top] for group in picture.boxes for box in group]
     return SafeJson({"page": page, "width": picture.width, "height": picture.height, "boxes": boxes})

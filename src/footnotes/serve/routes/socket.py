@@ -6,7 +6,6 @@ import asyncio
 from typing import Any
 
 from fastapi import APIRouter, WebSocket
-from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocketDisconnect
 
 from footnotes.errors import FootnotesError, Forbidden, RequestInvalid, Unauthorized
@@ -16,6 +15,7 @@ from footnotes.serve.models import AskBody
 from footnotes.serve.routes.finding import counted
 from footnotes.serve.state import ServerState, state_of
 from footnotes.serve.strict import off_loop, parsed, validated
+from footnotes.serve.threads import TENANT
 from footnotes.shapes import event_shape
 
 router = APIRouter()
@@ -59,6 +59,7 @@ async def _admitted(websocket: WebSocket, state: ServerState) -> Caller:
             caller = await _said_key(websocket, state)
     if not caller.may("read"):
         raise Forbidden("the key has no read scope")
+    TENANT.set(caller.tenant if caller.key_id else "")
     return caller
 
 
@@ -72,7 +73,7 @@ async def _said_key(websocket: WebSocket, state: ServerState) -> Caller:
     try:
         if first.get("type") != "key" or not isinstance(first.get("key"), str):
             raise Unauthorized("the key is not valid")
-        return await run_in_threadpool(state.caller, first["key"])
+        return await state.pools.short.run(state.caller, first["key"])
     except Unauthorized:
         state.buckets.take(f"address {websocket.client.host if websocket.client else ''}")
         raise
@@ -103,12 +104,12 @@ async def _answer(
     mark = {"id": message["id"]} if "id" in message else {}
     try:
         given = {key: value for key, value in message.items() if key not in ("type", "id")}
-        body = await run_in_threadpool(validated, AskBody, given, "")
-        await run_in_threadpool(state.streams.check_key, caller)
+        body = await state.pools.short.run(validated, AskBody, given, "")
+        await state.pools.short.run(state.streams.check_key, caller)
         if caller.key_id:
             state.buckets.take(caller.key_id)
-        await run_in_threadpool(state.answers.take, caller.tenant)
-        library = await run_in_threadpool(state.tenants.borrow, caller.tenant)
+        await state.pools.short.run(state.answers.take, caller.tenant)
+        library = await state.pools.short.run(state.tenants.borrow, caller.tenant)
         try:
             events = counted(library.ask_stream(body.question, **body.options()), state)
             async for event in state.streams.pull(events, caller):

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from footnotes.serve import examples
@@ -77,7 +76,7 @@ async def _changes(state: ServerState, caller: Caller, job_id: str | None) -> As
     jobs, tenant = state.jobs, caller.tenant
     with state.streams.one(caller):
         _, point = jobs.changed(tenant, 2**62)
-        first = await run_in_threadpool(_first, jobs, tenant, job_id)
+        first = await state.pools.short.run(_first, jobs, tenant, job_id)
         for found in first:
             yield found.shape()
         if job_id and first[0].state in ("ready", "failed"):
@@ -92,7 +91,7 @@ async def _changes(state: ServerState, caller: Caller, job_id: str | None) -> As
                         return
             if time.monotonic() - checked > CHECK_SECONDS:
                 checked = time.monotonic()
-                await run_in_threadpool(state.streams.check_key, caller)
+                await state.pools.short.run(state.streams.check_key, caller)
                 yield None
             await asyncio.sleep(POLL_SECONDS)
 

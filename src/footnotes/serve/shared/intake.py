@@ -31,10 +31,9 @@ class SharedIntake(Intake):
         self._listener = listener
         self._spool = spool_folder(tenants.folder, settings)
         self._bytes = Spool(self._spool, settings)
-        self._wake = threading.Event()
+        self._lanes = []  # workers see to it
         self._stop = threading.Event()
         self._settings = settings
-        self._to_resume: list[str] = []  # workers see to it
         self._own: OwnWorker | None = None
         self.worker = None
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from footnotes.errors import FootnotesError, NotFound
 from footnotes.serve.database import now
-from footnotes.serve.jobs import JobKind, Jobs, ServerJob, _job
+from footnotes.serve.jobs import Jobs, ServerJob, _job
 from footnotes.serve.shared.database import SharedDatabase
 
 CHANNEL = "footnotes_jobs"
@@ -46,8 +46,10 @@ class SharedJobs(Jobs):
         self._shared = database
         self._told: dict[str, float] = {}
 
-    def add(self, tenant: str, kind: JobKind, name: str, request: Mapping[str, Any], spool: str | None) -> ServerJob:
-        return self._tell(super().add(tenant, kind, name, request, spool))
+    _accept = "SELECT * FROM accept_job(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+    def add(self, tenant: str, *given: Any, **options: Any) -> ServerJob:
+        return self._tell(super().add(tenant, *given, **options))
 
     def change(self, job: ServerJob, **fields: Any) -> ServerJob:
         return self._tell(super().change(job, **fields))

@@ -16,8 +16,9 @@ from footnotes.serve.shared.intake import SharedIntake
 from footnotes.serve.shared.jobs import Listener, SharedJobs
 from footnotes.serve.shared.queue import Queue
 from footnotes.serve.state import ServerState
-from footnotes.serve.streams import SLOW_THREADS, Streams, Threads, search_threads
+from footnotes.serve.streams import Streams
 from footnotes.serve.tenants import Tenants
+from footnotes.serve.threads import Pools
 from footnotes.serve.worker import for_searches
 
 
@@ -26,7 +27,7 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     shared = SharedDatabase(settings.store)
     database = cast(ServerDatabase, shared)
-    metrics, keys, slowly = Metrics(), Keys(database), Threads(SLOW_THREADS, "slow")
+    metrics, keys, pools = Metrics(), Keys(database), Pools(settings)
     tenants, jobs = Tenants(folder, for_searches(settings), metrics.embedding), SharedJobs(shared, settings.serve_queue)
     queue = Queue(settings.store, shared)
     listener = Listener(shared, lambda job_id: intake.heard(job_id))
@@ -40,9 +41,8 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
         buckets=Buckets(settings.serve_rate, settings.serve_burst),
         jobs=jobs,
         intake=intake,
-        slowly=slowly,
-        searching=Threads(search_threads(settings), "search"),
-        streams=Streams(settings.serve_streams, keys, slowly),
+        pools=pools,
+        streams=Streams(settings.serve_streams, keys, pools.slow),
         metrics=metrics,
         needs_keys=needs_keys,
         lock=os.open(os.devnull, os.O_RDONLY),
