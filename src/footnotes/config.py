@@ -123,6 +123,7 @@ class Settings:
     gemini_api_key: str = field(default="", repr=False)  # key of gemini: models
     gemini_base_url: str = "https://generativelanguage.googleapis.com/v1beta/openai"  # its OpenAI-compatible address
     model_timeout: float = 60.0  # seconds one call to a model may take
+    quote_providers: bool = True  # errors quote what a provider said; never those of a server
     proxy: str = field(default="", repr=False)  # an HTTP proxy for all of these
 
     # ── watching

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def create_app(
 ) -> Server:
     """The server over the library in a folder. `local` says that it listens on this machine alone."""
     chosen = settings or load(None if folder is None else Path(folder).expanduser())
+    chosen = replace(chosen, quote_providers=False)  # what a provider says is for the operator, not for callers
     root = Path(folder or chosen.library).expanduser()
     state = make_state(root, chosen, needs_keys=needs_keys)
     sessions = make_manager(state)
@@ -52,6 +54,7 @@ def create_app(
         version=__version__,
         description="Answers from your own documents, each sentence with a footnote to where it came from.",
         docs_url=None,
+        redirect_slashes=False,
         redoc_url=None,
         lifespan=_lifespan(state, sessions),
         default_response_class=SafeJson,

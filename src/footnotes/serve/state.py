@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from footnotes import tracing
 from footnotes.config import Settings
 from footnotes.engine import Library
-from footnotes.errors import Forbidden, StoreLocked, StoreUnavailable
+from footnotes.errors import Forbidden, StoreLocked, StoreUnavailable, Unauthorized
 from footnotes.serve.database import ServerDatabase
 from footnotes.serve.intake import Intake
 from footnotes.serve.jobs import Jobs
@@ -47,6 +47,17 @@ class ServerState:
     metrics: Metrics
     needs_keys: bool
     lock: int
+
+    async def admit(self, key: str | None, address: str) -> Caller:
+        """Who a key stands for, looked up beside the event loop. Wrong keys count against their address."""
+        if (known := self.keys.known_caller(key or "")) is not None:
+            return known
+        self.buckets.check(f"address {address}")
+        try:
+            return await self.pools.keys.run(self.caller, key)
+        except Unauthorized:
+            self.buckets.take(f"address {address}")
+            raise
 
     def caller(self, key: str | None) -> Caller:
         """Who a key stands for; without keys whoever is on this machine is the one local tenant."""
@@ -141,7 +152,17 @@ Writer = Annotated[Caller, _needing("write")]
 Admin = Annotated[Caller, _needing("admin")]
 
 
-async def _library(state: State, caller: Reader) -> AsyncIterator[Library]:
+async def _readers_library(state: State, caller: Reader) -> AsyncIterator[Library]:
+    async for library in _library(state, caller):
+        yield library
+
+
+async def _writers_library(state: State, caller: Writer) -> AsyncIterator[Library]:
+    async for library in _library(state, caller):
+        yield library
+
+
+async def _library(state: ServerState, caller: Caller) -> AsyncIterator[Library]:
     tenants, tenant = state.tenants, caller.tenant
     library = tenants.borrow_open(tenant)
     if library is None:
@@ -152,5 +173,7 @@ async def _library(state: State, caller: Reader) -> AsyncIterator[Library]:
         tenants.give_back(tenant)
 
 
-Books = Annotated[Library, Depends(_library)]
-"""The library of whoever calls."""
+Books = Annotated[Library, Depends(_readers_library)]
+"""The library of whoever calls and may read."""
+WritableBooks = Annotated[Library, Depends(_writers_library)]
+"""The library of whoever calls and may write: a key to hand over and delete need not be one to read."""

@@ -23,6 +23,7 @@ SEARCH_THREADS = 4
 WAITING_THREADS = 40
 """Searches at once where an embedder or a store is waited for over a network."""
 SHORT_THREADS = 40
+KEY_THREADS = 8
 EMBED_THREADS = 2
 DRAW_THREADS = 4
 """Pages drawn at once: each needs a process of its own."""
@@ -97,6 +98,7 @@ class Pools:
     """The threads of a server."""
 
     def __init__(self, settings: Settings) -> None:
+        self.keys = Threads(KEY_THREADS, "keys")
         self.short = Threads(SHORT_THREADS, "short")
         self.slow = Threads(SLOW_THREADS, "slow")
         self.search = Threads(search_threads(settings), "search")
@@ -104,5 +106,5 @@ class Pools:
         self.draw = Threads(DRAW_THREADS, "draw")
 
     def close(self) -> None:
-        for threads in (self.short, self.slow, self.search, self.embed, self.draw):
+        for threads in (self.keys, self.short, self.slow, self.search, self.embed, self.draw):
             threads.close()

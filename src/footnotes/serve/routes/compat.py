@@ -19,7 +19,7 @@ from footnotes.serve.models import example
 from footnotes.serve.replies import replies
 from footnotes.serve.routes.documents import FORM_BODY, uploaded
 from footnotes.serve.routes.finding import charged_reranker, counted
-from footnotes.serve.state import Books, Reader, ServerState, State, Writer
+from footnotes.serve.state import Books, Reader, ServerState, State, WritableBooks, Writer
 from footnotes.serve.strict import StrictRoute
 from footnotes.types import Answer, Document, Hit, SearchResult
 
@@ -144,7 +144,7 @@ _GONE = replies(r.RagDeleted, 404, 507)
 
 
 @router.delete("/rag/documents/{document_id}", summary="Delete a document", responses=_GONE)
-def rag_delete(document_id: str, library: Books, state: State, caller: Writer) -> SafeJson:
+def rag_delete(document_id: str, library: WritableBooks, state: State, caller: Writer) -> SafeJson:
     found = library.document(document_id).id
     state.intake.delete(caller.tenant, library, [found])
     return SafeJson({"id": document_id, "status": "deleted"})
@@ -154,7 +154,7 @@ _ANEW = replies(r.RagReindexed, *_TAKEN_IN)
 
 
 @router.post("/rag/admin/reindex", summary="Reindex everything and wait for it", responses=_ANEW)
-async def rag_reindex(request: Request, state: State, library: Books, caller: Writer) -> SafeJson:
+async def rag_reindex(request: Request, state: State, library: WritableBooks, caller: Writer) -> SafeJson:
     count = await _reindexed(request, state, library, caller.tenant, None)
     return SafeJson({"status": "reindexed", "documents": count})
 
@@ -174,7 +174,9 @@ _SUBJECT = replies(r.SubjectReindexed, *_TAKEN_IN)
 
 
 @router.post("/subjects/{subject}/reindex", summary="Reindex a collection", responses=_SUBJECT)
-async def subject_reindex(subject: str, request: Request, state: State, library: Books, caller: Writer) -> SafeJson:
+async def subject_reindex(
+    subject: str, request: Request, state: State, library: WritableBooks, caller: Writer
+) -> SafeJson:
     if subject not in {row["name"] for row in await state.pools.short.run(library.collections)}:
         raise NotFound(f"there is no subject {subject[:60]!r}", remedy="GET /v1/collections lists them.")
     count = await _reindexed(request, state, library, caller.tenant, subject)

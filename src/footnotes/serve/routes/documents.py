@@ -17,7 +17,7 @@ from footnotes.serve.jobs import ServerJob
 from footnotes.serve.models import TextDocument
 from footnotes.serve.picture import highlighted
 from footnotes.serve.replies import file_of, replies
-from footnotes.serve.state import Books, ServerState, State, Writer
+from footnotes.serve.state import Books, ServerState, State, WritableBooks, Writer
 from footnotes.serve.strict import StrictRoute, check_nodes, parsed, validated
 from footnotes.shapes import chunk_shape, document_shape
 
@@ -150,7 +150,7 @@ def document(document_id: str, library: Books) -> SafeJson:
 
 
 @router.delete("/{document_id}", summary="Delete a document", responses=replies(r.Deleted, 404, 507))
-def delete(document_id: str, library: Books, state: State, caller: Writer) -> SafeJson:
+def delete(document_id: str, library: WritableBooks, state: State, caller: Writer) -> SafeJson:
     """When it returns the document is found by nothing any more."""
     found = library.document(document_id).id
     gone = state.intake.delete(caller.tenant, library, [found])

@@ -8,13 +8,14 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from footnotes import __version__
+from footnotes.errors import Forbidden
 from footnotes.serve import examples
 from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson
 from footnotes.serve.metrics import CONTENT_TYPE
 from footnotes.serve.models import KeyBody
 from footnotes.serve.replies import file_of, open_replies, replies
-from footnotes.serve.state import Admin, Books, Reader, State, state_of
+from footnotes.serve.state import Admin, Books, Reader, State, caller_of, state_of
 from footnotes.serve.strict import StrictRoute
 
 router = APIRouter(route_class=StrictRoute)
@@ -101,7 +102,12 @@ _SAID = "Metrics in the format of Prometheus"
 
 
 @router.get("/metrics", tags=["service"], response_class=Response, summary=_SAID, responses=_METRICS)
-def metrics(state: State, caller: Admin) -> Response:
+def metrics(state: State, request: Request) -> Response:
+    """Of the whole server: for its operator, not for the admins of tenants."""
+    caller = caller_of(request)
+    own = caller.may("admin") and caller.tenant == state.settings.user
+    if not own and "metrics" not in caller.scopes:
+        raise Forbidden("the key has no metrics scope")
     state.metrics.queue.set(state.jobs.waiting())
     state.metrics.open_streams.set(state.streams.open)
     state.metrics.tenants.set(state.tenants.opened())

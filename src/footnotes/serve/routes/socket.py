@@ -70,13 +70,8 @@ async def _said_key(websocket: WebSocket, state: ServerState) -> Caller:
     except TimeoutError:
         await websocket.close(1008)
         raise
-    try:
-        if first.get("type") != "key" or not isinstance(first.get("key"), str):
-            raise Unauthorized("the key is not valid")
-        return await state.pools.short.run(state.caller, first["key"])
-    except Unauthorized:
-        state.buckets.take(f"address {websocket.client.host if websocket.client else ''}")
-        raise
+    said = first.get("key") if first.get("type") == "key" else ""
+    return await state.admit(said if isinstance(said, str) else "", websocket.client.host if websocket.client else "")
 
 
 async def _converse(websocket: WebSocket, state: ServerState, caller: Caller, request_id: str) -> None:

@@ -18,7 +18,7 @@ from footnotes.serve.jobs import Jobs, ServerJob
 from footnotes.serve.keys import Caller
 from footnotes.serve.models import ReindexBody
 from footnotes.serve.replies import events, replies
-from footnotes.serve.state import Books, Reader, ServerState, State, Writer
+from footnotes.serve.state import Reader, ServerState, State, WritableBooks, Writer
 from footnotes.serve.streams import CHECK_SECONDS, event_line, event_stream
 from footnotes.serve.strict import StrictRoute
 
@@ -122,6 +122,6 @@ _ACCEPTED = replies(r.Job, status=202, said="It is a job now", body=True)
 
 
 @router.post("/reindex", status_code=202, summary="Cut and embed everything anew", responses=_ACCEPTED)
-def reindex(body: ReindexBody, state: State, caller: Writer, library: Books) -> SafeJson:
+def reindex(body: ReindexBody, state: State, caller: Writer, library: WritableBooks) -> SafeJson:
     """The next generation is built beside the one that serves, then switched to."""
     return SafeJson(state.intake.accept_reindex(caller.tenant, body.model_dump()).shape(), 202)

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,7 @@ class Worker:
 
 def run(folder: Path, settings: Settings, concurrency: int, *, once: bool = False) -> None:
     """Work until told to stop; with `once`, until the queue is empty."""
-    worker = Worker(folder, settings)
+    worker = Worker(folder, replace(settings, quote_providers=False))
     try:
         worker.sweep_spool()
         asyncio.run(_run(worker, settings, concurrency, once))
