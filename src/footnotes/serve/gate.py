@@ -22,7 +22,7 @@ from footnotes.serve.threads import TENANT
 from footnotes.tracing import REQUEST_ID, span
 
 _LOG = logging.getLogger("footnotes.serve")
-OPEN_PATHS = frozenset(("/", "/healthz", "/readyz", "/openapi.json", "/favicon.ico"))
+OPEN_PATHS = frozenset(("/", "/healthz", "/livez", "/readyz", "/startupz", "/openapi.json", "/favicon.ico"))
 OPEN_FOLDERS = ("/static/",)
 _GOOD_ID = re.compile(r"[\w.-]{1,64}")
 _BYTES_A_SECOND = 64 * 1024
@@ -140,7 +140,7 @@ class Gate:
         caller = await self._state.admit(key_in(headers), (scope.get("client") or ("",))[0])
         if caller.key_id:
             TENANT.set(caller.tenant)
-            self._state.buckets.take(caller.key_id)
+            await self._state.count(caller)
         return caller
 
     def _limit(self, headers: Headers) -> int:

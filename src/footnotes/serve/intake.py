@@ -111,6 +111,10 @@ class Intake:
     def alive(self) -> bool:
         return all(thread.is_alive() for thread in self._threads[: len(self._lanes)])
 
+    def checks(self) -> dict[str, bool]:
+        """What must be so that work is accepted and done."""
+        return {"intake": self.alive}
+
     # ── accept
 
     def accept_file(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -52,12 +52,24 @@ class ServerState:
         """Who a key stands for, looked up beside the event loop. Wrong keys count against their address."""
         if (known := self.keys.known_caller(key or "")) is not None:
             return known
-        self.buckets.check(f"address {address}")
+        await self._counted(self.buckets.check, f"address {address}")
         try:
             return await self.pools.keys.run(self.caller, key)
         except Unauthorized:
-            self.buckets.take(f"address {address}")
+            await self._counted(self.buckets.take, f"address {address}")
             raise
+
+    async def count(self, caller: Caller) -> None:
+        """Count a request of a key against its rate."""
+        if caller.key_id:
+            await self._counted(self.buckets.take, caller.key_id)
+
+    async def _counted(self, call: Callable[[str], None], name: str) -> None:
+        """Beside the event loop where other servers count too."""
+        if self.buckets.is_local:
+            call(name)
+        else:
+            await self.pools.keys.run(call, name)
 
     def caller(self, key: str | None) -> Caller:
         """Who a key stands for; without keys whoever is on this machine is the one local tenant."""

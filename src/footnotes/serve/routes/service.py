@@ -26,10 +26,25 @@ async def healthz() -> SafeJson:
     return SafeJson({"status": "ok", "version": __version__})
 
 
+@router.get("/livez", tags=["service"], summary="Whether the process is alive", responses=open_replies(r.Health))
+async def livez() -> SafeJson:
+    """Says nothing of what the server needs: a database that is away is no reason to start it again."""
+    return SafeJson({"status": "ok", "version": __version__})
+
+
+@router.get("/startupz", tags=["service"], summary="Whether it has started", responses=open_replies(r.Ready, 503))
+def startupz(request: Request) -> SafeJson:
+    """The work that goes on behind the requests was begun, on a schema it knows; workers may still be missing."""
+    return _checked({name: well for name, well in state_of(request).intake.checks().items() if name != "workers"})
+
+
 @router.get("/readyz", tags=["service"], summary="Whether requests can be served", responses=open_replies(r.Ready, 503))
 def readyz(request: Request) -> SafeJson:
     state = state_of(request)
-    checks = {"intake": state.intake.alive, "database": _database(state)}
+    return _checked({**state.intake.checks(), "database": _database(state)})
+
+
+def _checked(checks: dict[str, bool]) -> SafeJson:
     ready = all(checks.values())
     return SafeJson({"status": "ready" if ready else "not ready", "checks": checks}, 200 if ready else 503)
 

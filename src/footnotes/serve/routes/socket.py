@@ -101,8 +101,7 @@ async def _answer(
         given = {key: value for key, value in message.items() if key not in ("type", "id")}
         body = await state.pools.short.run(validated, AskBody, given, "")
         await state.pools.short.run(state.streams.check_key, caller)
-        if caller.key_id:
-            state.buckets.take(caller.key_id)
+        await state.count(caller)
         await state.pools.short.run(state.answers.take, caller.tenant)
         library = await state.pools.short.run(state.tenants.borrow, caller.tenant)
         try:

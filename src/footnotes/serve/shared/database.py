@@ -26,6 +26,8 @@ ALTER TABLE jobs ADD COLUMN IF NOT EXISTS done bigint NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN IF NOT EXISTS total bigint NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN IF NOT EXISTS token bigint;
 ALTER TABLE jobs ADD COLUMN IF NOT EXISTS holder integer;
+CREATE TABLE IF NOT EXISTS buckets (
+    name text PRIMARY KEY, level double precision NOT NULL, filled_at timestamptz NOT NULL);
 CREATE SEQUENCE IF NOT EXISTS holders AS integer CYCLE;
 CREATE OR REPLACE VIEW living AS SELECT objid::integer AS holder FROM pg_locks
     WHERE locktype = 'advisory' AND classid = 4610 AND objsubid = 2

@@ -10,7 +10,8 @@ from footnotes.config import Settings
 from footnotes.serve.database import ServerDatabase
 from footnotes.serve.keys import Keys
 from footnotes.serve.metrics import Metrics
-from footnotes.serve.quota import Answers, Buckets
+from footnotes.serve.quota import Answers
+from footnotes.serve.shared.buckets import SharedBuckets
 from footnotes.serve.shared.database import SharedDatabase
 from footnotes.serve.shared.intake import SharedIntake
 from footnotes.serve.shared.jobs import Listener, SharedJobs
@@ -38,7 +39,7 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
         tenants=tenants,
         keys=keys,
         answers=Answers(database, settings.serve_answers),
-        buckets=Buckets(settings.serve_rate, settings.serve_burst),
+        buckets=SharedBuckets(shared, settings.serve_rate, settings.serve_burst),
         jobs=jobs,
         intake=intake,
         pools=pools,
