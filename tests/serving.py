@@ -16,14 +16,15 @@ import uvicorn
 
 from footnotes.config import load
 from footnotes.serve.app import Server, create_app
-from footnotes.serve.protocol import connection_class
+from footnotes.serve.protocol import Connections, connection_class
 
 
 class Running:
     """A server that runs, and a client that speaks to it."""
 
-    def __init__(self, app: Server, address: str) -> None:
+    def __init__(self, app: Server, connections: Connections, address: str) -> None:
         self.app = app
+        self.connections = connections
         self.address = address
         self.client = httpx.Client(base_url=address, timeout=30, trust_env=False)
         self._clients = [self.client]
@@ -65,7 +66,7 @@ def serving(folder: Path, *, needs_keys: bool = False, **settings: Any) -> Itera
     # Named TCP, or asyncio would not turn Nagle's delay off, and every answer would wait 40 ms.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
-        protocol = connection_class(chosen.serve_header_seconds)
+        protocol = connection_class(chosen)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, ws="websockets-sansio", lifespan="on", http=protocol
         )
@@ -74,7 +75,7 @@ def serving(folder: Path, *, needs_keys: bool = False, **settings: Any) -> Itera
         thread.start()
         while not server.started and thread.is_alive():
             time.sleep(0.01)
-        running = Running(app, f"http://127.0.0.1:{listening.getsockname()[1]}")
+        running = Running(app, protocol.counted, f"http://127.0.0.1:{listening.getsockname()[1]}")
         try:
             yield running
         finally:

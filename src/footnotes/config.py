@@ -123,6 +123,7 @@ class Settings:
     gemini_api_key: str = field(default="", repr=False)  # key of gemini: models
     gemini_base_url: str = "https://generativelanguage.googleapis.com/v1beta/openai"  # its OpenAI-compatible address
     model_timeout: float = 60.0  # seconds one call to a model may take
+    quote_providers: bool = True  # errors quote what a provider said; never those of a server
     proxy: str = field(default="", repr=False)  # an HTTP proxy for all of these
 
     # ── watching
@@ -133,6 +134,7 @@ class Settings:
     serve_burst: int = 100  # requests it may make at once
     serve_answers: int = 10_000  # answers a tenant may have a calendar month
     serve_body_bytes: int = 32 * 1024 * 1024  # larger JSON bodies are refused
+    serve_json_nodes: int = 100_000  # JSON bodies with more values and keys are refused
     serve_upload_bytes: int = 1024**3  # larger uploads are refused, all files of one request together
     serve_body_seconds: float = 30.0  # time a body may take, and a second more for each 64 KB that came
     serve_streams: int = 256  # streams open at once
@@ -143,6 +145,10 @@ class Settings:
     serve_libraries: int = 64  # libraries of tenants that are open at once; those not used for longest are closed
     serve_tenant_bytes: int = 0  # bytes of documents a tenant may keep; 0 for no limit
     serve_header_seconds: float = 10.0  # time the headers of a request may take
+    serve_send_seconds: float = 60.0  # time a client may read nothing of what it is sent
+    serve_connections: int = 4_096  # connections open at once; 0 for no limit
+    serve_address_connections: int = 2_048  # connections of one address; 0 for no limit, behind a proxy
+    serve_embedders: tuple[str, ...] = ()  # embedders that callers may choose in a reindex, beside that of the server
     serve_cors: tuple[str, ...] = ()  # origins whose pages may call the server
 
     # ── workers of a store that servers share
@@ -176,7 +182,7 @@ _AT_LEAST_ONE = frozenset(
         "archive_max_bytes", "archive_max_members", "fetch_max_bytes", "fetch_max_pages", "limit",
         "per_document", "rrf_k", "candidates", "max_query_chars", "rerank_candidates", "answer_passages",
         "answer_sentences", "max_tokens", "agent_steps", "agent_tokens", "llama_context", "llama_threads",
-        "serve_libraries",
+        "serve_libraries", "serve_json_nodes",
     ]
 )  # fmt: skip
 _RANGES: Mapping[str, tuple[float, float]] = {

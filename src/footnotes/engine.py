@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -207,25 +207,28 @@ class Library:
         for path in paths:
             if not str(path):
                 raise OptionError("a path to add is empty", remedy="Name a file or folder; `.` is this folder.")
-        with self._store.writing(self._user, "adding documents"), self._journal("add", request, run) as journal:
-            found: list[NewSource] = []
-            place = Place(name, metadata, chunker_of, self._pipeline(both(journal.progress, on_progress)))
-            for path in paths:
-                if is_url(str(path)):
-                    continue
-                for added in self._gather(Path(path).expanduser(), name, metadata, found):
+        with ExitStack() as held:
+            held.enter_context(self._store.writing(self._user, "adding documents"))
+            with self._journal("add", request, run) as journal:
+                found: list[NewSource] = []
+                place = Place(name, metadata, chunker_of, self._pipeline(both(journal.progress, on_progress)))
+                for path in paths:
+                    if is_url(str(path)):
+                        continue
+                    for added in self._gather(Path(path).expanduser(), name, metadata, found):
+                        journal.settle(added)
+                        yield added
+                found = [replace(origin, deleted=frozenset(request.get("deleted", ()))) for origin in found]
+                kept = [origin for origin in found if not origin.is_deleted]
+                journal.expect(origin.source for origin in kept if not is_archive(origin.path, origin.filename))
+                for added in self._taking.taken(found, place):
                     journal.settle(added)
                     yield added
-            found = [replace(origin, deleted=frozenset(request.get("deleted", ()))) for origin in found]
-            kept = [origin for origin in found if not origin.is_deleted]
-            journal.expect(origin.source for origin in kept if not is_archive(origin.path, origin.filename))
-            for added in self._taking.taken(found, place):
-                journal.settle(added)
-                yield added
-            for address in filter(is_url, (str(lasting(path)) for path in paths if is_url(str(path)))):
-                for added in self._taking.pages(address, place):
-                    journal.settle(added)
-                    yield added
+                held.close()  # nobody waits for the library while pages are fetched
+                for address in filter(is_url, (str(lasting(path)) for path in paths if is_url(str(path)))):
+                    for added in self._taking.pages(address, place):
+                        journal.settle(added)
+                        yield added
         self._finish_graph(on_progress)
 
     def resume(self, *, on_progress: OnProgress | None = None) -> list[Added]:
@@ -235,14 +238,19 @@ class Library:
     def resuming(self, *, on_progress: OnProgress | None = None) -> Iterator[Added]:
         """As `resume`, giving each result as soon as it is final."""
         with self._store.writing(self._user, "resuming"):
-            for job in unfinished_runs(self.jobs()):
-                request: dict[str, Any] = dict(job.request)
-                if job.kind == "reindex":
-                    if not request.get("gated"):  # whoever set a gate has to be asked again
-                        self._rebuild(request, None, on_progress, job.number)
-                    continue
-                options = (request["collection"], request["metadata"], request["chunker"], request["chunker_options"])
-                yield from self._adding(request["paths"], *options, on_progress, request, job.number)
+            numbers = [job.number for job in unfinished_runs(self.jobs())]
+        for number in numbers:
+            job = next((job for job in self.jobs() if job.number == number), None)
+            if job is None:  # what it was about was deleted meanwhile
+                continue
+            request: dict[str, Any] = dict(job.request)
+            if job.kind == "reindex":
+                if not request.get("gated"):  # whoever set a gate has to be asked again
+                    self._rebuild(request, None, on_progress, job.number)
+                continue
+            options = (request["collection"], request["metadata"], request["chunker"], request["chunker_options"])
+            yield from self._adding(request["paths"], *options, on_progress, request, job.number)
+        with self._store.writing(self._user, "resuming"):
             yield from self._pipeline(on_progress).add([], self._chunker_of())
         self._finish_graph(on_progress)
 

@@ -17,6 +17,8 @@ from footnotes.errors import MissingExtra
 T = TypeVar("T")
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 """The id of the request that is being served; empty outside of a server."""
+JOB_ID: ContextVar[str] = ContextVar("job_id", default="")
+"""The id of the job that is being done; empty outside of one."""
 _NOTHING: AbstractContextManager[Any] = nullcontext()
 _guard = threading.Lock()
 _tracer: Any = None

@@ -98,8 +98,9 @@ def _keys(library: str | None) -> Iterator[Keys]:
 @_library
 @click.option("--tenant", default="local", show_default=True, help="Whose documents the key opens.")
 @click.option("--name", default="", help="What the key is for.")
-@click.option("--scope", "scopes", multiple=True, type=click.Choice(["read", "write", "admin"]), default=["read"],
-              show_default=True, help="What it may do; may be given several times.")  # fmt: skip
+@click.option("--scope", "scopes", multiple=True, default=["read"],
+              type=click.Choice(["read", "write", "admin", "metrics"]), show_default=True,
+              help="What it may do; may be given several times.")  # fmt: skip
 @click.option("--days", type=float, help="Days it is valid.  [default: without end]")
 @_json
 def create(

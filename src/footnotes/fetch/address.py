@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
+from concurrent.futures import Future
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from threading import Thread
+from typing import Any
 
 from footnotes.errors import FetchFailed, UrlBlocked
 
@@ -46,12 +50,12 @@ def _wrapped(address: IPv6Address) -> IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour
 
 
-def connect(host: str, port: int, *, timeout: float, private: bool) -> socket.socket:
-    """A connection to a host, to none of its addresses that may not be reached."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise FetchFailed(f"the host {host} is not known ({error})") from error
+def connect(host: str, port: int, *, left: Callable[[], float], private: bool) -> socket.socket:
+    """A connection to a host, to none of its addresses that may not be reached.
+
+    `left` says how many seconds there still are, for the name and for all its addresses together.
+    """
+    found = _resolve(host, port, left())
     allowed = [each for each in found if private or is_public(str(each[4][0]))]
     if not allowed:
         raise UrlBlocked(f"{host} is an address inside a network, not on the internet")
@@ -59,10 +63,32 @@ def connect(host: str, port: int, *, timeout: float, private: bool) -> socket.so
     for family, kind, protocol, _, address in allowed:
         connection = socket.socket(family, kind, protocol)
         try:
-            connection.settimeout(timeout)
+            connection.settimeout(left())
             connection.connect(address)
             return connection
         except OSError as error:
             connection.close()
             failure = error
+        except BaseException:
+            connection.close()
+            raise
     raise FetchFailed(f"{host} cannot be reached ({failure})") from failure
+
+
+def _resolve(host: str, port: int, seconds: float) -> list[Any]:
+    """The addresses of a host. The system's own resolver knows no deadline, so it is asked in a thread."""
+    answer: Future[list[Any]] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            answer.set_exception(error)
+
+    Thread(target=ask, name="footnotes-resolve", daemon=True).start()
+    try:
+        return answer.result(seconds)
+    except TimeoutError as error:
+        raise FetchFailed(f"the host {host} was not found in time") from error
+    except (OSError, UnicodeError) as error:
+        raise FetchFailed(f"the host {host} is not known ({error})") from error

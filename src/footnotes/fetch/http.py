@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import http.client
+import io
 import socket
 import ssl
 import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from footnotes.errors import DocumentTooLarge, FetchFailed
 from footnotes.fetch.address import connect
 from footnotes.fetch.url import Url
 
 _BLOCK = 1 << 16
-
-
-class _Connection(http.client.HTTPConnection):
-    """Connects where `connect` lets it, and keeps the socket that is read from after the answer has begun."""
-
-    def __init__(self, url: Url, timeout: float, private: bool) -> None:
-        super().__init__(url.host, url.port, timeout=timeout)
-        self._url = url
-        self._seconds = timeout
-        self._private = private
-        self.checked: socket.socket | None = None
-
-    def connect(self) -> None:
-        bare = connect(self._url.host, self._url.port, timeout=self._seconds, private=self._private)
-        try:
-            secure = self._url.scheme == "https"
-            self.sock = _secured(bare, self._url.host) if secure else bare
-        except BaseException:
-            bare.close()
-            raise
-        self.checked = self.sock
-
-
-def _secured(bare: socket.socket, host: str) -> socket.socket:
-    return ssl.create_default_context().wrap_socket(bare, server_hostname=host)
 
 
 class Deadline:
@@ -55,14 +32,70 @@ class Deadline:
         return left
 
 
+class _TimedSocket:
+    """A socket as `http.client` uses it, each of whose steps has only the time that is left of the deadline."""
+
+    def __init__(self, inner: socket.socket, deadline: Deadline) -> None:
+        self._inner = inner
+        self._deadline = deadline
+
+    def sendall(self, data: bytes) -> None:
+        self._inner.settimeout(self._deadline.left())
+        self._inner.sendall(data)
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_TimedReader(self._inner, self._deadline))
+
+    def close(self) -> None:
+        """Closed by whoever opened it: `http.client` would do it before the body is read."""
+
+
+class _TimedReader(io.RawIOBase):
+    def __init__(self, inner: socket.socket, deadline: Deadline) -> None:
+        self._inner = inner
+        self._deadline = deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        self._inner.settimeout(self._deadline.left())
+        return self._inner.recv_into(buffer)
+
+
+class _Connection(http.client.HTTPConnection):
+    """Connects where `connect` lets it. Connecting, TLS, headers and body share one deadline."""
+
+    def __init__(self, url: Url, deadline: Deadline, private: bool) -> None:
+        super().__init__(url.host, url.port)
+        self._url = url
+        self._until = deadline
+        self._private = private
+        self._opened: socket.socket | None = None
+
+    def connect(self) -> None:
+        self._opened = connect(self._url.host, self._url.port, left=self._until.left, private=self._private)
+        if self._url.scheme == "https":
+            self._opened.settimeout(self._until.left())
+            self._opened = _secured(self._opened, self._url.host)
+        self.sock = _TimedSocket(self._opened, self._until)
+
+    def end(self) -> None:
+        self.close()
+        if self._opened is not None:
+            self._opened.close()
+
+
+def _secured(bare: socket.socket, host: str) -> socket.socket:
+    return ssl.create_default_context().wrap_socket(bare, server_hostname=host)
+
+
 class Response:
     """An answer whose body is still to be read."""
 
-    def __init__(self, url: Url, raw: http.client.HTTPResponse, connection: _Connection, deadline: Deadline) -> None:
+    def __init__(self, url: Url, raw: http.client.HTTPResponse) -> None:
         self._url = url
         self._raw = raw
-        self._connection = connection
-        self._deadline = deadline
         self.status = raw.status
 
     def header(self, name: str) -> str:
@@ -78,12 +111,7 @@ class Response:
             yield from received if encoding == "identity" else counted(gunzipped(received), max_bytes)
 
     def _received(self) -> Iterator[bytes]:
-        while True:
-            assert self._connection.checked is not None
-            self._connection.checked.settimeout(self._deadline.left())
-            block = self._raw.read1(_BLOCK)
-            if not block:
-                break
+        while block := self._raw.read1(_BLOCK):
             yield block
         if self._raw.length:
             raise FetchFailed("the server broke off in the middle of the page")
@@ -93,15 +121,15 @@ class Response:
 def request(url: Url, headers: Mapping[str, str], *, deadline: Deadline, private: bool) -> Iterator[Response]:
     """Ask for a page once; redirects are the caller's to follow."""
     with _translated(url):
-        connection = _Connection(url, deadline.left(), private)
+        connection = _Connection(url, deadline, private)
     try:
         with _translated(url):
             connection.request("GET", url.target, headers={"Connection": "close", **headers})
             raw = connection.getresponse()
         with raw:
-            yield Response(url, raw, connection, deadline)
+            yield Response(url, raw)
     finally:
-        connection.close()
+        connection.end()
 
 
 @contextmanager

@@ -111,7 +111,7 @@ class Taking:
             said = Added(source, row.document.id, "deduplicated", row.document.chunks)
             return said, *origins.version(source)
 
-        web = Web(self._settings, place.collection, metadata, known, self._store.incoming(self._user))
+        web = Web(self._settings, place.collection, metadata, known)
         for batch in web.batches(address):
             yield from batch.results
             if not batch.sources:

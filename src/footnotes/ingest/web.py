@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import fcntl
+import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -27,6 +31,7 @@ _GENERIC = ("", "application/octet-stream", "binary/octet-stream", "application/
 _PACKED = ("application/gzip", "application/x-gzip", "application/x-tar", "application/x-bzip2", "application/x-xz")
 _TYPES = {"application/xhtml+xml": HTML, "text/xml": "application/xml"}
 _LONGEST_NAME = 200
+_FOLDER, _YOUNG_SECONDS = "footnotes-fetched-", 60.0
 
 KnownVersion = Callable[[str], tuple[Added, str | None, str | None] | None]
 """A source → what to say when it has not changed, its entity tag and its date; nothing when it must be read anew."""
@@ -61,10 +66,7 @@ def rules_from(settings: Settings) -> Rules:
 class Web:
     """Fetches what addresses name, for one collection."""
 
-    def __init__(
-        self, settings: Settings, collection: str, metadata: Metadata, known: KnownVersion, incoming: Path
-    ) -> None:
-        self._incoming = incoming
+    def __init__(self, settings: Settings, collection: str, metadata: Metadata, known: KnownVersion) -> None:
         self._rules = rules_from(settings)
         self._client = Client(self._rules)
         self._most = settings.fetch_max_pages
@@ -74,8 +76,8 @@ class Web:
 
     def batches(self, address: str) -> Iterator[Pages]:
         """The page an address names; where it is a sitemap, the pages that one lists."""
-        with tempfile.TemporaryDirectory(dir=self._incoming) as folder:
-            batch, file = Pages(), Path(folder) / "page"
+        with _own_folder() as folder:
+            batch, file = Pages(), folder / "page"
             self._take(address, file, batch, named=True)
             if not file.exists() or not is_sitemap(file, self._rules.max_bytes):
                 yield batch
@@ -87,10 +89,10 @@ class Web:
                 return
         yield Pages(results=results)
         for start in range(0, len(pages), BATCH_PAGES):
-            with tempfile.TemporaryDirectory(dir=self._incoming) as folder:
+            with _own_folder() as folder:
                 batch = Pages()
                 for number, page in enumerate(pages[start : start + BATCH_PAGES]):
-                    self._take(page, Path(folder) / str(number), batch, named=False)
+                    self._take(page, folder / str(number), batch, named=False)
                 yield batch
 
     def _take(self, address: str, file: Path, batch: Pages, *, named: bool) -> None:
@@ -143,6 +145,48 @@ class Web:
             reason = f"the sitemap lists more than {self._most:,} pages; the rest was left out (fetch_max_pages)"
             results.append(Added(address, None, "skipped", 0, None, (reason,)))
         return list(kept)[: self._most], results
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    """A folder for pages on their way in, outside of the library: nobody holds that while pages are fetched.
+
+    It is held by a lock that ends with the process; what dead ones left is removed.
+    """
+    for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        if _age(left) > _YOUNG_SECONDS and (file := _held(left)) is not None:  # a younger one may be about to be held
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(file)
+    with tempfile.TemporaryDirectory(prefix=_FOLDER) as name:
+        file = _held(Path(name))
+        try:
+            yield Path(name)
+        finally:
+            if file is not None:
+                os.close(file)
+
+
+def _age(folder: Path) -> float:
+    try:
+        return time.time() - folder.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _held(folder: Path) -> int | None:
+    """The folder's lock, unless somebody else has it or it is not ours."""
+    try:
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if os.fstat(file).st_uid == os.getuid():
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return file
+    except OSError:
+        pass
+    os.close(file)
+    return None
 
 
 def filename_of(page: Fetched) -> str:

@@ -40,6 +40,7 @@ class Endpoint:
     timeout: float = 60.0
     attempts: int = 3
     proxy: str = field(default="", repr=False)
+    quoted: bool = True
 
 
 class Remote:
@@ -121,7 +122,8 @@ class Remote:
             what: dict[str, Any] = {"method": "GET"} if body is None else {"method": "POST", "json": dict(body)}
             with client.stream(url=path, timeout=timeout, headers=tracing.headers(), **what) as response:
                 if not response.is_success:
-                    said = redacted(message_in(self._body(response, until).decode("utf-8", "replace")), self._secrets)
+                    body_said = message_in(self._body(response, until).decode("utf-8", "replace"))
+                    said = redacted(body_said, self._secrets) if self.endpoint.quoted else ""
                     setting = self.endpoint.key_setting
                     fault = error_of_status(provider, response.status_code, response.headers, said, setting)
                     assert fault is not None

@@ -29,6 +29,7 @@ def endpoint_for(provider: str, settings: Settings, *, attempts: int = 3, native
         timeout=settings.model_timeout,
         attempts=attempts,
         proxy=settings.proxy,
+        quoted=settings.quote_providers,
     )
 
 

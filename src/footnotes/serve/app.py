@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route, compile_path
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from footnotes import __version__, errors
 from footnotes.config import Settings, load
@@ -24,6 +25,7 @@ from footnotes.serve.openapi import describe
 from footnotes.serve.pages import load_page, page_router
 from footnotes.serve.routes import collections, compat, documents, finding, openai, service, socket, work
 from footnotes.serve.state import ServerState, make_state
+from footnotes.serve.strict import check_nodes, off_loop
 
 
 class Server:
@@ -43,6 +45,7 @@ def create_app(
 ) -> Server:
     """The server over the library in a folder. `local` says that it listens on this machine alone."""
     chosen = settings or load(None if folder is None else Path(folder).expanduser())
+    chosen = replace(chosen, quote_providers=False)  # what a provider says is for the operator, not for callers
     root = Path(folder or chosen.library).expanduser()
     state = make_state(root, chosen, needs_keys=needs_keys)
     sessions = make_manager(state)
@@ -51,6 +54,7 @@ def create_app(
         version=__version__,
         description="Answers from your own documents, each sentence with a footnote to where it came from.",
         docs_url=None,
+        redirect_slashes=False,
         redoc_url=None,
         lifespan=_lifespan(state, sessions),
         default_response_class=SafeJson,
@@ -59,7 +63,7 @@ def create_app(
     for part in (documents, collections, finding, work, openai, compat, service, socket):
         api.include_router(part.router)
     api.include_router(page_router(load_page()))
-    api.router.routes.append(Route("/mcp", _Mcp(sessions)))
+    api.router.routes.append(Route("/mcp", _Mcp(sessions, chosen.serve_json_nodes)))
     _shape_errors(api)
     describe(api)
     return Server(api, state, Gate(_with_cors(api, chosen), state, local=local))
@@ -68,11 +72,19 @@ def create_app(
 class _Mcp:
     """The route of the Model Context Protocol."""
 
-    def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
+    def __init__(self, sessions: StreamableHTTPSessionManager, most_nodes: int) -> None:
         self._sessions = sessions
+        self._most_nodes = most_nodes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._sessions.handle_request(scope, receive, send)
+        body = await Request(scope, receive).body()
+        await off_loop(len(body), check_nodes, body, self._most_nodes)
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def again() -> Message:
+            return messages.pop() if messages else await receive()
+
+        await self._sessions.handle_request(scope, again, send)
 
 
 def _lifespan(state: ServerState, sessions: StreamableHTTPSessionManager) -> Any:

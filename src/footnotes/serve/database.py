@@ -34,6 +34,7 @@ class ServerDatabase:
             self._check_present(folder / FILE)
             self._writing, self._reading = (_Guarded(folder / FILE) for _ in range(2))
             self._writing.connection.execute(SCHEMA)
+            _add_columns(self._writing.connection)
         except (apsw.Error, OSError) as error:
             raise StoreUnavailable(f"the server's database in {folder} cannot be opened ({error})") from error
         if self.rows("SELECT 1 AS one FROM keys LIMIT 1"):
@@ -97,6 +98,13 @@ class _Guarded:
         self.connection.pragma("journal_mode", "wal")
         self.connection.pragma("synchronous", "full")
         self.connection.pragma("secure_delete", True)
+
+
+def _add_columns(connection: apsw.Connection) -> None:
+    """Columns that databases of earlier versions lack."""
+    known = {row[1] for row in connection.execute("PRAGMA table_info(jobs)")}
+    if "bytes" not in known:
+        connection.execute("ALTER TABLE jobs ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0")
 
 
 @contextmanager

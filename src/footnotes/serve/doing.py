@@ -47,6 +47,7 @@ def do(task: Task, using: Using, spool: Path, tell: Tell) -> None:
     """Do a task. The last news is how it ended; nothing is raised that an error of the tree describes."""
     how: Ending = "done"
     error: FootnotesError | None = None
+    tracing.JOB_ID.set(" ".join(str(job["id"]) for job in task.jobs))
     try:
         with using(task.tenant) as library, tracing.span("job", kind=task.kind, jobs=len(task.jobs)):
             _DOING[task.kind](task, library, spool, tell)

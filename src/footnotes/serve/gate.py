@@ -14,14 +14,15 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from footnotes.errors import BodyTooLarge, ClientTooSlow, FootnotesError, OriginRefused, RateLimited
+from footnotes.errors import BodyTooLarge, ClientTooSlow, FootnotesError, OriginRefused, RateLimited, ServerBusy
 from footnotes.serve.answers import as_known, error_answer
 from footnotes.serve.keys import Caller
 from footnotes.serve.state import ServerState
+from footnotes.serve.threads import TENANT
 from footnotes.tracing import REQUEST_ID, span
 
 _LOG = logging.getLogger("footnotes.serve")
-OPEN_PATHS = frozenset(("/", "/healthz", "/readyz", "/openapi.json", "/favicon.ico"))
+OPEN_PATHS = frozenset(("/", "/healthz", "/livez", "/readyz", "/startupz", "/openapi.json", "/favicon.ico"))
 OPEN_FOLDERS = ("/static/",)
 _GOOD_ID = re.compile(r"[\w.-]{1,64}")
 _BYTES_A_SECOND = 64 * 1024
@@ -58,6 +59,8 @@ class Gate:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        if len(scope["path"]) > 1:  # with a slash at the end it is the same address, without a redirect
+            scope["path"] = scope["path"].rstrip("/") or "/"
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
         request_id = given if _GOOD_ID.fullmatch(given) else secrets.token_hex(8)
@@ -82,7 +85,9 @@ class Gate:
 
         try:
             self._check_origin(headers)
-            scope["footnotes.caller"] = self._admitted(scope, headers)
+            if not _is_open(scope["path"]):
+                self._check_site(headers)
+            scope["footnotes.caller"] = await self._admitted(scope, headers)
             limit = self._limit(headers)
             body = _Body(receive, limit, self._state.settings.serve_body_seconds, headers)
             with span("request", method=_method(scope["method"])):
@@ -91,6 +96,10 @@ class Gate:
             self._state.metrics.errors.labels(error.code).inc()
             if not sent["status"]:
                 await error_answer(error, request_id)(scope, receive, sending)
+        except asyncio.CancelledError:  # the server stops, and waits no longer
+            stopping = ServerBusy("the server is stopping")
+            if not sent["status"]:
+                await error_answer(stopping, request_id)(scope, receive, sending)
         except ClientDisconnect:  # nobody is there to be told
             sent["status"] = CLIENT_GONE
         except Exception as error:
@@ -113,18 +122,25 @@ class Gate:
         if _place(origin) != host:
             raise OriginRefused("the request comes from a page of another origin")
 
-    def _admitted(self, scope: Scope, headers: Headers) -> Caller | None:
+    def _check_site(self, headers: Headers) -> None:
+        """Nor may a picture or link on another site: browsers name no origin there, but the site."""
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if origin is not None:
+            return  # it was checked
+        referer = headers.get("referer")
+        foreign = referer is not None and _place(referer) != headers.get("host", "")
+        if site not in ("none", "same-origin") or (foreign and "sec-fetch-site" not in headers):
+            raise OriginRefused("the request comes from a page of another site")
+
+    async def _admitted(self, scope: Scope, headers: Headers) -> Caller | None:
         path = scope["path"]
         preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in headers
-        if path in OPEN_PATHS or path.startswith(OPEN_FOLDERS) or preflight:
+        if _is_open(path) or preflight:
             return None
-        try:
-            caller = self._state.caller(key_in(headers))
-        except FootnotesError:
-            self._state.buckets.take(f"address {(scope.get('client') or ('',))[0]}")
-            raise
+        caller = await self._state.admit(key_in(headers), (scope.get("client") or ("",))[0])
         if caller.key_id:
-            self._state.buckets.take(caller.key_id)
+            TENANT.set(caller.tenant)
+            await self._state.count(caller)
         return caller
 
     def _limit(self, headers: Headers) -> int:
@@ -152,7 +168,7 @@ class Gate:
         try:
             self._check_origin(headers)
             if key_in(headers) or not self._state.needs_keys:
-                scope["footnotes.caller"] = self._admitted({**scope, "method": "GET"}, headers)
+                scope["footnotes.caller"] = await self._admitted({**scope, "method": "GET"}, headers)
         except RateLimited:
             await send({"type": "websocket.close", "code": 1013})
             return
@@ -187,6 +203,11 @@ class _Body:
             raise BodyTooLarge(f"the body is larger than {self._limit:,} bytes")
         self._reading = bool(message.get("more_body"))
         return message
+
+
+def _is_open(path: str) -> bool:
+    """Whether anybody may have what is at an address: the page, its files, and whether the server is well."""
+    return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
 
 
 def key_in(headers: Headers) -> str | None:

@@ -15,26 +15,18 @@ from typing import Any, BinaryIO
 
 from footnotes.config import Settings
 from footnotes.engine import Library
-from footnotes.errors import BodyTooLarge, NotALibrary, OptionError, StorageQuota, WorkerDied
+from footnotes.errors import BodyTooLarge, NotALibrary, OptionError, RequestInvalid, StorageQuota
 from footnotes.fetch.url import is_url
 from footnotes.ingest.journal import unfinished_runs
-from footnotes.serve.doing import BrokenOff, News, Task, do
-from footnotes.serve.jobs import Jobs, ServerJob, outcome
+from footnotes.serve.database import now
+from footnotes.serve.jobs import JobKind, Jobs, Room, ServerJob, outcome
+from footnotes.serve.lane import Lane
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.tenants import Tenants
-from footnotes.serve.worker import WorkerProcess
 from footnotes.store.make import open_store
-from footnotes.types import ErrorInfo
 
 _LOG = logging.getLogger("footnotes.serve")
 SPOOL = "spool"
-BATCH = 32
-MOST_DEATHS = 3
-TURN_SECONDS, OWN_TURN_SECONDS = 3.0, 10.0
-"""How long vectors are made before they wait for jobs of other tenants, and for new ones of the same. Longer than it
-takes until vectors are kept: each turn brings the work forward."""
-_NOT_A_JOB = 2**63
-LOCKED_WAIT_SECONDS = 2.0
 LOOK_AGAIN_SECONDS = 0.25
 WAIT_POLL_SECONDS, LOOK_ANYWAY_SECONDS = 0.05, 5.0
 """How often whoever waits for a job looks at what is known of it here, and in the database."""
@@ -49,22 +41,24 @@ class Intake:
         self._metrics = metrics
         self.jobs = jobs
         self._spool = tenants.folder / SPOOL
-        self._wake = threading.Event()
         self._stop = threading.Event()
         self._pausing = 0
         self._pause_guard = threading.Lock()
-        self._running: dict[str, ServerJob] = {}
-        self._to_resume: list[str] = []
-        self._served: dict[str, int] = {}
-        self._turns = 0
-        self._texts_in: set[str] = set()
-        self._doing: Task | None = None
-        self._embedding_since: float | None = None
-        self.worker = WorkerProcess(tenants.folder, settings) if settings.serve_worker else None
+        lanes: tuple[tuple[JobKind, ...], ...] = (
+            ("upload", "reindex"),
+            ("url",),
+        )  # pages are waited for: nothing else waits with them
+        self._lanes = [Lane(self, tenants, metrics, settings, self._spool, kinds) for kinds in lanes]
+        self.worker = self._lanes[0].worker
+        names = ("intake", "fetching")
         self._threads = [
-            threading.Thread(target=self._work, name="footnotes-intake", daemon=True),
-            threading.Thread(target=self._look_again, name="footnotes-look-again", daemon=True),
+            *(self._thread(lane.work, name) for lane, name in zip(self._lanes, names, strict=True)),
+            self._thread(self._look_again, "look-again"),
         ]
+
+    @staticmethod
+    def _thread(target: Callable[[], None], name: str) -> threading.Thread:
+        return threading.Thread(target=target, name=f"footnotes-{name}", daemon=True)
 
     def start(self) -> None:
         self._spool.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -73,14 +67,14 @@ class Intake:
         for path in self._spool.iterdir():
             if path.name not in known:
                 path.unlink(missing_ok=True)
-        self._to_resume = unfinished_tenants(self._tenants.folder, self._tenants.settings)
+        self._lanes[0].to_resume = unfinished_tenants(self._tenants.folder, self._tenants.settings)
         for thread in self._threads:
             thread.start()
 
     def stop(self, seconds: float = 20.0) -> None:
         """Break off soon; what was committed is kept, and the next start goes on with the rest."""
         self._stop.set()
-        self._wake.set()
+        self._wake()
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(seconds)
@@ -95,11 +89,27 @@ class Intake:
         finally:
             with self._pause_guard:
                 self._pausing -= 1
-            self._wake.set()
+            self._wake()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stop.is_set()
+
+    def pause(self, seconds: float) -> None:
+        """Wait, but not longer than until it stops."""
+        self._stop.wait(seconds)
+
+    @property
+    def is_paused(self) -> bool:
+        return self._pausing > 0
+
+    def _wake(self) -> None:
+        for lane in self._lanes:
+            lane.wake.set()
 
     @property
     def alive(self) -> bool:
-        return self._threads[0].is_alive()
+        return all(thread.is_alive() for thread in self._threads[: len(self._lanes)])
 
     def checks(self) -> dict[str, bool]:
         """What must be so that work is accepted and done."""
@@ -124,7 +134,9 @@ class Intake:
             checked = library.handed_over(path, **given, source=source or f"upload:{filename}")
             room = self._room(tenant, library)
         try:
-            _copy(file, path, self._tenants.settings.max_file_bytes, room)
+            waiting = self.jobs.waiting_bytes(tenant) if room else 0
+            left = None if room is None else room.left - waiting
+            size = _copy(file, path, self._tenants.settings.max_file_bytes, left)
             request = {
                 "filename": checked.filename,
                 "source": checked.source,
@@ -132,25 +144,23 @@ class Intake:
                 "metadata": dict(checked.metadata),
             }
             self._hand_over(path.name)
-            job = self.jobs.add(tenant, "upload", checked.filename, request, path.name)
+            job = self.jobs.add(tenant, "upload", checked.filename, request, path.name, size=size, room=room)
         except BaseException:
             self._drop_bytes(path.name)
             raise
-        self._wake.set()
+        self._wake()
         return job
 
-    def _room(self, tenant: str, library: Library) -> int | None:
-        """How many bytes more a tenant may keep; what waits to be taken in counts too."""
+    def _room(self, tenant: str, library: Library) -> Room | None:
+        """How many bytes more a tenant may keep, uploads that wait to be taken in included."""
         most = self._tenants.settings.serve_tenant_bytes
         if not most:
             return None
-        left = most - self._waiting_bytes(tenant) - int(library.counts()["bytes"])
-        if left <= 0:
+        since = now()
+        left = most - int(library.counts()["bytes"])
+        if left - self.jobs.waiting_bytes(tenant) <= 0:
             raise StorageQuota(f"all {most:,} bytes the tenant may keep are used")
-        return left
-
-    def _waiting_bytes(self, tenant: str) -> int:
-        return sum(_size(self._spool / name) for name in self.jobs.spools(tenant))
+        return Room(left, since)
 
     def accept_url(
         self, tenant: str, address: str, *, collection: str | None, metadata: Mapping[str, Any] | None
@@ -163,20 +173,25 @@ class Intake:
             self._room(tenant, library)
         request = {"url": address, "collection": checked.collection, "metadata": dict(checked.metadata)}
         job = self.jobs.add(tenant, "url", address[:500], request, None)
-        self._wake.set()
+        self._wake()
         return job
 
     def accept_reindex(self, tenant: str, options: Mapping[str, Any]) -> ServerJob:
+        """Queue a reindex, with an embedder that callers may choose."""
+        check_embedder(options.get("embedder"), self._tenants.settings)
         job = self.jobs.add(tenant, "reindex", options.get("collection") or "everything", dict(options), None)
-        self._wake.set()
+        self._wake()
         return job
 
     def retry(self, tenant: str, job_id: str) -> ServerJob:
-        """Try a failed job again."""
+        """Try a failed job again; not one that would bring an older version back."""
         job = self.jobs.find(tenant, job_id)
         if job.state == "failed":
+            if self.jobs.is_superseded(job):
+                remedy = "Dismiss the job, or hand the older version over again."
+                raise RequestInvalid("a later version of this document was accepted", remedy=remedy)
             job = self.jobs.change(job, state="queued", error=None, result=())
-            self._wake.set()
+            self._wake()
         return job
 
     def dismiss(self, tenant: str, job_id: str) -> ServerJob:
@@ -203,6 +218,8 @@ class Intake:
         """Nothing of a deleted document stays in the jobs, also in those that are not done with it."""
         about = [*self.jobs.about(tenant, document_ids), *self.jobs.unfinished_at(tenant, places)]
         self.jobs.remove(about)
+        for lane in self._lanes:
+            lane.forget(job.id for job in about)
         for job in about:
             self._drop(job)
 
@@ -223,134 +240,11 @@ class Intake:
 
     # ── work
 
-    def _work(self) -> None:
-        try:
-            while not self._stop.is_set():
-                self._wake.clear()
-                if self._pausing:
-                    self._wake.wait(0.2)
-                    continue
-                try:
-                    if self._one_task():
-                        continue
-                except Exception as error:  # the worker outlives whatever one batch does
-                    _LOG.exception("a batch failed", extra={"reason": type(error).__name__})
-                    self._stop.wait(1.0)
-                    continue
-                self._wake.wait(5.0)
-        finally:
-            if self.worker is not None:
-                self.worker.stop()
-
-    def _one_task(self) -> bool:
-        """Do the next thing there is to do, of the tenant who was served longest ago; False when there is nothing."""
-        waiting = self.jobs.waiting_tenants()
-        found = {**dict.fromkeys(self._to_resume, _NOT_A_JOB), **waiting}
-        if not found:
-            return False
-        tenant = min(found, key=lambda name: (self._served.get(name, 0), found[name]))
-        self._turns += 1
-        self._served[tenant] = self._turns
-        if tenant in waiting:
-            self._run(self.jobs.next_batch(tenant, BATCH, self._texts_in))
-        elif self._do(Task("resume", tenant)) not in ("broken_off", "locked"):
-            self._to_resume.remove(tenant)
-        if not self.jobs.waiting():
-            self._served.clear()
-            self._texts_in.clear()
-        return True
-
     def resumes(self, tenant: str) -> bool:
         """Whether something an earlier writer left unfinished is still to be gone on with."""
-        return tenant in self._to_resume
+        return any(tenant in lane.to_resume for lane in self._lanes)
 
-    def _run(self, batch: list[ServerJob]) -> None:
-        if not batch:  # dismissed this moment
-            return
-        jobs = [self.jobs.change(job, state="running", attempts=job.attempts + 1) for job in batch]
-        self._running = {job.id: job for job in jobs}
-        data = [{"id": job.id, "request": dict(job.request), "spool": job.spool} for job in jobs]
-        try:
-            self._do(Task(jobs[0].kind, jobs[0].tenant, data))
-        finally:
-            self._running = {}
-
-    def _do(self, task: Task) -> str:
-        """Have a task done, here or in the worker, and see to what it left; says how it ended."""
-        ending: list[News] = []
-        self._doing, self._embedding_since = task, None
-
-        def heard(news: News) -> None:
-            if news["news"] == "ended":
-                ending.append(news)
-            else:
-                self._heard(task.tenant, news)
-
-        try:
-            if self.worker is not None:
-                self.worker.do(task, heard, self._must_break_off)
-            else:
-                do(task, self._tenants.using, self._spool, heard)
-        except WorkerDied as death:
-            _LOG.error("the worker died", extra={"code": death.code, "reason": death.message})
-            self._metrics.errors.labels(death.code).inc()
-            self._died(death)
-            return "died"
-        return self._ended(ending[0])
-
-    def _must_break_off(self) -> bool:
-        return self._stop.is_set() or self._pausing > 0 or self._makes_way()
-
-    def _makes_way(self) -> bool:
-        """Whether vectors, of which some were made, wait for the texts of others: words come first, and in turns.
-
-        What has a vector keeps it; the job waits, and goes on where it was when it is its turn again.
-        """
-        since, task = self._embedding_since, self._doing
-        if since is None or task is None:
-            return False
-        spent = time.monotonic() - since
-        fetched = task.kind in ("url", "reindex")
-        if spent < (OWN_TURN_SECONDS if fetched else TURN_SECONDS):
-            return False
-        others, own = self.jobs.anybody_waits(task.tenant, self._texts_in)
-        return others or (own and spent >= OWN_TURN_SECONDS)
-
-    def _heard(self, tenant: str, news: News) -> None:
-        if news["news"] == "progress":
-            if self.worker is None and self._must_break_off():
-                raise BrokenOff
-            if news["stage"] == "embedding" and self._embedding_since is None:
-                self._embedding_since = time.monotonic()
-                self._texts_in.update(self._running)
-            for job_id in news["jobs"]:
-                self.jobs.progress(job_id, news["stage"], news["done"], news["total"])
-        elif news["news"] == "settled":
-            self._settle(tenant, self._running.pop(news["job"]), news["documents"])
-        elif news["news"] == "embedded":
-            self._metrics.embedding(news["texts"], news["role"], news["tokens"])
-
-    def _ended(self, news: News) -> str:
-        """See to the jobs that were not settled."""
-        how: str = news["how"]
-        for job in list(self._running.values()):
-            if how == "failed":
-                self.jobs.change(job, state="failed", error=ErrorInfo(**news["error"]))
-            elif how != "done":
-                self.jobs.change(job, state="queued", attempts=job.attempts - 1)
-        if how == "locked":
-            self._stop.wait(LOCKED_WAIT_SECONDS)
-        return how
-
-    def _died(self, death: WorkerDied) -> None:
-        """Jobs wait for another try, one at a time; who was there at too many deaths has failed."""
-        for job in self._running.values():
-            if job.attempts >= MOST_DEATHS:
-                self.jobs.change(job, state="failed", error=death.info())
-            else:
-                self.jobs.change(job, state="queued")
-
-    def _settle(self, tenant: str, job: ServerJob, rows: list[dict[str, Any]]) -> None:
+    def settle(self, tenant: str, job: ServerJob, rows: list[dict[str, Any]]) -> None:
         """Write down what became of a job. The bytes of a failed one stay, for another try."""
         with self._tenants.using(tenant) as library:
             library.look_again()  # before anybody is told that it is found
@@ -394,15 +288,15 @@ def unfinished_tenants(folder: Path, settings: Settings) -> list[str]:
         store.close()
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+def check_embedder(name: str | None, settings: Settings) -> None:
+    """Refuse an embedder that is neither the server's own nor one it offers."""
+    if name is not None and name not in (settings.embedder, *settings.serve_embedders):
+        remedy = "Use the embedder of the server, or name this one in its setting serve_embedders."
+        raise OptionError("the server does not offer this embedder", remedy=remedy)
 
 
-def _copy(file: BinaryIO, path: Path, most: int, room: int | None) -> None:
-    """The bytes to the library's own folder; a file that is too large leaves nothing."""
+def _copy(file: BinaryIO, path: Path, most: int, room: int | None) -> int:
+    """The bytes to the library's own folder, and how many; a file that is too large leaves nothing."""
     size = 0
     with path.open("xb") as target:
         while block := file.read(_BLOCK):
@@ -414,3 +308,4 @@ def _copy(file: BinaryIO, path: Path, most: int, room: int | None) -> None:
             target.write(block)
         target.flush()
         os.fsync(target.fileno())  # what was accepted outlives a power cut
+    return size

@@ -9,13 +9,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from footnotes.errors import NotFound, ServerBusy, is_retryable
+from footnotes.errors import NotFound, ServerBusy, StorageQuota, is_retryable
 from footnotes.serve.database import ServerDatabase, now
 from footnotes.store.naming import INSIDE, source_mark
 from footnotes.types import ErrorInfo
 
 JobKind = Literal["upload", "url", "reindex"]
 JobState = Literal["queued", "running", "ready", "failed"]
+KINDS = ("upload", "url", "reindex")
 _KEPT_FINISHED = 1_000
 
 
@@ -65,8 +66,30 @@ class ServerJob:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many bytes a tenant may still keep, uploads that wait included, as of a moment."""
+
+    left: int
+    since: str
+
+
+_ACCEPT = """
+INSERT INTO jobs (id, tenant, kind, name, request, spool, bytes, state, created_at, updated_at)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, 'queued', ?8, ?8
+WHERE (SELECT count(*) FROM jobs WHERE tenant = ?2 AND state IN ('queued', 'running')) < ?9
+AND (?11 < 0 OR ?7 + (SELECT coalesce(sum(bytes), 0) FROM jobs WHERE tenant = ?2
+                      AND (spool IS NOT NULL OR updated_at >= ?10)) <= ?11)
+RETURNING *
+"""
+"""A job, unless too many wait or too many bytes do. What was done since a moment counts with what waits: it is not yet
+among the documents that were counted at that moment."""
+
+
 class Jobs:
     """The jobs of all tenants. Progress lives in memory, what counts in the database."""
+
+    _accept = _ACCEPT
 
     def __init__(self, database: ServerDatabase, most_waiting: int) -> None:
         self._database = database
@@ -75,56 +98,90 @@ class Jobs:
         self._changes = 0
         self._guard = threading.Lock()
 
-    def add(self, tenant: str, kind: JobKind, name: str, request: Mapping[str, Any], spool: str | None) -> ServerJob:
-        if self.waiting(tenant) >= self._most_waiting:
+    def add(
+        self,
+        tenant: str,
+        kind: JobKind,
+        name: str,
+        request: Mapping[str, Any],
+        spool: str | None,
+        *,
+        size: int = 0,
+        room: Room | None = None,
+    ) -> ServerJob:
+        """Accept a job, if there is room for it: that is looked up and taken in one statement."""
+        moment, job_id = now(), "job_" + secrets.token_hex(8)
+        what = (job_id, tenant, kind, name, json.dumps(dict(request)), spool, size, moment)
+        limits = (self._most_waiting, room.since if room else moment, room.left if room else -1)
+        rows = self._database.rows(self._accept, (*what, *limits))
+        if not rows and self.waiting(tenant) >= self._most_waiting:
             raise ServerBusy(f"{self._most_waiting:,} documents wait already")
-        moment = now()
-        job_id = "job_" + secrets.token_hex(8)
-        (row,) = self._database.rows(
-            "INSERT INTO jobs (id, tenant, kind, name, request, spool, state, created_at, updated_at) "
-            "VALUES (?,?,?,?,?,?,'queued',?,?) RETURNING *",
-            (job_id, tenant, kind, name, json.dumps(dict(request)), spool, moment, moment),
-        )
-        return self._note(_job(row))
+        if not rows:
+            raise StorageQuota("the tenant may not keep so many bytes")
+        return self._note(_job(rows[0]))
+
+    def waiting_bytes(self, tenant: str) -> int:
+        """The bytes of a tenant's uploads that jobs still hold."""
+        sql = "SELECT coalesce(sum(bytes), 0) AS n FROM jobs WHERE tenant = ? AND spool IS NOT NULL"
+        return int(self._database.rows(sql, (tenant,))[0]["n"])
 
     def waiting(self, tenant: str | None = None) -> int:
         """How many jobs are not done, of a tenant or of all."""
         sql = "SELECT count(*) AS n FROM jobs WHERE tenant = ifnull(?, tenant) AND state IN ('queued', 'running')"
         return int(self._database.rows(sql, (tenant,))[0]["n"])
 
-    def waiting_tenants(self) -> dict[str, int]:
-        """Tenants with jobs nobody is at, and the number of the oldest of each."""
-        rows = self._database.rows(
-            "SELECT tenant, min(number) AS oldest FROM jobs WHERE state = 'queued' GROUP BY tenant"
+    def waiting_tenants(self, kinds: Collection[str] = KINDS) -> dict[str, int]:
+        """Tenants with jobs of some kinds nobody is at, and the number of the oldest of each."""
+        sql = (
+            "SELECT tenant, min(number) AS oldest FROM jobs "
+            "WHERE state = 'queued' AND kind IN (?, ?, ?) GROUP BY tenant"
         )
+        rows = self._database.rows(sql, _three(kinds))
         return {row["tenant"]: row["oldest"] for row in rows}
 
-    def next_batch(self, tenant: str, most: int, last: Collection[str] = ()) -> list[ServerJob]:
+    def next_batch(
+        self, tenant: str, most: int, last: Collection[str] = (), kinds: Collection[str] = KINDS
+    ) -> list[ServerJob]:
         """The oldest job of a tenant that waits, with others of its kind that can be done together with it.
 
-        Jobs in `last` come after the others, but never after a later version of the same source.
+        Jobs in `last` come after the others. A job that is not done holds back later ones of the same source.
         """
-        sql = "SELECT * FROM jobs WHERE state = 'queued' AND tenant = ? ORDER BY number LIMIT ?"
-        found = [_job(row) for row in self._database.rows(sql, (tenant, most + len(last)))]
-        new = {_place(job) for job in found if job.id not in last}
-        jobs = sorted(found, key=lambda job: job.id in last and _place(job) not in new)[:most]
+        sql = "SELECT * FROM jobs WHERE tenant = ? AND state = 'queued' AND kind IN (?, ?, ?) ORDER BY number LIMIT ?"
+        queued = [_job(row) for row in self._database.rows(sql, (tenant, *_three(kinds), most + len(last)))]
+        new = {_place(job) for job in queued if job.id not in last}
+        first_of = self._first_of_places(tenant, queued)
+        free = [job for job in queued if job.kind == "reindex" or first_of[_place(job)] == job.number]
+        jobs = sorted(free, key=lambda job: job.id in last and _place(job) not in new)[:most]
         if not jobs or jobs[0].kind != "upload" or jobs[0].attempts:
             return jobs[:1]  # one that was tried before is tried alone: it may have been the death of the others
-        first, batch, sources = jobs[0], [], set()
-        for job in jobs:
-            if (job.kind, job.attempts) != ("upload", 0):
-                continue
-            source = job.request["source"]
-            if job.request["collection"] == first.request["collection"] and source not in sources:
-                sources.add(source)
-                batch.append(job)
-        return batch
+        alike = ("upload", 0, jobs[0].request["collection"])
+        return [job for job in jobs if (job.kind, job.attempts, job.request["collection"]) == alike]
 
-    def anybody_waits(self, besides: str, known: Collection[str]) -> tuple[bool, bool]:
-        """Whether jobs wait of other tenants than one, and of this one such as are not known already."""
-        rows = self._database.rows("SELECT id, tenant FROM jobs WHERE state = 'queued'")
+    def _first_of_places(self, tenant: str, queued: Iterable[ServerJob]) -> dict[tuple[Any, Any], int]:
+        """The number of the oldest unfinished job at each place: of those given, of other kinds, and of what runs."""
+        kinds = {job.kind for job in queued}
+        sql = (
+            "SELECT * FROM jobs WHERE tenant = ? AND kind <> 'reindex' AND "
+            "(state = 'running' OR state = 'queued' AND kind NOT IN (?, ?, ?))"
+        )
+        others = [_job(row) for row in self._database.rows(sql, (tenant, *_three(kinds)))] if kinds else []
+        found: dict[tuple[Any, Any], int] = {}
+        for job in (*queued, *others):
+            found[_place(job)] = min(job.number, found.get(_place(job), job.number))
+        return found
+
+    def anybody_waits(self, besides: str, known: Collection[str], kinds: Collection[str] = KINDS) -> tuple[bool, bool]:
+        """Whether jobs of some kinds wait of other tenants than one, and of this one such as are not known already."""
+        sql = "SELECT id, tenant FROM jobs WHERE state = 'queued' AND kind IN (?, ?, ?)"
+        rows = self._database.rows(sql, _three(kinds))
         others = any(row["tenant"] != besides for row in rows)
         return others, any(row["tenant"] == besides and row["id"] not in known for row in rows)
+
+    def is_superseded(self, job: ServerJob) -> bool:
+        """Whether a later version of what a job is about was accepted, and has not failed."""
+        sql = "SELECT * FROM jobs WHERE tenant = ? AND number > ? AND state <> 'failed'"
+        rows = self._database.rows(sql, (job.tenant, job.number))
+        return job.kind != "reindex" and any(_place(other) == _place(job) for other in map(_job, rows))
 
     def change(self, job: ServerJob, **fields: Any) -> ServerJob:
         """Write a new state down."""
@@ -193,10 +250,9 @@ class Jobs:
         return [job for job in map(_job, rows) if wanted & {row["document_id"] for row in job.result}]
 
     def unfinished_at(self, tenant: str, places: Collection[tuple[str, str]]) -> list[ServerJob]:
-        """Uploads that are not done, of these collections and sources."""
+        """Uploads and pages that are not done, of these collections and sources."""
         rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state IN ('queued', 'running')", (tenant,))
-        jobs = [job for job in map(_job, rows) if job.kind == "upload"]
-        return [job for job in jobs if (job.request["collection"], job.request["source"]) in places]
+        return [job for job in map(_job, rows) if job.kind != "reindex" and _place(job) in places]
 
     def leave_out(self, tenant: str, places: Collection[tuple[str, str]]) -> None:
         """Of archives that are not done, leave out members that were deleted."""
@@ -241,6 +297,11 @@ class Jobs:
         ended = [job.id for job in self._live.values() if job.state in ("ready", "failed")]
         for job_id in ended[:_KEPT_FINISHED]:
             del self._live[job_id]
+
+
+def _three(kinds: Collection[str]) -> tuple[str, ...]:
+    """The kinds as the three values a statement has room for."""
+    return tuple([*kinds, "", "", ""][: len(KINDS)])
 
 
 def _place(job: ServerJob) -> tuple[Any, Any]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import threading
+import time
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,10 +16,13 @@ from typing import Any
 from footnotes.errors import NotFound, OptionError, Unauthorized
 from footnotes.serve.database import ServerDatabase, now
 
-SCOPES = ("read", "write", "admin")
+SCOPES = ("read", "write", "admin", "metrics")
 PREFIX = "fn"
 _ID_BYTES, _SECRET_BYTES = 6, 32
 _LONGEST_NAME = 200
+KNOWN_SECONDS = 1.0
+"""How long a key that was looked up is known: one that another process revokes is refused this much later."""
+_MOST_KNOWN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +42,31 @@ class Keys:
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
+        self._known: OrderedDict[bytes, tuple[Caller, float]] = OrderedDict()
+        self._guard = threading.Lock()
+        self._exist = False
+
+    def known_caller(self, key: str) -> Caller | None:
+        """Who holds a key that was looked up a moment ago; from memory alone."""
+        with self._guard:
+            caller, until = self._known.get(_hash(key), (None, 0.0))
+        return caller if time.monotonic() < until else None
+
+    def _remember(self, key: str, caller: Caller) -> Caller:
+        with self._guard:
+            self._known[_hash(key)] = (caller, time.monotonic() + KNOWN_SECONDS)
+            if len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
+        return caller
+
+    def _forget_all(self) -> None:
+        with self._guard:
+            self._known.clear()
 
     def exist(self) -> bool:
         """Whether a key was ever made: from then on every request needs one."""
-        return bool(self._database.rows("SELECT 1 AS one FROM keys LIMIT 1"))
+        self._exist = self._exist or bool(self._database.rows("SELECT 1 AS one FROM keys LIMIT 1"))
+        return self._exist
 
     def create(
         self, tenant: str, *, name: str = "", scopes: Iterable[str] = ("read",), days: float | None = None
@@ -71,6 +98,7 @@ class Keys:
         """From now on the key is refused; streams it opened end."""
         self.find(key_id, tenant)
         self._database.rows("UPDATE keys SET revoked_at = ifnull(revoked_at, ?) WHERE id = ?", (now(), key_id))
+        self._forget_all()
         return self.find(key_id, tenant)
 
     def caller(self, key: str) -> Caller:
@@ -83,7 +111,7 @@ class Keys:
         row: dict[str, Any] = rows[0] if rows else {"secret_hash": b"", "revoked_at": "", "expires_at": None}
         if not hmac.compare_digest(_hash(secret), row["secret_hash"]) or not _is_live(row):
             raise Unauthorized("the key is not valid")
-        return Caller(row["tenant"], row["id"], frozenset(row["scopes"].split()))
+        return self._remember(key, Caller(row["tenant"], row["id"], frozenset(row["scopes"].split())))
 
     def is_live(self, key_id: str) -> bool:
         """Whether a key that opened a stream may still be served."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 from datetime import UTC, datetime
+from types import TracebackType
 
 from footnotes.errors import ConfigError
-from footnotes.tracing import REQUEST_ID
+from footnotes.tracing import JOB_ID, REQUEST_ID
 
 _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 
@@ -21,14 +23,11 @@ class JsonLines(logging.Formatter):
         said = {"time": moment, "level": record.levelname.lower(), "logger": record.name}
         said["message"] = record.getMessage()
         said.update({name: value for name, value in vars(record).items() if name not in _PLAIN})
-        said.setdefault("request_id", _request_id())
+        said.setdefault("request_id", REQUEST_ID.get())
+        said.setdefault("job", JOB_ID.get())
         if record.exc_info:
             said["trace"] = _places(record)
         return json.dumps({name: value for name, value in said.items() if value != ""}, default=str)
-
-
-def _request_id() -> str:
-    return REQUEST_ID.get()
 
 
 def _places(record: logging.LogRecord) -> str:
@@ -44,13 +43,32 @@ def _places(record: logging.LogRecord) -> str:
 
 
 def set_up_logs(named: str = "info") -> None:
-    """Write the server's logs to standard error, from a level on: debug, info, warning or error."""
+    """Write all logs to standard error, from a level on: debug, info, warning or error.
+
+    Of libraries their warnings are written, in the same shape; so is what no code caught.
+    """
     level = logging.getLevelNamesMapping().get(named.upper())
     if level is None:
         raise ConfigError(f"there is no log level {named!r}; use debug, info, warning or error")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(max(level, logging.WARNING))
     for name in ("footnotes", "uvicorn"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
+    logging.captureWarnings(True)
+    sys.excepthook = lambda kind, error, trace: _uncaught(kind, error, trace)
+    threading.excepthook = lambda given: _uncaught(given.exc_type, given.exc_value, given.exc_traceback)
+
+
+def _uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    """What nobody caught ends a thread or the process: the last line says so like any other."""
+    if issubclass(kind, KeyboardInterrupt):
+        return
+    extra = {"reason": kind.__name__}
+    logging.getLogger("footnotes").critical(
+        "nobody caught an error", exc_info=(kind, error or kind(), trace), extra=extra
+    )

@@ -19,6 +19,7 @@ from footnotes.engine import Library
 from footnotes.errors import FootnotesError
 from footnotes.serve.answers import error_body
 from footnotes.serve.routes.compat import accept_text, indexed
+from footnotes.serve.routes.finding import LLM
 from footnotes.serve.state import ServerState
 from footnotes.serve.tools import TOOLS, Outcome, ToolContext, call_tool
 
@@ -94,7 +95,7 @@ def make_manager(state: ServerState) -> StreamableHTTPSessionManager:
 
     limit = state.settings.serve_body_bytes
     return StreamableHTTPSessionManager(
-        make_server(context_of, state.slowly.run), stateless=True, json_response=True, max_request_body_size=limit
+        make_server(context_of, state.pools.slow.run), stateless=True, json_response=True, max_request_body_size=limit
     )
 
 
@@ -115,6 +116,7 @@ def context_for(state: ServerState, scope: Any) -> Iterator[ToolContext]:
                 accept_text(state, tenant, name, content, dict(metadata) if metadata else None, collection),
             ),
             before_answer=lambda: state.answers.take(tenant),
+            before_search=lambda: state.answers.take(tenant) if state.settings.reranker == LLM else None,
             after_answer=state.metrics.answered,
             after_search=state.metrics.searched,
             writing=state.intake.paused,

@@ -9,7 +9,7 @@ from pydantic.config import JsonDict
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Metadata = dict[str, Any]
-Filter = dict[str, Any] | list[str] | str
+Filter = dict[str, Any] | Annotated[list[str], Field(fail_fast=True)] | str
 SearchMode = Literal["hybrid", "lexical", "dense"]
 
 
@@ -127,5 +127,5 @@ class KeyBody(Body):
     model_config = ConfigDict(json_schema_extra=example({"name": "phone", "scopes": ["read"], "days": 90}))
 
     name: str = Field("", max_length=200, examples=["phone"])
-    scopes: list[Literal["read", "write", "admin"]] = Field(["read"], min_length=1)
+    scopes: list[Literal["read", "write", "admin"]] = Field(["read"], min_length=1, max_length=3)
     days: float | None = Field(None, gt=0, le=36_500, description="Days it is valid; nothing means without end.")

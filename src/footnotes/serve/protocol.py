@@ -1,44 +1,122 @@
-"""Connections that dawdle over their headers, or send too many, are dropped before anything else looks at them."""
+"""Connections: so many and no more, each with a deadline for whatever it waits for.
+
+The gate bounds the bodies that somebody reads. This is about what comes before and after: headers, a request that
+goes on after its response, and a response that is not read.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import resource
 import secrets
+from collections import Counter
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from footnotes.errors import ClientTooSlow, FootnotesError, HeadersTooLarge, RequestInvalid
+from footnotes.config import Settings
+from footnotes.errors import ClientTooSlow, FootnotesError, HeadersTooLarge, RequestInvalid, ServerBusy
 from footnotes.serve.answers import as_json, error_body
 
 MOST_HEADER_BYTES = 64 * 1024
-_REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
+LINGER_SECONDS = 2.0
+"""How long a client that is still sending may take to see that its response is complete."""
+_REASONS = {
+    400: "Bad Request",
+    408: "Request Timeout",
+    431: "Request Header Fields Too Large",
+    503: "Service Unavailable",
+}
+
+
+class Connections:
+    """How many connections are open, in all and by address. Zero is no limit."""
+
+    def __init__(self, most: int, most_of_address: int) -> None:
+        self._most = most
+        self._most_of_address = most_of_address
+        self._of: Counter[str] = Counter()
+        self.open = 0
+
+    def add(self, address: str) -> None:
+        """Count a connection, or say that there are too many; it is counted in either case."""
+        self.open += 1
+        self._of[address] += 1
+        if self._most and self.open > self._most:
+            raise ServerBusy(f"{self._most} connections are open already")
+        if self._most_of_address and self._of[address] > self._most_of_address:
+            raise ServerBusy(f"{self._most_of_address} connections of this address are open already")
+
+    def remove(self, address: str) -> None:
+        self.open -= 1
+        self._of[address] -= 1
+        if not self._of[address]:
+            del self._of[address]
 
 
 class Connection(HttpToolsProtocol):
-    """One connection of a client. Bodies are the gate's affair; this is about what comes before them."""
+    """One connection of a client."""
 
+    counted: Connections
     header_seconds = 10.0
+    send_seconds = 60.0
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._deadline: asyncio.TimerHandle | None = None
+        self._end: asyncio.TimerHandle | None = None
         self._header_bytes = 0
+        self._is_ending = False
+
+    # ── a connection begins and ends
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._await_headers()
+        try:
+            self.counted.add(self._address)
+        except ServerBusy as error:
+            self._refuse(error, 503)
+        else:
+            self._await_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.counted.remove(self._address)
         self._stop_waiting()
+        self._unset_end()
         super().connection_lost(exc)
 
+    def handle_websocket_upgrade(self) -> None:
+        """The connection belongs to another protocol from now on; it counts until that one has lost it."""
+        self._stop_waiting()
+        super().handle_websocket_upgrade()
+        successor: Any = self.transport.get_protocol()
+        lost, address = successor.connection_lost, self._address
+
+        def connection_lost(exc: Exception | None) -> None:
+            self.counted.remove(address)
+            lost(exc)
+
+        successor.connection_lost = connection_lost
+
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
+
+    # ── what a client sends
+
     def data_received(self, data: bytes) -> None:
+        if self._is_ending:  # read, so that the response is not lost to a reset; nothing is made of it
+            return
         super().data_received(data)
-        if self._deadline is not None and not self.transport.is_closing():
+        if self.transport.is_closing() or self._is_ending:
+            return
+        if self._deadline is not None:
             self._header_bytes += len(data)
             if self._header_bytes > MOST_HEADER_BYTES:
                 self._refuse(HeadersTooLarge(f"the headers are larger than {MOST_HEADER_BYTES:,} bytes"), 431)
+        elif self.cycle is not None and self.cycle.response_complete:
+            self._await_headers()  # empty lines between requests begin none
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -69,17 +147,78 @@ class Connection(HttpToolsProtocol):
         else:
             self._refuse(ClientTooSlow("the headers took too long to arrive"), 408)
 
+    # ── what a client is sent
+
+    def on_response_complete(self) -> None:
+        """A request that goes on after its response is of no interest: its connection ends."""
+        unfinished = not self.pipeline and self.cycle.response_complete and self.cycle.more_body
+        super().on_response_complete()
+        if unfinished and not self.transport.is_closing():
+            self._finish()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._set_end(self.send_seconds)
+
+    def resume_writing(self) -> None:
+        self._unset_end()
+        super().resume_writing()
+
     def _refuse(self, error: FootnotesError, status: int) -> None:
-        self._stop_waiting()
         body = as_json(error_body(error, secrets.token_hex(8))).encode()
         head = (
             f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: application/json\r\n"
             f"content-length: {len(body)}\r\nconnection: close\r\nx-content-type-options: nosniff\r\n\r\n"
         )
         self.transport.write(head.encode() + body)
-        self.transport.close()
+        self._finish()
+
+    def _finish(self) -> None:
+        """End the connection: nothing more is sent, and what still comes is left aside for a moment."""
+        self._stop_waiting()
+        self._unset_keepalive_if_required()
+        self._is_ending = True
+        self._set_end(LINGER_SECONDS)
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        else:
+            self.transport.close()
+
+    def eof_received(self) -> None:
+        if self._is_ending:
+            self.transport.close()
+
+    def _set_end(self, seconds: float) -> None:
+        self._unset_end()
+        self._end = self.loop.call_later(seconds, self.transport.abort)
+
+    def _unset_end(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None
 
 
-def connection_class(header_seconds: float) -> type[Connection]:
-    """Connections with a deadline of their own."""
-    return type("Connection", (Connection,), {"header_seconds": header_seconds})
+def most_connections(settings: Settings, descriptors: int) -> tuple[int, int]:
+    """Connections in all and of one address: as the settings say, and never so many that no file can be opened."""
+    room = descriptors * 3 // 4
+    most = min(settings.serve_connections or room, room)
+    of_address = settings.serve_address_connections
+    return most, min(of_address, max(most // 2, 1)) if of_address and most < settings.serve_connections else of_address
+
+
+def _descriptors() -> int:
+    """How many files this process may have open; as many as it may ask for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return wanted if soft == resource.RLIM_INFINITY else soft
+
+
+def connection_class(settings: Settings) -> type[Connection]:
+    """Connections with the limits of a server, counted for it."""
+    counted = Connections(*most_connections(settings, _descriptors()))
+    limits = {"header_seconds": settings.serve_header_seconds, "send_seconds": settings.serve_send_seconds}
+    return type("Connection", (Connection,), {"counted": counted, **limits})

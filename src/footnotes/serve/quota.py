@@ -22,6 +22,8 @@ _MOST_BUCKETS = 10_000
 class Buckets:
     """A token bucket for each name: `burst` at once, refilled by `rate` a minute. Time is monotonic."""
 
+    is_local = True  # asked in no time, on the event loop itself
+
     def __init__(self, rate: int, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = max(rate, 1) / 60
         self._burst = max(burst, 1)
@@ -33,16 +35,30 @@ class Buckets:
         """One token, or `RateLimited` that says when there is one again."""
         with self._guard:
             moment = self._clock()
-            level, before = self._levels.pop(name, (float(self._burst), moment))
-            level = min(self._burst, level + (moment - before) * self._rate)
+            level = self._level(name, moment)
             allowed = level >= 1
+            self._levels.pop(name, None)
             self._levels[name] = (level - 1 if allowed else level, moment)
             if len(self._levels) > _MOST_BUCKETS:
                 self._levels.popitem(last=False)
         if not allowed:
-            error = RateLimited(f"more than {self._rate * 60:.0f} requests a minute were made")
-            error.retry_after = (1 - level) / self._rate
-            raise error
+            raise self._limited(level)
+
+    def check(self, name: str) -> None:
+        """`RateLimited` where there is no token; none is taken."""
+        with self._guard:
+            level = self._level(name, self._clock())
+        if level < 1:
+            raise self._limited(level)
+
+    def _level(self, name: str, moment: float) -> float:
+        level, before = self._levels.get(name, (float(self._burst), moment))
+        return min(self._burst, level + (moment - before) * self._rate)
+
+    def _limited(self, level: float) -> RateLimited:
+        error = RateLimited(f"more than {self._rate * 60:.0f} requests a minute were made")
+        error.retry_after = (1 - level) / self._rate
+        return error
 
 
 @dataclass(frozen=True, slots=True)

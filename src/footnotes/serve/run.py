@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
+import os
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,8 +48,22 @@ def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], Non
         timeout_graceful_shutdown=STOP_SECONDS,
         ws_max_size=1 << 20,
         proxy_headers=False,
-        http=connection_class(settings.serve_header_seconds),
+        http=connection_class(settings),
     )
+    end_without_threads()
+
+
+def end_without_threads() -> None:
+    """End the process although calls still wait for a model: Python would wait for them, a minute or more.
+
+    Everything is closed by now; what these calls would bring has nobody to be told.
+    """
+    waiting = [thread for thread in threading.enumerate() if thread.name.startswith("footnotes-") and not thread.daemon]
+    if waiting:
+        logging.getLogger("footnotes.serve").warning("calls are left unfinished", extra={"count": len(waiting)})
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(0)
 
 
 def is_loopback(host: str) -> bool:

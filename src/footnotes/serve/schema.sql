@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS jobs (
     name TEXT NOT NULL,
     request TEXT NOT NULL,
     spool TEXT,
+    bytes INTEGER NOT NULL DEFAULT 0,
     state TEXT NOT NULL,
     result TEXT NOT NULL DEFAULT '[]',
     error TEXT,

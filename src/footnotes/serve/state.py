@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from footnotes import tracing
 from footnotes.config import Settings
 from footnotes.engine import Library
-from footnotes.errors import Forbidden, StoreLocked, StoreUnavailable
+from footnotes.errors import Forbidden, StoreLocked, StoreUnavailable, Unauthorized
 from footnotes.serve.database import ServerDatabase
 from footnotes.serve.intake import Intake
 from footnotes.serve.jobs import Jobs
 from footnotes.serve.keys import Caller, Keys
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.quota import Answers, Buckets
-from footnotes.serve.streams import SLOW_THREADS, Streams, Threads, search_threads
+from footnotes.serve.streams import Streams
 from footnotes.serve.tenants import Tenants
+from footnotes.serve.threads import Pools
 from footnotes.serve.worker import for_searches
 
 EVERYTHING = frozenset(("read", "write", "admin"))
@@ -42,12 +42,34 @@ class ServerState:
     buckets: Buckets
     jobs: Jobs
     intake: Intake
-    slowly: Threads
-    searching: Threads
+    pools: Pools
     streams: Streams
     metrics: Metrics
     needs_keys: bool
     lock: int
+
+    async def admit(self, key: str | None, address: str) -> Caller:
+        """Who a key stands for, looked up beside the event loop. Wrong keys count against their address."""
+        if (known := self.keys.known_caller(key or "")) is not None:
+            return known
+        await self._counted(self.buckets.check, f"address {address}")
+        try:
+            return await self.pools.keys.run(self.caller, key)
+        except Unauthorized:
+            await self._counted(self.buckets.take, f"address {address}")
+            raise
+
+    async def count(self, caller: Caller) -> None:
+        """Count a request of a key against its rate."""
+        if caller.key_id:
+            await self._counted(self.buckets.take, caller.key_id)
+
+    async def _counted(self, call: Callable[[str], None], name: str) -> None:
+        """Beside the event loop where other servers count too."""
+        if self.buckets.is_local:
+            call(name)
+        else:
+            await self.pools.keys.run(call, name)
 
     def caller(self, key: str | None) -> Caller:
         """Who a key stands for; without keys whoever is on this machine is the one local tenant."""
@@ -57,8 +79,7 @@ class ServerState:
 
     def close(self) -> None:
         self.intake.stop()
-        self.slowly.close()
-        self.searching.close()
+        self.pools.close()
         self.tenants.close()
         self.database.close()
         os.close(self.lock)
@@ -77,7 +98,7 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
     except BaseException:
         database.close()
         raise
-    metrics, keys, slowly = Metrics(), Keys(database), Threads(SLOW_THREADS, "slow")
+    metrics, keys, pools = Metrics(), Keys(database), Pools(settings)
     tenants, jobs = Tenants(folder, for_searches(settings), metrics.embedding), Jobs(database, settings.serve_queue)
     return ServerState(
         settings=settings,
@@ -88,9 +109,8 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
         buckets=Buckets(settings.serve_rate, settings.serve_burst),
         jobs=jobs,
         intake=Intake(tenants, jobs, metrics, settings),
-        slowly=slowly,
-        searching=Threads(search_threads(settings), "search"),
-        streams=Streams(settings.serve_streams, keys, slowly),
+        pools=pools,
+        streams=Streams(settings.serve_streams, keys, pools.slow),
         metrics=metrics,
         needs_keys=needs_keys,
         lock=lock,
@@ -144,16 +164,28 @@ Writer = Annotated[Caller, _needing("write")]
 Admin = Annotated[Caller, _needing("admin")]
 
 
-async def _library(state: State, caller: Reader) -> AsyncIterator[Library]:
+async def _readers_library(state: State, caller: Reader) -> AsyncIterator[Library]:
+    async for library in _library(state, caller):
+        yield library
+
+
+async def _writers_library(state: State, caller: Writer) -> AsyncIterator[Library]:
+    async for library in _library(state, caller):
+        yield library
+
+
+async def _library(state: ServerState, caller: Caller) -> AsyncIterator[Library]:
     tenants, tenant = state.tenants, caller.tenant
     library = tenants.borrow_open(tenant)
     if library is None:
-        library = await run_in_threadpool(tenants.borrow, tenant)
+        library = await state.pools.short.run(tenants.borrow, tenant)
     try:
         yield library
     finally:
         tenants.give_back(tenant)
 
 
-Books = Annotated[Library, Depends(_library)]
-"""The library of whoever calls."""
+Books = Annotated[Library, Depends(_readers_library)]
+"""The library of whoever calls and may read."""
+WritableBooks = Annotated[Library, Depends(_writers_library)]
+"""The library of whoever calls and may write: a key to hand over and delete need not be one to read."""

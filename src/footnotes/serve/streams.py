@@ -3,59 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import threading
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from starlette.responses import StreamingResponse
 
-from footnotes.config import Settings
 from footnotes.errors import FootnotesError, ServerBusy, Unauthorized
-from footnotes.registry import split_name
 from footnotes.serve.answers import as_json, error_body
 from footnotes.serve.keys import Caller, Keys
+from footnotes.serve.threads import Threads
 
 T = TypeVar("T")
 CHECK_SECONDS = 2.0
-SLOW_THREADS = 64
-SEARCH_THREADS = 4
-"""Searches at once. More would only wait for each other: Python runs one at a time between calls to native code."""
 ALIVE_SECONDS = 15.0
 SMALLEST_SHARE = 4
 MOST_UNKNOWN = 64
 _SSE_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-
-
-WAITING_THREADS = 40
-"""Searches at once where an embedder or a store is waited for over a network."""
-
-
-def search_threads(settings: Settings) -> int:
-    """How many searches run at once."""
-    here = split_name(settings.embedder)[0] in ("local", "hashing", "sentence-transformers") and not settings.store
-    return SEARCH_THREADS if here else WAITING_THREADS
-
-
-class Threads:
-    """Threads for one kind of work. What may take long (answers, waiting for documents) and searches have their own:
-    neither queues behind the other."""
-
-    def __init__(self, count: int, name: str) -> None:
-        self._threads = ThreadPoolExecutor(count, thread_name_prefix=f"footnotes-{name}")
-
-    async def run(self, call: Callable[..., T], *given: Any, **options: Any) -> T:
-        """Call a function in one of the threads; what is logged there carries the request's id."""
-        context = contextvars.copy_context()
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, lambda: context.run(call, *given, **options))
-
-    def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class Streams:

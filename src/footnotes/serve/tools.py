@@ -48,6 +48,7 @@ class ToolContext:
     scopes: frozenset[str] = frozenset(("read", "write"))
     index: Callable[[str, str, Mapping[str, Any] | None, str | None], Outcome] | None = None
     before_answer: Callable[[], object] = lambda: None
+    before_search: Callable[[], object] = lambda: None
     after_answer: Callable[[Answer], object] = lambda _: None
     after_search: Callable[[SearchResult], object] = lambda _: None
     writing: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -132,6 +133,7 @@ def _indexed_here(library: Library) -> Callable[..., dict[str, Any]]:
 
 def _search_documents(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
     limit = min(given.pop("limit", 10), context.limits.results)
+    context.before_search()
     found = context.library.search(given.pop("query"), limit=limit, **given)
     context.after_search(found)
     most = context.limits.passage_characters

@@ -25,6 +25,7 @@ from typing import IO, Any
 from footnotes.config import Settings, settings_from
 from footnotes.errors import WorkerDied
 from footnotes.serve.doing import BrokenOff, News, Task, do
+from footnotes.serve.parent import end_with_parent
 
 _LOG = logging.getLogger("footnotes.serve")
 LOOK_SECONDS = 0.1
@@ -86,7 +87,7 @@ class WorkerProcess:
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._process = subprocess.Popen(  # noqa: S603 (our own module in our own interpreter)
-            [sys.executable, "-m", "footnotes.serve.worker", str(self._folder.absolute())],
+            [sys.executable, "-m", "footnotes.serve.worker", str(self._folder.absolute()), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"},
@@ -143,12 +144,13 @@ class _Lines:
 # ── the far side
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, parent: int) -> None:
     """Do tasks until the near side closes the pipe, or for want of any."""
     from footnotes.serve.intake import SPOOL
     from footnotes.serve.logs import set_up_logs
     from footnotes.serve.tenants import Tenants
 
+    end_with_parent(parent)
     with suppress(OSError):
         os.nice(NICENESS)
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -229,4 +231,4 @@ def for_searches(settings: Settings) -> Settings:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -61,14 +61,14 @@ def test_addresses_of_the_internet_are(address: str) -> None:
 def test_loopback_in_any_spelling_is_blocked(host: str) -> None:
     with Site() as site:
         with pytest.raises((UrlBlocked, FetchFailed)):
-            connect(host, site.port, timeout=2, private=False)
+            connect(host, site.port, left=lambda: 2.0, private=False)
         assert site.asked == []
 
 
 def test_the_same_connection_is_made_where_it_is_allowed() -> None:
     """The positive control: without the rule the connection comes about."""
     with Site() as site:
-        connection = connect("127.0.0.1", site.port, timeout=2, private=True)
+        connection = connect("127.0.0.1", site.port, left=lambda: 2.0, private=True)
         assert connection.getpeername() == ("127.0.0.1", site.port)
         connection.close()
 
@@ -88,10 +88,10 @@ def test_a_name_is_resolved_once_and_the_checked_address_is_dialled(monkeypatch:
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     monkeypatch.setattr(socket.socket, "connect", dial)
     with pytest.raises(FetchFailed):
-        connect("rebinds.example", 80, timeout=1, private=False)
+        connect("rebinds.example", 80, left=lambda: 1.0, private=False)
     assert dialled == ["93.184.216.34"]
     with pytest.raises(UrlBlocked):
-        connect("rebinds.example", 80, timeout=1, private=False)
+        connect("rebinds.example", 80, left=lambda: 1.0, private=False)
     assert dialled == ["93.184.216.34"]
 
 
@@ -106,5 +106,5 @@ def test_of_several_addresses_only_public_ones_are_dialled(monkeypatch: pytest.M
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     monkeypatch.setattr(socket.socket, "connect", dial)
     with pytest.raises(FetchFailed):
-        connect("mixed.example", 80, timeout=1, private=False)
+        connect("mixed.example", 80, left=lambda: 1.0, private=False)
     assert dialled == ["1.1.1.1"]

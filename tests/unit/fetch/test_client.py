@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import socket
+import threading
 import time
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -197,3 +201,65 @@ def test_a_known_version_is_not_sent_again(site: Site, tmp_path: Path) -> None:
     assert isinstance(client.fetch(site.url("/v"), tmp_path / "page", etag='"1"'), Unchanged)
     assert isinstance(client.fetch(site.url("/v"), tmp_path / "page", modified="yesterday"), Unchanged)
     assert isinstance(client.fetch(site.url("/v"), tmp_path / "page", etag='"2"'), Fetched)
+
+
+# ── a server that takes its time
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 9000\r\n"
+
+
+def _drip(client: socket.socket, first: bytes, then: bytes) -> None:
+    client.recv(65536)
+    client.sendall(first)
+    while True:
+        client.sendall(then)
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "first", "then"),
+    [
+        ("http", b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"),
+        ("http", b"", b"H"),
+        ("http", HEAD, b"X-Another: header\r\n"),
+        ("http", HEAD + b"\r\n", b"b"),
+        ("http", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        ("https", b"\x16\x03\x03\x40\x00", b"\x02"),
+    ],
+)
+def test_a_server_that_drips_ends_at_the_deadline(tmp_path: Path, scheme: str, first: bytes, then: bytes) -> None:
+    """It sends a byte now and then: each on its own comes in time."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                with contextlib.suppress(OSError):
+                    client, _ = listener.accept()
+                    threading.Thread(target=_quietly, args=(client,), daemon=True).start()
+                if listener.fileno() < 0:
+                    return
+
+        def _quietly(client: socket.socket) -> None:
+            with contextlib.suppress(OSError), client:
+                _drip(client, first, then)
+
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}/"
+        ended: Future[Exception] = Future()
+
+        def fetch() -> None:
+            try:
+                Client(replace(OPEN, seconds=1.0)).fetch(address, tmp_path / "page")
+            except Exception as error:
+                ended.set_result(error)
+
+        threading.Thread(target=fetch, daemon=True).start()
+        assert isinstance(ended.result(20), FetchFailed)
+
+
+def test_a_resolver_that_hangs_ends_at_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging = threading.Event()
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: hanging.wait(30))
+    with pytest.raises(FetchFailed):
+        Client(replace(OPEN, seconds=0.3)).fetch("http://slow.example/", tmp_path / "page")
+    hanging.set()

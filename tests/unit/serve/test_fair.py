@@ -17,9 +17,10 @@ from websockets.sync.client import connect
 
 from footnotes.embed import Matrix
 from footnotes.ingest import embedding
-from footnotes.serve import intake
-from footnotes.serve.streams import MOST_UNKNOWN, SLOW_THREADS
+from footnotes.serve import lane
+from footnotes.serve.streams import MOST_UNKNOWN
 from footnotes.serve.tenants import CountedEmbedder
+from footnotes.serve.threads import SLOW_THREADS
 from footnotes.types import Role
 from serving import Running, serving, settled
 
@@ -120,8 +121,8 @@ def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
 
     monkeypatch.setattr(CountedEmbedder, "embed", embed)
     monkeypatch.setattr(embedding, "KEPT_EVERY_SECONDS", 0.0)
-    monkeypatch.setattr(intake, "TURN_SECONDS", 0.2)
-    monkeypatch.setattr(intake, "OWN_TURN_SECONDS", 0.2)
+    monkeypatch.setattr(lane, "TURN_SECONDS", 0.2)
+    monkeypatch.setattr(lane, "OWN_TURN_SECONDS", 0.2)
     with serving(
         tmp_path / "library", needs_keys=True, serve_worker=False, serve_rate=60_000, serve_burst=10_000
     ) as running:

@@ -22,7 +22,7 @@ from footnotes.serve.models import ErrorBody
 from serving import Running, settled
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-OPEN = {"/healthz", "/readyz"}
+OPEN = {"/healthz", "/livez", "/readyz", "/startupz"}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_every_operation_says_what_it_answers(described: dict[str, Any]) -> None
         failures = {status: said for status, said in operation["responses"].items() if int(status) >= 400}
         for status, said in failures.items():
             schema = said["content"]["application/json"]["schema"]
-            expected = "Ready" if (path, status) == ("/readyz", "503") else "ErrorBody"
+            expected = "Ready" if path in ("/readyz", "/startupz") and status == "503" else "ErrorBody"
             assert schema["$ref"].endswith(expected), (method, path, status)
         assert operation["summary"] and operation["tags"]
         assert ("security" in operation) == (path not in OPEN)
@@ -105,7 +105,9 @@ def test_what_is_answered_fits_the_description(shared: Running) -> None:
         ("GET", "/v1/status", {}),
         ("GET", "/v1/usage", {}),
         ("GET", "/healthz", {}),
+        ("GET", "/livez", {}),
         ("GET", "/readyz", {}),
+        ("GET", "/startupz", {}),
         ("GET", "/metrics", {}),
         ("POST", "/v1/chat/completions", {"body": chat}),
         ("GET", "/v1/models", {}),

@@ -71,5 +71,6 @@ def server(model: str, parts: Parts) -> Reranker:
         timeout=settings.model_timeout,
         attempts=1,
         proxy=settings.proxy,
+        quoted=settings.quote_providers,
     )
     return ServerReranker(f"server:{model}", endpoint, model=model)

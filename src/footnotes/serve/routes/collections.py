@@ -10,7 +10,7 @@ from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson
 from footnotes.serve.models import CollectionBody
 from footnotes.serve.replies import replies
-from footnotes.serve.state import Books, State, Writer
+from footnotes.serve.state import Books, State, WritableBooks, Writer
 from footnotes.serve.strict import StrictRoute
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], route_class=StrictRoute)
@@ -26,13 +26,13 @@ _CHANGE = "Choose the chunker and system prompt of a collection"
 
 
 @router.put("/{name}", summary=_CHANGE, responses=replies(r.Collection, 404, 507, body=True))
-def change(name: Name, body: CollectionBody, library: Books, caller: Writer) -> SafeJson:
+def change(name: Name, body: CollectionBody, library: WritableBooks, caller: Writer) -> SafeJson:
     """Documents added from now on follow it; reindex for those that are there."""
     library.set_collection(name, **body.model_dump())
     return SafeJson(next(row for row in library.collections() if row["name"] == name))
 
 
 @router.delete("/{name}", summary="Delete the documents of a collection", responses=replies(r.Deleted, 404, 507))
-def delete(name: Name, library: Books, state: State, caller: Writer) -> SafeJson:
+def delete(name: Name, library: WritableBooks, state: State, caller: Writer) -> SafeJson:
     gone = state.intake.delete(caller.tenant, library, collection=name)
     return SafeJson({"deleted": gone})

@@ -6,7 +6,6 @@ import io
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
 from footnotes.answer import last_answer
@@ -19,8 +18,8 @@ from footnotes.serve.jobs import ServerJob
 from footnotes.serve.models import example
 from footnotes.serve.replies import replies
 from footnotes.serve.routes.documents import FORM_BODY, uploaded
-from footnotes.serve.routes.finding import counted
-from footnotes.serve.state import Books, Reader, ServerState, State, Writer
+from footnotes.serve.routes.finding import charged_reranker, counted
+from footnotes.serve.state import Books, Reader, ServerState, State, WritableBooks, Writer
 from footnotes.serve.strict import StrictRoute
 from footnotes.types import Answer, Document, Hit, SearchResult
 
@@ -60,7 +59,7 @@ _UPLOADED = replies(r.ApiUploaded, *_TAKEN_IN, body=True)
 
 @router.post("/rag/index", summary="Index a text and wait for it", responses=_INDEXED)
 async def rag_index(body: IndexBody, request: Request, state: State, caller: Writer) -> SafeJson:
-    job = await run_in_threadpool(
+    job = await state.pools.short.run(
         accept_text, state, caller.tenant, body.filename, body.content, body.metadata, collection=None
     )
     return SafeJson(_indexed(await _settled(state, job, request)))
@@ -103,8 +102,9 @@ def _indexed(job: ServerJob) -> dict[str, Any]:
 
 
 @router.post("/rag/search", summary="Search; at most one chunk a document", responses=replies(r.RagFound, body=True))
-async def rag_search(body: RagSearchBody, library: Books, state: State) -> SafeJson:
-    found = await state.searching.run(library.search, body.query, limit=body.limit, per_document=1)
+async def rag_search(body: RagSearchBody, library: Books, state: State, caller: Reader) -> SafeJson:
+    await charged_reranker(state, caller)
+    found = await state.pools.search.run(library.search, body.query, limit=body.limit, per_document=1)
     state.metrics.searched(found)
     return SafeJson({"query": body.query, "results": [_rag_hit(hit) for hit in found.hits]})
 
@@ -144,7 +144,7 @@ _GONE = replies(r.RagDeleted, 404, 507)
 
 
 @router.delete("/rag/documents/{document_id}", summary="Delete a document", responses=_GONE)
-def rag_delete(document_id: str, library: Books, state: State, caller: Writer) -> SafeJson:
+def rag_delete(document_id: str, library: WritableBooks, state: State, caller: Writer) -> SafeJson:
     found = library.document(document_id).id
     state.intake.delete(caller.tenant, library, [found])
     return SafeJson({"id": document_id, "status": "deleted"})
@@ -154,7 +154,7 @@ _ANEW = replies(r.RagReindexed, *_TAKEN_IN)
 
 
 @router.post("/rag/admin/reindex", summary="Reindex everything and wait for it", responses=_ANEW)
-async def rag_reindex(request: Request, state: State, library: Books, caller: Writer) -> SafeJson:
+async def rag_reindex(request: Request, state: State, library: WritableBooks, caller: Writer) -> SafeJson:
     count = await _reindexed(request, state, library, caller.tenant, None)
     return SafeJson({"status": "reindexed", "documents": count})
 
@@ -163,19 +163,21 @@ async def _reindexed(
     request: Request, state: ServerState, library: Library, tenant: str, collection: str | None
 ) -> int:
     """Reindex, wait, and say how many documents there are in what was meant."""
-    job = await run_in_threadpool(state.intake.accept_reindex, tenant, {"collection": collection})
+    job = await state.pools.short.run(state.intake.accept_reindex, tenant, {"collection": collection})
     done = await _settled(state, job, request)
     if done.error is not None or done.state != "ready":
         _indexed(done)
-    return len(await run_in_threadpool(library.documents, collection=collection))
+    return len(await state.pools.short.run(library.documents, collection=collection))
 
 
 _SUBJECT = replies(r.SubjectReindexed, *_TAKEN_IN)
 
 
 @router.post("/subjects/{subject}/reindex", summary="Reindex a collection", responses=_SUBJECT)
-async def subject_reindex(subject: str, request: Request, state: State, library: Books, caller: Writer) -> SafeJson:
-    if subject not in {row["name"] for row in await run_in_threadpool(library.collections)}:
+async def subject_reindex(
+    subject: str, request: Request, state: State, library: WritableBooks, caller: Writer
+) -> SafeJson:
+    if subject not in {row["name"] for row in await state.pools.short.run(library.collections)}:
         raise NotFound(f"there is no subject {subject[:60]!r}", remedy="GET /v1/collections lists them.")
     count = await _reindexed(request, state, library, caller.tenant, subject)
     return SafeJson({"ok": True, "reindexed": count})
@@ -215,12 +217,13 @@ async def api_search(
     if not q.strip():
         return SafeJson(error_body(QueryEmpty("q is empty"), request_id_of(request.scope)), 400)
     if not rag:
-        found = await state.searching.run(library.search, q, limit=limit, per_document=limit)
+        await charged_reranker(state, caller)
+        found = await state.pools.search.run(library.search, q, limit=limit, per_document=limit)
         state.metrics.searched(found)
         return SafeJson({"results": [_api_hit(hit, hit.score) for hit in found.hits]})
-    allowance = await run_in_threadpool(state.answers.take, caller.tenant)
-    near = await state.searching.run(library.search, q, limit=limit, per_document=limit, mode="dense")
-    answer = await state.slowly.run(last_answer, counted(library.ask_stream(q, passages=limit), state))
+    allowance = await state.pools.short.run(state.answers.take, caller.tenant)
+    near = await state.pools.search.run(library.search, q, limit=limit, per_document=limit, mode="dense")
+    answer = await state.pools.slow.run(last_answer, counted(library.ask_stream(q, passages=limit), state))
     return SafeJson({"results": [], "rag": {**_rag_answer(q, answer, near), "rateLimit": allowance.shape()}})
 
 

@@ -7,8 +7,6 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import run_in_threadpool
-from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, Response
 
@@ -19,8 +17,8 @@ from footnotes.serve.jobs import ServerJob
 from footnotes.serve.models import TextDocument
 from footnotes.serve.picture import highlighted
 from footnotes.serve.replies import file_of, replies
-from footnotes.serve.state import Books, State, Writer
-from footnotes.serve.strict import StrictRoute, parsed
+from footnotes.serve.state import Books, ServerState, State, WritableBooks, Writer
+from footnotes.serve.strict import StrictRoute, check_nodes, parsed, validated
 from footnotes.shapes import chunk_shape, document_shape
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"], route_class=StrictRoute)
@@ -59,7 +57,7 @@ async def upload(request: Request, state: State, caller: Writer) -> SafeJson:
     if kind == "multipart/form-data":
         jobs = await uploaded(request, state, caller.tenant)
     elif kind == "application/json":
-        jobs = [await run_in_threadpool(_given, state, caller.tenant, await request.body())]
+        jobs = [await state.pools.short.run(_given, state, caller.tenant, await request.body())]
     else:
         raise RequestInvalid("the body is neither multipart/form-data nor application/json")
     return SafeJson({"jobs": [job.shape() for job in jobs]}, 202)
@@ -73,13 +71,13 @@ async def uploaded(request: Request, state: State, tenant: str) -> list[ServerJo
             raise RequestInvalid("the form has no file", remedy="Send each file as a part named `file`.")
         options: dict[str, Any] = {
             "collection": _text(form.get("collection")),
-            "metadata": _metadata(_text(form.get("metadata"))),
+            "metadata": await state.pools.short.run(_metadata, _text(form.get("metadata")), _most_nodes(state)),
         }
         jobs = []
         for file in files:
             name = file.filename or "unnamed"
             accept = state.intake.accept_file
-            jobs.append(await run_in_threadpool(accept, tenant, file.file, filename=name, **options))
+            jobs.append(await state.pools.short.run(accept, tenant, file.file, filename=name, **options))
         return jobs
 
 
@@ -87,9 +85,14 @@ def _text(value: UploadFile | str | None) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _metadata(written: str | None) -> dict[str, Any] | None:
+def _most_nodes(state: ServerState) -> int:
+    return state.settings.serve_json_nodes
+
+
+def _metadata(written: str | None, most_nodes: int) -> dict[str, Any] | None:
     if written is None:
         return None
+    check_nodes(written.encode("utf-8", "replace"), most_nodes)
     try:
         found = json.loads(written)
     except (ValueError, RecursionError):
@@ -100,10 +103,7 @@ def _metadata(written: str | None) -> dict[str, Any] | None:
 
 
 def _given(state: State, tenant: str, body: bytes) -> ServerJob:
-    try:
-        given = TextDocument.model_validate(parsed(body))
-    except ValidationError as error:
-        raise RequestInvalid(first_mistake(error)) from error
+    given = validated(TextDocument, parsed(body, _most_nodes(state)), place="")
     if (given.text is None) == (given.url is None):
         raise RequestInvalid("exactly one of text and url must be given")
     if given.url is not None:
@@ -117,13 +117,6 @@ def _given(state: State, tenant: str, body: bytes) -> ServerJob:
         metadata=given.metadata,
         source=given.source,
     )
-
-
-def first_mistake(error: ValidationError) -> str:
-    """What is wrong with a body, without what was in it."""
-    found = error.errors(include_input=False, include_url=False)[0]
-    place = ".".join(str(part) for part in found["loc"]) or "the body"
-    return f"{place}: {found['msg']}"[:300]
 
 
 @router.get("", summary="List documents", responses=replies(r.Documents))
@@ -157,7 +150,7 @@ def document(document_id: str, library: Books) -> SafeJson:
 
 
 @router.delete("/{document_id}", summary="Delete a document", responses=replies(r.Deleted, 404, 507))
-def delete(document_id: str, library: Books, state: State, caller: Writer) -> SafeJson:
+def delete(document_id: str, library: WritableBooks, state: State, caller: Writer) -> SafeJson:
     """When it returns the document is found by nothing any more."""
     found = library.document(document_id).id
     gone = state.intake.delete(caller.tenant, library, [found])
@@ -208,29 +201,31 @@ _PAGE = "/{document_id}/pages/{page}"
 
 
 @router.get(_PAGE, response_class=Response, summary="A page of a PDF as a picture", responses=_PICTURE)
-def page_image(
+async def page_image(
     document_id: str,
     page: int,
     library: Books,
+    state: State,
     start: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     width: Annotated[int, Query(ge=100, le=2_400)] = 1_000,
 ) -> Response:
     """PNG, with the span of canonical text from `start` to `end` boxed."""
-    picture = highlighted(library, document_id, page, start, end, width, drawn=True)
+    picture = await state.pools.draw.run(highlighted, library, document_id, page, start, end, width, drawn=True)
     return Response(picture.png, media_type="image/png", headers={"Cache-Control": "private, max-age=60"})
 
 
 @router.get(f"{_PAGE}/boxes", summary="Where a span stands on a page", responses=replies(r.Boxes, 404))
-def page_boxes(
+async def page_boxes(
     document_id: str,
     page: int,
     library: Books,
+    state: State,
     start: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     width: Annotated[int, Query(ge=100, le=2_400)] = 1_000,
 ) -> SafeJson:
     """Boxes as `[left, top, right, bottom]`, in shares of the picture from its upper left corner."""
-    picture = highlighted(library, document_id, page, start, end, width, drawn=False)
+    picture = await state.pools.draw.run(highlighted, library, document_id, page, start, end, width, drawn=False)
     boxes = [[box.left, box.bottom, box.right, box.top] for group in picture.boxes for box in group]
     return SafeJson({"page": page, "width": picture.width, "height": picture.height, "boxes": boxes})

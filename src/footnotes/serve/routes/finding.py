@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastapi import APIRouter, Request
-from fastapi.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from footnotes.answer import last_answer
+from footnotes.config import Settings
+from footnotes.errors import OptionError
 from footnotes.serve import examples
 from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson, as_bytes
 from footnotes.serve.gate import request_id_of
+from footnotes.serve.keys import Caller
 from footnotes.serve.models import AskBody, SearchBody
 from footnotes.serve.replies import event_content, replies
 from footnotes.serve.state import Books, Reader, ServerState, State
@@ -22,6 +24,7 @@ from footnotes.shapes import answer_shape, event_shape, search_shape
 from footnotes.types import Event
 
 router = APIRouter(prefix="/v1", tags=["find"], route_class=StrictRoute)
+LLM = "llm"
 _MODELS = (501, 502, 504)
 _ANSWER = replies(
     r.Answer,
@@ -33,27 +36,31 @@ _ANSWER = replies(
 
 
 @router.post("/search", summary="Find passages", responses=replies(r.Found, *_MODELS, body=True))
-async def search(body: SearchBody, library: Books, state: State) -> Response:
-    """The best passages with the rank and score each leg gave them, and which legs ran."""
+async def search(body: SearchBody, library: Books, state: State, caller: Reader) -> Response:
+    """The best passages with the rank and score each leg gave them, and which legs ran.
+
+    Where a language model reranks them, the search counts as an answer.
+    """
 
     def run() -> bytes:
         found = library.search(**body.given())
         state.metrics.searched(found)
         return as_bytes(search_shape(found))
 
+    reranker = await charged_reranker(state, caller, body.reranker)
     # A reranker may be waited for: it must not keep a thread that other searches need.
-    threads = state.slowly if body.reranker or state.settings.reranker else state.searching
+    threads = state.pools.slow if reranker else state.pools.search
     return Response(await threads.run(run), media_type="application/json")
 
 
 @router.post("/ask", response_model=None, responses=_ANSWER, summary="Ask")
 async def ask(request: Request, body: AskBody, library: Books, state: State, caller: Reader) -> Response:
     """An answer, each sentence with its footnote. Counts against the month's answers."""
-    allowance = await run_in_threadpool(state.answers.take, caller.tenant)
+    allowance = await state.pools.short.run(state.answers.take, caller.tenant)
     headers = {"X-Quota-Limit": str(allowance.limit), "X-Quota-Remaining": str(allowance.limit - allowance.used)}
     events = counted(library.ask_stream(body.question, **body.options()), state)
     if "text/event-stream" in request.headers.get("accept", ""):
-        first = await state.slowly.run(next, events)  # what is wrong with the question is a status, not an event
+        first = await state.pools.slow.run(next, events)  # what is wrong with the question is a status, not an event
         return event_stream(
             state.streams,
             caller,
@@ -62,8 +69,25 @@ async def ask(request: Request, body: AskBody, library: Books, state: State, cal
             write=lambda event: event_line(event.type, event_shape(event)),
             headers=headers,
         )
-    answer = await state.slowly.run(last_answer, events)
+    answer = await state.pools.slow.run(last_answer, events)
     return SafeJson(answer_shape(answer), headers=headers)
+
+
+def allowed_reranker(wanted: str | None, settings: Settings) -> str:
+    """The reranker of a search. Callers choose none, one of this machine, or the one the server is set to."""
+    offered = ("", "late", LLM, settings.reranker, *(("onnx",) if settings.rerank_model_dir else ()))
+    if wanted is not None and wanted not in offered:
+        known = ", ".join(filter(None, dict.fromkeys(offered)))
+        raise OptionError(f"the server does not offer this reranker; it offers {known}")
+    return settings.reranker if wanted is None else wanted
+
+
+async def charged_reranker(state: ServerState, caller: Caller, wanted: str | None = None) -> str:
+    """The reranker of a search; one by a language model counts against the month's answers."""
+    reranker = allowed_reranker(wanted, state.settings)
+    if reranker == LLM:
+        await state.pools.short.run(state.answers.take, caller.tenant)
+    return reranker
 
 
 def counted(events: Iterator[Event], state: ServerState) -> Iterator[Event]:

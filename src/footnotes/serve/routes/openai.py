@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Request
-from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -52,7 +51,7 @@ class MessagePart(Lenient):
 
 class ChatMessage(Lenient):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[MessagePart] | None = None
+    content: str | Annotated[list[MessagePart], Field(max_length=1_000)] | None = None
 
     def text(self) -> str:
         if isinstance(self.content, list):
@@ -123,17 +122,17 @@ async def chat(request: Request, body: ChatBody, library: Books, state: State, c
     """Footnotes stand in the text, and as data in the field `citations` of the message or of the last chunk."""
     question, options = body.asked()
     if options["collection"] is not None:
-        await run_in_threadpool(_check_model, body.model, library)
-    await run_in_threadpool(state.answers.take, caller.tenant)
+        await state.pools.short.run(_check_model, body.model, library)
+    await state.pools.short.run(state.answers.take, caller.tenant)
     events = counted(library.ask_stream(question, **options), state)
     request_id = request_id_of(request.scope)
     head = {"id": f"chatcmpl-{request_id}", "created": int(time.time()), "model": body.model}
     if not body.stream:
-        answer = await state.slowly.run(last_answer, events)
+        answer = await state.pools.slow.run(last_answer, events)
         return SafeJson(_completion(head, answer))
     wants_usage = bool(body.stream_options and body.stream_options.include_usage)
     pieces = _pieces(events, head, wants_usage)
-    first = await state.slowly.run(next, pieces)
+    first = await state.pools.slow.run(next, pieces)
     return event_stream(
         state.streams, caller, state.streams.pull(_chained(first, pieces), caller), request_id, write=str
     )
@@ -242,13 +241,21 @@ _VECTORS = replies(r.Embeddings, 501, 502, 504, body=True)
 
 
 @router.post("/embeddings", summary="Vectors of texts, from the library's embedder", responses=_VECTORS)
-def embeddings(body: EmbeddingBody, library: Books) -> SafeJson:
+async def embeddings(body: EmbeddingBody, library: Books, state: State) -> Response:
     texts = [body.input] if isinstance(body.input, str) else body.input
     longest = library.settings.max_query_chars
     if any(not text or len(text) > longest for text in texts):
         raise RequestInvalid(f"each input must have between 1 and {longest:,} characters")
-    embedder = library.embedder()
-    vectors = embed_all(embedder, texts, role=body.input_type, batch=library.settings.embed_batch)
+    embedder = await state.pools.short.run(library.embedder)
+    size = library.settings.embed_batch
+    vectors: list[Any] = []
+    for start in range(0, len(texts), size):  # batch by batch: requests of others come between
+        some = texts[start : start + size]
+        vectors += list(await state.pools.embed.run(embed_all, embedder, some, role=body.input_type, batch=size))
+    return await state.pools.short.run(_embedded, body, texts, vectors, embedder.name)
+
+
+def _embedded(body: EmbeddingBody, texts: list[str], vectors: list[Any], name: str) -> SafeJson:
     packed = body.encoding_format == "base64"
     rows = [
         {"object": "embedding", "index": at, "embedding": _packed(vector) if packed else vector.tolist()}
@@ -256,7 +263,7 @@ def embeddings(body: EmbeddingBody, library: Books) -> SafeJson:
     ]
     tokens = sum(count_tokens(text) for text in texts)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return SafeJson({"object": "list", "data": rows, "model": embedder.name, "usage": usage})
+    return SafeJson({"object": "list", "data": rows, "model": name, "usage": usage})
 
 
 def _packed(vector: Any) -> str:

@@ -8,13 +8,14 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from footnotes import __version__
+from footnotes.errors import Forbidden
 from footnotes.serve import examples
 from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson
 from footnotes.serve.metrics import CONTENT_TYPE
 from footnotes.serve.models import KeyBody
 from footnotes.serve.replies import file_of, open_replies, replies
-from footnotes.serve.state import Admin, Books, Reader, State, state_of
+from footnotes.serve.state import Admin, Books, Reader, State, caller_of, state_of
 from footnotes.serve.strict import StrictRoute
 
 router = APIRouter(route_class=StrictRoute)
@@ -25,10 +26,25 @@ async def healthz() -> SafeJson:
     return SafeJson({"status": "ok", "version": __version__})
 
 
+@router.get("/livez", tags=["service"], summary="Whether the process is alive", responses=open_replies(r.Health))
+async def livez() -> SafeJson:
+    """Says nothing of what the server needs: a database that is away is no reason to start it again."""
+    return SafeJson({"status": "ok", "version": __version__})
+
+
+@router.get("/startupz", tags=["service"], summary="Whether it has started", responses=open_replies(r.Ready, 503))
+def startupz(request: Request) -> SafeJson:
+    """The work that goes on behind the requests was begun, on a schema it knows; workers may still be missing."""
+    return _checked({name: well for name, well in state_of(request).intake.checks().items() if name != "workers"})
+
+
 @router.get("/readyz", tags=["service"], summary="Whether requests can be served", responses=open_replies(r.Ready, 503))
 def readyz(request: Request) -> SafeJson:
     state = state_of(request)
-    checks = {**state.intake.checks(), "database": _database(state)}
+    return _checked({**state.intake.checks(), "database": _database(state)})
+
+
+def _checked(checks: dict[str, bool]) -> SafeJson:
     ready = all(checks.values())
     return SafeJson({"status": "ready" if ready else "not ready", "checks": checks}, 200 if ready else 503)
 
@@ -101,7 +117,12 @@ _SAID = "Metrics in the format of Prometheus"
 
 
 @router.get("/metrics", tags=["service"], response_class=Response, summary=_SAID, responses=_METRICS)
-def metrics(state: State, caller: Admin) -> Response:
+def metrics(state: State, request: Request) -> Response:
+    """Of the whole server: for its operator, not for the admins of tenants."""
+    caller = caller_of(request)
+    own = caller.may("admin") and caller.tenant == state.settings.user
+    if not own and "metrics" not in caller.scopes:
+        raise Forbidden("the key has no metrics scope")
     state.metrics.queue.set(state.jobs.waiting())
     state.metrics.open_streams.set(state.streams.open)
     state.metrics.tenants.set(state.tenants.opened())

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 from fastapi import APIRouter, WebSocket
-from pydantic import ValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocketDisconnect
 
 from footnotes.errors import FootnotesError, Forbidden, RequestInvalid, Unauthorized
 from footnotes.serve.answers import as_json, error_body
 from footnotes.serve.keys import Caller
 from footnotes.serve.models import AskBody
-from footnotes.serve.routes.documents import first_mistake
 from footnotes.serve.routes.finding import counted
 from footnotes.serve.state import ServerState, state_of
+from footnotes.serve.strict import off_loop, parsed, validated
+from footnotes.serve.threads import TENANT
 from footnotes.shapes import event_shape
 
 router = APIRouter()
@@ -61,6 +59,7 @@ async def _admitted(websocket: WebSocket, state: ServerState) -> Caller:
             caller = await _said_key(websocket, state)
     if not caller.may("read"):
         raise Forbidden("the key has no read scope")
+    TENANT.set(caller.tenant if caller.key_id else "")
     return caller
 
 
@@ -71,13 +70,8 @@ async def _said_key(websocket: WebSocket, state: ServerState) -> Caller:
     except TimeoutError:
         await websocket.close(1008)
         raise
-    try:
-        if first.get("type") != "key" or not isinstance(first.get("key"), str):
-            raise Unauthorized("the key is not valid")
-        return await run_in_threadpool(state.caller, first["key"])
-    except Unauthorized:
-        state.buckets.take(f"address {websocket.client.host if websocket.client else ''}")
-        raise
+    said = first.get("key") if first.get("type") == "key" else ""
+    return await state.admit(said if isinstance(said, str) else "", websocket.client.host if websocket.client else "")
 
 
 async def _converse(websocket: WebSocket, state: ServerState, caller: Caller, request_id: str) -> None:
@@ -104,12 +98,12 @@ async def _answer(
 ) -> None:
     mark = {"id": message["id"]} if "id" in message else {}
     try:
-        body = AskBody.model_validate({key: value for key, value in message.items() if key not in ("type", "id")})
-        await run_in_threadpool(state.streams.check_key, caller)
-        if caller.key_id:
-            state.buckets.take(caller.key_id)
-        await run_in_threadpool(state.answers.take, caller.tenant)
-        library = await run_in_threadpool(state.tenants.borrow, caller.tenant)
+        given = {key: value for key, value in message.items() if key not in ("type", "id")}
+        body = await state.pools.short.run(validated, AskBody, given, "")
+        await state.pools.short.run(state.streams.check_key, caller)
+        await state.count(caller)
+        await state.pools.short.run(state.answers.take, caller.tenant)
+        library = await state.pools.short.run(state.tenants.borrow, caller.tenant)
         try:
             events = counted(library.ask_stream(body.question, **body.options()), state)
             async for event in state.streams.pull(events, caller):
@@ -117,10 +111,6 @@ async def _answer(
                     await _send(websocket, {**event_shape(event), **mark})
         finally:
             state.tenants.give_back(caller.tenant)
-    except ValidationError as error:
-        await _send(
-            websocket, {"type": "error", **error_body(RequestInvalid(first_mistake(error)), request_id), **mark}
-        )
     except FootnotesError as error:
         await _send(websocket, {"type": "error", **error_body(error, request_id), **mark})
         if isinstance(error, Unauthorized):
@@ -134,10 +124,8 @@ async def _received(websocket: WebSocket) -> dict[str, Any]:
     text = received.get("text")
     if text is None:
         raise _NotText
-    try:
-        message = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise RequestInvalid("a message is not valid JSON") from error
+    written = text.encode("utf-8", "surrogatepass")
+    message = await off_loop(len(written), parsed, written, state_of(websocket).settings.serve_json_nodes)
     if not isinstance(message, dict):
         raise RequestInvalid("a message is a JSON object")
     return message

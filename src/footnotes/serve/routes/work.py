@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from footnotes.serve import examples
@@ -19,7 +18,7 @@ from footnotes.serve.jobs import Jobs, ServerJob
 from footnotes.serve.keys import Caller
 from footnotes.serve.models import ReindexBody
 from footnotes.serve.replies import events, replies
-from footnotes.serve.state import Books, Reader, ServerState, State, Writer
+from footnotes.serve.state import Reader, ServerState, State, WritableBooks, Writer
 from footnotes.serve.streams import CHECK_SECONDS, event_line, event_stream
 from footnotes.serve.strict import StrictRoute
 
@@ -77,7 +76,7 @@ async def _changes(state: ServerState, caller: Caller, job_id: str | None) -> As
     jobs, tenant = state.jobs, caller.tenant
     with state.streams.one(caller):
         _, point = jobs.changed(tenant, 2**62)
-        first = await run_in_threadpool(_first, jobs, tenant, job_id)
+        first = await state.pools.short.run(_first, jobs, tenant, job_id)
         for found in first:
             yield found.shape()
         if job_id and first[0].state in ("ready", "failed"):
@@ -92,7 +91,7 @@ async def _changes(state: ServerState, caller: Caller, job_id: str | None) -> As
                         return
             if time.monotonic() - checked > CHECK_SECONDS:
                 checked = time.monotonic()
-                await run_in_threadpool(state.streams.check_key, caller)
+                await state.pools.short.run(state.streams.check_key, caller)
                 yield None
             await asyncio.sleep(POLL_SECONDS)
 
@@ -123,6 +122,6 @@ _ACCEPTED = replies(r.Job, status=202, said="It is a job now", body=True)
 
 
 @router.post("/reindex", status_code=202, summary="Cut and embed everything anew", responses=_ACCEPTED)
-def reindex(body: ReindexBody, state: State, caller: Writer, library: Books) -> SafeJson:
+def reindex(body: ReindexBody, state: State, caller: Writer, library: WritableBooks) -> SafeJson:
     """The next generation is built beside the one that serves, then switched to."""
     return SafeJson(state.intake.accept_reindex(caller.tenant, body.model_dump()).shape(), 202)

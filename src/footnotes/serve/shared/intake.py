@@ -48,10 +48,9 @@ class SharedIntake(Intake):
         self._listener = listener
         self._bytes = Spool(tenants.folder, settings, jobs.database)
         self._spool = self._bytes.folder
-        self._wake = threading.Event()
+        self._lanes = []  # workers see to it
         self._stop = threading.Event()
         self._settings = settings
-        self._to_resume: list[str] = []  # workers see to it
         self._own: OwnWorker | None = None
         self.worker = None
 
@@ -107,9 +106,6 @@ class SharedIntake(Intake):
 
     def _hand_over(self, name: str) -> None:
         self._bytes.hand_over(name)
-
-    def _waiting_bytes(self, tenant: str) -> int:
-        return self._bytes.size(self.jobs.spools(tenant))
 
     def accept_url(
         self, tenant: str, address: str, *, collection: str | None, metadata: Mapping[str, Any] | None

@@ -7,13 +7,13 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from footnotes.errors import FootnotesError, NotFound
 from footnotes.serve.database import now
-from footnotes.serve.jobs import JobKind, Jobs, ServerJob, _job, error_fields
+from footnotes.serve.jobs import Jobs, ServerJob, _job, error_fields
 from footnotes.serve.shared.database import SharedDatabase
 
 CHANNEL = "footnotes_jobs"
@@ -25,7 +25,8 @@ TOLD_EVERY_SECONDS = 0.5
 _TAKE = """
 UPDATE jobs SET state = 'running', attempts = attempts + 1, holder = ?, updated_at = ? WHERE id = ? AND (
     state = 'queued' OR state = 'failed' AND error::json ->> 'code' = 'source_unreadable' OR state = 'running' AND (
-        holder IS NULL OR holder = ? OR holder NOT IN (SELECT holder FROM living))) RETURNING *
+        holder IS NULL OR holder = ? OR holder NOT IN (SELECT holder FROM living)))
+    AND (state = 'failed' OR id IN (SELECT id FROM jobs_in_turn WHERE tenant = ?)) RETURNING *
 """
 _RELEASE = """
 UPDATE jobs SET state = ?, error = ?, attempts = ?, updated_at = ? WHERE id = ? AND holder = ? AND state = 'running'
@@ -33,10 +34,13 @@ RETURNING *
 """
 _TAKE_ALIKE = """
 UPDATE jobs SET state = 'running', attempts = attempts + 1, holder = ?, updated_at = ? WHERE id IN (
-    SELECT DISTINCT ON (request::json ->> 'source') id FROM (
-        SELECT id, request FROM jobs WHERE tenant = ? AND kind = 'upload' AND state = 'queued' AND attempts = 0
-        AND request::json ->> 'collection' = ? AND request::json ->> 'source' <> ?
-        ORDER BY number LIMIT ? FOR UPDATE SKIP LOCKED) waiting) RETURNING *
+    SELECT id FROM jobs WHERE id IN (SELECT id FROM jobs_in_turn WHERE tenant = ? AND collection = ?)
+    AND kind = 'upload' AND state = 'queued' AND attempts = 0 ORDER BY number LIMIT ? FOR UPDATE SKIP LOCKED)
+RETURNING *
+"""
+_NEXT = """
+SELECT id FROM jobs_in_turn WHERE tenant = ? AND state = 'queued' AND (collection, source) IN (
+    SELECT collection, source FROM job_places WHERE id = ANY (?))
 """
 
 
@@ -48,8 +52,10 @@ class SharedJobs(Jobs):
         self._shared = self.database = database
         self._told: dict[str, float] = {}
 
-    def add(self, tenant: str, kind: JobKind, name: str, request: Mapping[str, Any], spool: str | None) -> ServerJob:
-        return self._tell(super().add(tenant, kind, name, request, spool))
+    _accept = "SELECT * FROM accept_job(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+    def add(self, tenant: str, *given: Any, **options: Any) -> ServerJob:
+        return self._tell(super().add(tenant, *given, **options))
 
     def change(self, job: ServerJob, **fields: Any) -> ServerJob:
         return self._tell(super().change(job, **fields))
@@ -84,12 +90,13 @@ class SharedJobs(Jobs):
         """A job that waits, or whose worker has died, and others like it: they are the holder's now.
 
         One that the holder has already is taken again: it is the holder who knows that nothing is done about it.
+        Nothing while an earlier version of the same source is not done: whoever does that one takes this one next.
         """
-        first = self._taken(_TAKE, (holder, now(), job_id, holder))
+        tenant = self._tenant_of(job_id)
+        first = self._taken(_TAKE, (holder, now(), job_id, holder, tenant))
         if not first or first[0].kind != "upload" or first[0].attempts > 1:
             return first  # one that was tried before is tried alone: it may have been the death of the others
-        job = first[0]
-        alike = (holder, now(), job.tenant, job.request["collection"], job.request["source"], most)
+        alike = (holder, now(), tenant, json.dumps(first[0].request["collection"]), most)
         try:
             return [*first, *self._taken(_TAKE_ALIKE, alike)]
         except FootnotesError:
@@ -105,6 +112,17 @@ class SharedJobs(Jobs):
     def allow_more(self, job_id: str) -> None:
         """Somebody tries a job again: it may be attempted as often as a new one."""
         self._shared.rows("UPDATE jobs SET most_attempts = attempts + ? WHERE id = ?", (MOST_ATTEMPTS, job_id))
+
+    def next_after(self, jobs: Sequence[ServerJob]) -> list[str]:
+        """Jobs that waited for these, of one tenant, to be done, and need not wait any more."""
+        if not jobs:
+            return []
+        tenant = jobs[0].tenant
+        return [row["id"] for row in self._shared.rows(_NEXT, (tenant, [job.id for job in jobs]))]
+
+    def _tenant_of(self, job_id: str) -> str:
+        rows = self._shared.rows("SELECT tenant FROM jobs WHERE id = ?", (job_id,))
+        return str(rows[0]["tenant"]) if rows else ""
 
     def _taken(self, statement: str, values: tuple[Any, ...]) -> list[ServerJob]:
         taken = [_with_progress(row) for row in self._shared.rows(statement, values)]

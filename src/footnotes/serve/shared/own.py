@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 from footnotes.config import Settings
+from footnotes.serve.parent import end_with_parent
 
 _LOG = logging.getLogger("footnotes.serve")
 STOP_SECONDS, LOOKED_AFTER_SECONDS = 30.0, 2.0
@@ -19,7 +20,7 @@ class OwnWorker:
     """A process that works, and is started again when it dies."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
-        self._arguments = (folder, settings, CONCURRENCY)
+        self._arguments = (folder, settings, CONCURRENCY, os.getpid())
         self._stop = threading.Event()
         self._process = self._started()
         self._thread = threading.Thread(target=self._look_after, name="footnotes-own-worker", daemon=True)
@@ -46,10 +47,11 @@ class OwnWorker:
                 self._process = self._started()
 
 
-def _work(folder: Path, settings: Settings, concurrency: int) -> None:
+def _work(folder: Path, settings: Settings, concurrency: int, parent: int) -> None:
     from footnotes.serve.logs import set_up_logs
     from footnotes.serve.shared.running import run
 
+    end_with_parent(parent)
     os.nice(10)  # searches come first
-    set_up_logs()
+    set_up_logs(settings.serve_log_level)
     run(folder, settings, concurrency)

@@ -10,6 +10,7 @@ import logging
 import signal
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 10.0
 
 def run(folder: Path, settings: Settings, concurrency: int, *, once: bool = False) -> None:
     """Work until told to stop; with `once`, until the queue is empty."""
-    worker = Worker(folder, settings)
+    worker = Worker(folder, replace(settings, quote_providers=False))
     _LOG.info("the worker starts", extra={"worker": worker.name, "concurrency": concurrency})
     try:
         worker.sweep_spool()

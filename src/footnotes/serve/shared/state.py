@@ -12,15 +12,17 @@ from footnotes.config import Settings
 from footnotes.serve.database import ServerDatabase
 from footnotes.serve.keys import Keys
 from footnotes.serve.metrics import Metrics
-from footnotes.serve.quota import Answers, Buckets
+from footnotes.serve.quota import Answers
+from footnotes.serve.shared.buckets import SharedBuckets
 from footnotes.serve.shared.database import SharedDatabase
 from footnotes.serve.shared.intake import SharedIntake
 from footnotes.serve.shared.jobs import Listener, SharedJobs
 from footnotes.serve.shared.queue import Queue
 from footnotes.serve.shared.workers import Workers
 from footnotes.serve.state import ServerState
-from footnotes.serve.streams import SLOW_THREADS, Streams, Threads, search_threads
+from footnotes.serve.streams import Streams
 from footnotes.serve.tenants import Tenants
+from footnotes.serve.threads import Pools
 from footnotes.serve.worker import for_searches
 from footnotes.store.address import named
 
@@ -31,7 +33,7 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
     settings = replace(settings, store=named(settings.store, f"footnotes server {socket.gethostname()}:{os.getpid()}"))
     shared = SharedDatabase(settings.store, migrate=settings.migrate)
     database = cast(ServerDatabase, shared)
-    metrics, keys, slowly = Metrics(), Keys(database), Threads(SLOW_THREADS, "slow")
+    metrics, keys, pools = Metrics(), Keys(database), Pools(settings)
     tenants, jobs = Tenants(folder, for_searches(settings), metrics.embedding), SharedJobs(shared, settings.serve_queue)
     queue = Queue(settings.store, shared, migrate=settings.migrate)
     listener = Listener(shared, lambda job_id: intake.heard(job_id))
@@ -42,12 +44,11 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
         tenants=tenants,
         keys=keys,
         answers=Answers(database, settings.serve_answers),
-        buckets=Buckets(settings.serve_rate, settings.serve_burst),
+        buckets=SharedBuckets(shared, settings.serve_rate, settings.serve_burst),
         jobs=jobs,
         intake=intake,
-        slowly=slowly,
-        searching=Threads(search_threads(settings), "search"),
-        streams=Streams(settings.serve_streams, keys, slowly),
+        pools=pools,
+        streams=Streams(settings.serve_streams, keys, pools.slow),
         metrics=metrics,
         needs_keys=needs_keys,
         lock=os.open(os.devnull, os.O_RDONLY),

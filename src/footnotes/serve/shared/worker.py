@@ -88,7 +88,16 @@ class Worker:
     # ── one job
 
     def do(self, job_id: str, attempt: int, must_stop: Callable[[], bool]) -> None:
-        """Do one job, and others of its tenant that wait and are done as quickly with it. `TryLater` to begin again."""
+        """Do one job, others of its tenant that are done as quickly with it, and later versions of the same sources.
+
+        `TryLater` to begin again.
+        """
+        waiting = [job_id]
+        while waiting:
+            taken = self._do_next(waiting.pop(), attempt, must_stop)
+            waiting += [] if must_stop() else self._jobs.next_after(taken)
+
+    def _do_next(self, job_id: str, attempt: int, must_stop: Callable[[], bool]) -> list[ServerJob]:
         try:
             taken, holder = self._take(job_id)
         except FootnotesError as error:
@@ -105,6 +114,7 @@ class Worker:
         finally:
             with self._guard:
                 self._at.difference_update(job.id for job in taken)
+        return taken
 
     def _take(self, job_id: str) -> tuple[list[ServerJob], int]:
         with self._guard:
@@ -182,6 +192,7 @@ class _Batch:
         self._taken = jobs
         self._left = {job.id: job for job in jobs}
         self._causes: dict[str, ErrorInfo | None] = {}
+        self._is_alone = len(jobs) == 1
 
     @property
     def _is_lost(self) -> bool:
@@ -199,6 +210,7 @@ class _Batch:
             said = known or FootnotesError(f"the worker failed ({type(failure).__name__})")
             ending = {"how": "failed", "error": error_data(said)}
         seconds = round(time.monotonic() - began, 3)
+        self._is_alone = len(self._left) == 1
         if again := [job for job in list(self._left.values()) if self._is_to_be_done_again(job, ending)]:
             _LOG.warning("jobs are tried again", extra={"jobs": [job.id for job in again], "seconds": seconds})
         if self._first in again:
@@ -266,7 +278,8 @@ class _Batch:
             error = _LOST
         error = error or _IN_THE_WAY
         self._causes[job.id] = error
-        if self._is_last(job) or not is_retryable(error.code):
+        # Where one of several is at fault, each is tried alone.
+        if self._is_last(job) or (self._is_alone and not is_retryable(error.code)):
             self._jobs.release(job, self._holder, state="failed", error=error)
             self._note_end(job, "failed", error)
             return False
