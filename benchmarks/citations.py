@@ -4,10 +4,12 @@
 
 Claims are made from the labelled questions. True ones: the sentence that answers (`verbatim`), the same without
 its last clause (`shortened`), and the question's own words with its answer (`reworded`: people wrote the
-questions without copying the text). False ones: the first with a number, a name or a negation changed, the
-last with the answer of another question on the same paragraph (`swapped`), and a sentence of a paragraph that was
-not retrieved (`invented`). Precision and recall are those of the flag `unsupported`. Thresholds were chosen on
-the first half of the groups; the figures come from the second unless `--first` is given.
+questions without copying the text), and the first behind what a model opens a sentence with (`1. …`, `Yes, …`,
+`However, …`). False ones: the first with a number, a name or a negation changed, two names or two numbers exchanged,
+a word turned into its opposite or its modality, the last with the answer of another question on the same paragraph
+(`swapped`), and a sentence of a paragraph that was not retrieved (`invented`). Precision and recall are those of the
+flag `unsupported`. Thresholds were chosen on the first half of the groups; the figures come from the second unless
+`--first` is given.
 """
 
 from __future__ import annotations
@@ -16,13 +18,18 @@ import argparse
 import json
 import random
 import re
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from labelled import Case, Source, chunking, halves_of, xquad
+from labelled import DATA, Case, Source, chunking, halves_of, xquad
 from shelf import Shelf
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
+import corrupt
 
 from footnotes.answer.align import Aligner
 from footnotes.answer.passages import passages_of
@@ -30,8 +37,11 @@ from footnotes.answer.questions import FUNCTION_WORDS, subject_of
 from footnotes.text.sentences import sentence_spans
 
 PASSAGES = 4
-TRUE = ("verbatim", "shortened", "reworded")
-FALSE = ("number", "name", "negation", "swapped", "invented")
+TRUE = ("verbatim", "shortened", "reworded", "1. …", "Yes, …", "However, …")
+FALSE = (
+    "number", "name", "negation", "names exchanged", "numbers exchanged", "opposite", "turned", "condition", "swapped",
+    "invented",
+)  # fmt: skip
 _AUXILIARY = re.compile(r"\b(is|are|was|were|has|have|had|will|can|could|must|may|did|does|do)\b")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}\b")
 
@@ -59,6 +69,7 @@ class Maker:
             self._answers[case.source] += [self._texts[case.source][start:end] for start, end in case.spans]
         self._names = sorted({name for text in self._texts.values() for name in _NAME.findall(text)})
         self._random = random.Random(7)
+        self._opposite = corrupt.antonym_change(DATA / "entailment")
 
     def claims(self, case: Case, retrieved: set[str]) -> Iterator[Claim]:
         text = self._texts[case.source]
@@ -73,10 +84,20 @@ class Maker:
             "number": self._other_number(sentence),
             "name": self._other_name(sentence),
             "negation": self._negated(sentence),
+            "1. …": "1. " + sentence,
+            "Yes, …": "Yes, " + sentence[:1].lower() + sentence[1:],
+            "However, …": "However, " + sentence[:1].lower() + sentence[1:],
+            "names exchanged": corrupt.swap_names(sentence, text, self._random),
+            "numbers exchanged": corrupt.swap_numbers(sentence, text, self._random),
+            "opposite": self._opposite(sentence, text, self._random),
+            "turned": corrupt.turn_word(sentence, text, self._random),
+            "condition": corrupt.swap_clauses(sentence, text, self._random),
             "swapped": self._swapped(case, text[start:end]),
             "invented": self._invented(case, retrieved),
         }
-        yield from (Claim(claim, kind, case) for kind, claim in made.items() if claim)
+        yield from (
+            Claim(claim, kind, case) for kind, claim in made.items() if claim and (claim != sentence or kind in TRUE)
+        )
 
     def _shortened(self, sentence: str) -> str:
         head, comma, tail = sentence.rpartition(", ")

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+_FOLDERS = (parent / "shared" / "data" for parent in Path(__file__).resolve().parents)
+DATA = next((folder for folder in _FOLDERS if folder.is_dir()), Path("shared/data"))
 T = TypeVar("T")
 
 

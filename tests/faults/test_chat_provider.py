@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from footnotes.answer import Answerer
+from footnotes.answer.extractive import ABSTENTION
 from footnotes.config import Settings
 from footnotes.errors import FootnotesError, ProviderRefused
 from footnotes.testing import provider as fake
@@ -208,11 +209,20 @@ def test_i4_what_the_model_cites_is_never_believed(provider: ScriptedProvider) -
     assert [answer.answer[start:end] for start, end in answer.unsupported] == ["Rent is 900 euros."]
 
 
-@pytest.mark.parametrize("text", ["", "Bananas grow in Ecuador.", "I cannot say.", "[1]", "   \n "])
-def test_a_model_that_says_nothing_supported_abstains(provider: ScriptedProvider, text: str) -> None:
+@pytest.mark.parametrize("text", ["", "I cannot say.", "[1]", "   \n "])
+def test_a_model_that_says_nothing_or_that_it_does_not_know_abstains(provider: ScriptedProvider, text: str) -> None:
     provider.script(fake.says(text))
     answer = ask(settings_for(provider))
     assert answer.abstained and answer.citations == () and answer.unsupported == ()
+
+
+def test_a_model_that_says_nothing_supported_is_left_standing_and_marked(provider: ScriptedProvider) -> None:
+    provider.script(fake.says("Bananas grow in Ecuador."))
+    answer = ask(settings_for(provider))
+    assert answer.answer == "Bananas grow in Ecuador." and answer.unsupported == ((0, 24),)
+    assert not answer.abstained and answer.citations == ()
+    strict = ask(settings_for(provider, strict=True))
+    assert strict.abstained and strict.answer == ABSTENTION
 
 
 def test_strict_streams_only_what_is_supported(provider: ScriptedProvider) -> None:

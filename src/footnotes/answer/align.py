@@ -11,11 +11,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from footnotes.answer.candidates import function_terms
+from footnotes.answer.claims import claim_in
 from footnotes.answer.denial import denied_otherwise
 from footnotes.answer.facts import Facts, facts_of, missing_fact
+from footnotes.answer.order import exchanged
 from footnotes.answer.passages import Passage
 from footnotes.text.analysis import analyze
 from footnotes.text.sentences import sentence_spans
@@ -91,7 +93,9 @@ class Aligner:
         `named` are the passages the model cited, counted from 1. The same sentence is looked at once.
         """
         if (claim, named) not in self._known:
-            self._known[claim, named] = self._aligned(claim, named)
+            start, end = claim_in(claim)
+            found = self._aligned(claim[start:end], named)
+            self._known[claim, named] = [replace(each, claim_span=_widened(each, start, end, claim)) for each in found]
         return self._known[claim, named]
 
     def _aligned(self, claim: str, named: frozenset[int]) -> list[Support]:
@@ -163,6 +167,12 @@ class Aligner:
                         yield neighbours[first : first + size]
 
 
+def _widened(support: Support, start: int, end: int, sentence: str) -> tuple[int, int]:
+    """The span in the whole sentence: a claim that begins or ends what is stated begins or ends the sentence."""
+    first, last = support.claim_span
+    return start + first if first else 0, start + last if start + last < end else len(sentence)
+
+
 def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
     for place, (start, end) in enumerate(sentence_spans(passage.text)):
         terms = frozenset(analyze(passage.text[start:end]))
@@ -191,7 +201,7 @@ def _covered(weights: dict[str, float], terms: frozenset[str]) -> float:
 def _agrees(claim: str, facts: Facts, support: Support, terms: frozenset[str]) -> bool:
     if missing_fact(facts, support.quote, terms, support.passage.text) is not None:
         return False
-    return not denied_otherwise(claim, support.quote)
+    return not denied_otherwise(claim, support.quote) and not exchanged(claim, support.quote)
 
 
 def _clauses(claim: str) -> list[tuple[int, int]]:

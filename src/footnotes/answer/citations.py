@@ -1,20 +1,20 @@
 """Any text that claims to answer → an answer whose every footnote holds.
 
 The model's own markers are taken out and none of them is believed: each sentence is aligned with the retrieved
-passages by our own code. What nothing supports is flagged, or removed under `strict`; a text in which nothing
-is supported becomes an abstention.
+passages by our own code. What nothing supports is flagged, or removed under `strict`, where a text in which nothing
+is supported becomes an abstention. What states nothing is left alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnotes.answer.align import Aligner, Support
+from footnotes.answer.claims import claims_in, says_it_does_not_know
 from footnotes.answer.extractive import ABSTENTION
 from footnotes.answer.markers import Marker, without_markers
 from footnotes.answer.passages import Passage, lines_of, origin_of, page_of
-from footnotes.text.sentences import sentence_spans
 from footnotes.types import Citation
 
 Span = tuple[int, int]
@@ -22,15 +22,12 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A text without markers, its footnotes, and the spans nothing supports. No citations means abstention."""
+    """A text without markers, its footnotes, and the spans nothing supports. An abstention has neither."""
 
     text: str
     citations: tuple[Citation, ...]
     unsupported: tuple[Span, ...]
-
-    @property
-    def abstained(self) -> bool:
-        return not self.citations
+    abstained: bool = False
 
 
 class Footnotes:
@@ -75,27 +72,23 @@ def cite_with(aligner: Aligner, text: str, *, strict: bool = False) -> Cited:
     clean, markers = without_markers(text)
     footnotes = Footnotes()
     written, citations, unsupported = "", list[Citation](), list[Span]()
-    for start, end, gap in sentences_with_gaps(clean):
-        supports = aligner.align(clean[start:end], named_at(markers, start, end))
-        if not supports and strict:
+    for start, end, gap, stated in claims_in(clean):
+        supports = aligner.align(clean[start:end], named_at(markers, start, end)) if stated else []
+        if stated and not supports and strict:
             continue
         written += gap if written else ""
         begin = len(written)
         written += clean[start:end]
         citations.extend(footnotes.add(support, begin) for support in supports)
-        if not supports:
+        if stated and not supports:
             unsupported.append((begin, len(written)))
-    if not citations:
-        return Cited(ABSTENTION, (), ())
+    if not citations and (strict or not written):
+        return Cited(ABSTENTION, (), (), abstained=True)
+    if not citations and says_it_does_not_know(written):
+        return Cited(written, (), (), abstained=True)
+    if not citations and not unsupported:
+        unsupported.append((0, len(written)))  # "Yes." alone, or code alone: nothing shows that it answers
     return Cited(written, tuple(citations), tuple(unsupported))
-
-
-def sentences_with_gaps(text: str) -> Iterator[tuple[int, int, str]]:
-    """Every sentence with the white space before it."""
-    last = 0
-    for start, end in sentence_spans(text):
-        yield start, end, text[last:start]
-        last = end
 
 
 def named_at(markers: Sequence[Marker], start: int, end: int) -> frozenset[int]:

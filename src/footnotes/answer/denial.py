@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from footnotes.answer.order import opposite_in_place
 from footnotes.answer.questions import FUNCTION_WORDS
 from footnotes.text.analysis import analyze
 
@@ -45,7 +46,7 @@ def denied_otherwise(claim: str, source: str) -> bool:
     turned = [term for term in shared if here[term] != there[term]]
     if not agreed and any(_is_about(here, there, term) for term in turned):
         return True
-    return _opposed(_words(claim), _words(source))
+    return _opposed(_words(claim), _words(source)) or opposite_in_place(claim, source)
 
 
 @lru_cache(maxsize=4_096)

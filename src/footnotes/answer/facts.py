@@ -1,4 +1,4 @@
-"""What a source must have of a claim whatever the wording: its numbers, dates and names."""
+"""What a source must have of a claim whatever the wording: its numbers, dates, names, and names in code."""
 
 from __future__ import annotations
 
@@ -20,21 +20,41 @@ _AROUND = "\"'“”‘’«»()[]{}*_,;:!?….…"
 _COUNTED = re.compile(r"[\s:-]{1,3}([a-zß-öø-ÿ]{3,})")
 _PLACE = re.compile(r"[^\W\d_]+")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_CODE = re.compile(
+    r"`([^`\n]{2,80})`|(?<![\w.])((?:[A-Za-z_]\w*\.)+[A-Za-z_]\w+)|\b(\w*[A-Za-z0-9]_\w+)|\b([a-z]+[A-Z]\w*)"
+    r"|(?<![\w-])(--?[A-Za-z][\w-]+)|\b([A-Za-z_]\w*)\(\)"
+)
 _ISO_DATE = re.compile(r"\b\d{4}-(\d{2})-\d{2}\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts of a claim: its numbers, with the term each counts where one follows, and the spellings of names."""
+    """The facts of a claim: its numbers, with the term each counts where one follows, the spellings of names, and
+    names in code, which have one spelling."""
 
     numbers: tuple[tuple[Number, frozenset[str]], ...]
     names: tuple[frozenset[str], ...]
+    code: tuple[str, ...] = ()
 
 
 def facts_of(claim: str, *, ordinary: frozenset[str] = frozenset()) -> Facts:
     """The numbers and names of a claim. `ordinary` words are no names, even where they open it with a capital."""
     numbers = [number for number in numbers_in(claim) if number.written not in LENIENT]
-    return Facts(tuple((number, _counted(claim, number)) for number in numbers), tuple(_names(claim, ordinary)))
+    counted = tuple((number, _counted(claim, number)) for number in numbers)
+    return Facts(counted, tuple(_names(claim, ordinary)), tuple(code_names(claim)))
+
+
+def code_names(text: str) -> list[str]:
+    """What is written as code: in back-quotes, or with dots, underscores, brackets, inner capitals or dashes."""
+    found = ["".join(filter(None, groups)) for groups in _CODE.findall(text)]
+    return [
+        name for each in found if (name := " ".join(each.split()).removesuffix("()")) and not _is_abbreviation(name)
+    ]
+
+
+def _is_abbreviation(name: str) -> bool:
+    """`e.g`, `U.S`: dots between single letters."""
+    return all(len(part) <= 2 for part in name.split(".")) and "_" not in name and "-" not in name
 
 
 def missing_fact(facts: Facts, source: str, terms: frozenset[str], passage: str) -> str | None:
@@ -46,6 +66,10 @@ def missing_fact(facts: Facts, source: str, terms: frozenset[str], passage: str)
         if match is None or not _counts_there(number, counted, passage):
             return number.written
         left.remove(match)
+    joined = " ".join(source.split())
+    for name in facts.code:
+        if name not in joined:
+            return name
     for spellings in facts.names:
         if not spellings & terms and not _is_month_of(spellings, source):
             return min(spellings)
@@ -58,7 +82,7 @@ def missing_fact(facts: Facts, source: str, terms: frozenset[str], passage: str)
 def _counted(claim: str, number: Number) -> frozenset[str]:
     """The term a number counts: the word right after it, unless the number is a year."""
     following = _COUNTED.match(claim, number.end)
-    if following is None or following[1] in FUNCTION_WORDS or _is_year(number):
+    if following is None or following[1].lower() in FUNCTION_WORDS or _is_year(number):
         return frozenset()
     return frozenset(analyze(following[1], "en"))
 

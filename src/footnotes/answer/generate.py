@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from footnotes.answer.align import Aligner
-from footnotes.answer.citations import Footnotes, named_at, sentences_with_gaps
+from footnotes.answer.citations import Footnotes, named_at
+from footnotes.answer.claims import claims_in
 from footnotes.answer.markers import ENDS_IN_SOURCES, Marker, without_markers
 from footnotes.types import Event
 
@@ -59,23 +60,26 @@ class Transcript:
         clean, markers = without_markers(tail)
         clean = clean.rstrip() if last else clean
         begin = self._settled
-        for start, end, gap in sentences_with_gaps(clean[begin:]):
-            if not last and len(clean) < begin + end + _SETTLED:
+        for start, end, gap, stated in claims_in(clean, begin):
+            if not last and (len(clean) < end + _SETTLED or _in_open_fence(clean, start)):
                 break
-            self._settled = begin + end
-            yield from self._sentence(clean, begin + start, begin + end, gap, markers)
+            self._settled = end
+            yield from self._sentence(clean, (start, end), gap, markers, stated=stated)
         if not self._strict:
             yield from self._new_text(clean)
         self._let_go(tail, markers)
 
-    def _sentence(self, clean: str, start: int, end: int, gap: str, markers: list[Marker]) -> Iterator[Event]:
+    def _sentence(
+        self, clean: str, span: tuple[int, int], gap: str, markers: list[Marker], *, stated: bool
+    ) -> Iterator[Event]:
         """A sentence that has ended, and its footnotes."""
+        start, end = span
         self._note(clean[start:end])
-        supports = self._aligner.align(clean[start:end], named_at(markers, start, end))
+        supports = self._aligner.align(clean[start:end], named_at(markers, start, end)) if stated else []
         offset = self._base + start
         if not self._strict:
             yield from self._new_text(clean[:end])
-        elif supports:
+        elif supports or not stated:
             text = (gap if self._written else "") + clean[start:end]
             self._written += len(text)
             offset = self._written - (end - start)
@@ -105,6 +109,11 @@ class Transcript:
         self._base += self._settled
         self._shown = self._shown[self._settled :]
         self._settled = 0
+
+
+def _in_open_fence(text: str, start: int) -> bool:
+    """Whether a piece stands in a fence of code that has not been closed yet."""
+    return text.count("```") % 2 == 1 and start >= text.rfind("```")
 
 
 def _safe_end(raw: str) -> int:
