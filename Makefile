@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := demo-library
 
-.PHONY: demo test browser check format bench eval screenshots clean
+.PHONY: demo test quick browser check format bench eval screenshots clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/footnotes add samples --library $(DEMO)
@@ -19,6 +19,10 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.tested check browser
 	$(BIN)/python -m pytest
+
+# The checks and the tests of behaviour, without servers, browsers and faults on purpose.
+quick: $(VENV)/.tested check
+	$(BIN)/python -m pytest tests/docs tests/property tests/unit --ignore=tests/unit/serve -m "not slow"
 
 # Chromium, for the tests that drive the page. Where it cannot be installed they are skipped, and say why.
 browser:
