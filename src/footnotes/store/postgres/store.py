@@ -134,6 +134,15 @@ class PostgresStore(PostgresReading):
         finally:
             database.close()
 
+    @classmethod
+    def repaired(cls, settings: Settings) -> list[str]:
+        """Make roles, grants, policies and functions again; what of them was lost."""
+        database = Database(settings.store)
+        try:
+            return schema.repair(database)
+        finally:
+            database.close()
+
     def close(self) -> None:
         grower = self._grower
         if grower is not None:
