@@ -35,6 +35,8 @@ class Settings:
     user: str = "local"  # the tenant whose documents are meant
     collection: str = "default"  # the collection documents are added to
     migrate: bool = True  # bring the schema of such a database up to date when it is opened
+    read_only: bool = False  # search and ask alone: for a replica of such a database
+    primary: str = ""  # the server that changes are sent to instead, as it is named to whoever tries one
     originals: str = ""  # with such a database: a folder or s3://bucket/prefix for originals that are kept
 
     # ── a vector database in place of an index of our own

@@ -33,6 +33,7 @@ FootnotesError
 │   ├── StoreCorrupt          store_corrupt
 │   ├── StoreFull             storage_full
 │   ├── StoreUnavailable      store_unavailable
+│   │   └── StoreReadOnly         store_read_only
 │   ├── SchemaTooNew          schema_too_new
 │   ├── CopyTargetInUse       copy_target_in_use
 │   ├── CopyMismatch          copy_mismatch
@@ -306,6 +307,14 @@ class StoreUnavailable(StoreError):
     code = "store_unavailable"
     default_remedy = "Check that the library's folder can be read and written."
     retryable = True
+
+
+class StoreReadOnly(StoreUnavailable):
+    """A replica, or a server that was started to read alone."""
+
+    code = "store_read_only"
+    default_remedy = "Send what changes a library to a server of the primary database."
+    retryable = False
 
 
 class SchemaTooNew(StoreError):

@@ -23,7 +23,8 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON for pro
 @_library
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
-def serve_command(library: str | None, host: str, port: int) -> None:
+@click.option("--read-only", is_flag=True, help="Search and ask alone, on a replica of PostgreSQL.")
+def serve_command(library: str | None, host: str, port: int, read_only: bool) -> None:
     """Serve the library over HTTP, with a page to ask in.
 
     Without keys it listens on this machine alone. For others, make keys first with `footnotes keys create`.
@@ -31,7 +32,7 @@ def serve_command(library: str | None, host: str, port: int) -> None:
     from footnotes.serve.run import serve
 
     folder = Path(library).expanduser() if library else None
-    serve(folder, host, port, say=lambda text: click.echo(text, err=True))
+    serve(folder, host, port, say=lambda text: click.echo(text, err=True), read_only=read_only)
 
 
 @click.command("worker")

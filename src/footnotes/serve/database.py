@@ -82,7 +82,7 @@ def open_database(folder: Path, settings: Settings) -> ServerDatabase:
         return ServerDatabase(folder)
     from footnotes.serve.shared.database import SharedDatabase
 
-    return cast(ServerDatabase, SharedDatabase(settings.store, migrate=settings.migrate))
+    return cast(ServerDatabase, SharedDatabase(settings.store, migrate=settings.migrate, read_only=settings.read_only))
 
 
 class _Guarded:

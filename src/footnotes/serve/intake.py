@@ -115,6 +115,9 @@ class Intake:
         """What must be so that work is accepted and done."""
         return {"intake": self.alive}
 
+    def check_may_change(self) -> None:
+        """Raise where this server only reads."""
+
     # ── accept
 
     def accept_file(

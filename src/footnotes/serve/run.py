@@ -11,14 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from footnotes.config import Settings, load
-from footnotes.errors import AddressRefused, MissingExtra
+from footnotes.errors import AddressRefused, ConfigError, MissingExtra
 from footnotes.serve.database import open_database
 from footnotes.serve.keys import Keys
 
 STOP_SECONDS = 10
 
 
-def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], None]) -> None:
+def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], None], read_only: bool = False) -> None:
     """Serve the library in a folder until interrupted."""
     try:
         import uvicorn
@@ -27,7 +27,9 @@ def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], Non
         from footnotes.serve.protocol import connection_class
     except ModuleNotFoundError as error:
         raise missing(error) from error
-    settings = load(folder)
+    settings = load(folder, read_only=True) if read_only else load(folder)
+    if settings.read_only and not settings.store:
+        raise ConfigError("a server that only reads needs a store in PostgreSQL", remedy="Set FOOTNOTES_STORE.")
     root = folder or Path(settings.library).expanduser()
     local, keyed = is_loopback(host), has_keys(root, settings)
     if not local and not keyed:

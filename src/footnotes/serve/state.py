@@ -149,6 +149,8 @@ def _needing(scope: str) -> type:
         caller = caller_of(request)
         if not caller.may(scope):
             raise Forbidden(f"the key has no {scope} scope")
+        if scope != "read" and request.method not in ("GET", "HEAD"):
+            state_of(request).intake.check_may_change()
         return caller
 
     return Depends(check)  # type: ignore[no-any-return]

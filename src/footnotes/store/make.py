@@ -32,6 +32,11 @@ def migrate_store(settings: Settings, folder: Path) -> tuple[list[int], int]:
     return done
 
 
+def repair_store(settings: Settings) -> list[str]:
+    """Make again what a database that servers share has lost of its schema. What that was; a folder's has nothing."""
+    return list(_named(settings).repaired(settings)) if settings.store else []
+
+
 def _named(settings: Settings) -> Any:
     try:
         parts = urlsplit(settings.store)

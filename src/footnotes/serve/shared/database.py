@@ -29,12 +29,12 @@ _TYPES = (
 class SharedDatabase:
     """As `ServerDatabase`, for any number of servers: the same statements, in PostgreSQL's spelling."""
 
-    def __init__(self, address: str, *, migrate: bool = True) -> None:
-        self.pool = Database(address, role=None, path=NAME, most=8)
+    def __init__(self, address: str, *, migrate: bool = True, read_only: bool = False) -> None:
+        self.pool = Database(address, role=None, path=NAME, most=8, read_only=read_only)
         try:
             with self.pool.owning() as connection:
                 if not is_up_to_date(connection):
-                    _check_may_migrate(migrate)
+                    _check_may_migrate(migrate and not read_only)
                     make_schema(connection)
             self.pool.open()
         except BaseException:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
+from importlib import resources
 
+from footnotes.config import Settings
 from footnotes.errors import FootnotesError
+from footnotes.serve.shared.database import SharedDatabase, make_schema
+from footnotes.serve.shared.queue import make_queue_schema
 from footnotes.store.postgres import schema
 from footnotes.store.postgres.database import Database
 
 LOOK_SECONDS = 5.0
+_PRIVILEGES = (resources.files(__package__) / "privileges.sql").read_text("utf-8")
 
 
 class SchemaWatch:
@@ -38,3 +43,20 @@ def _is_current(address: str) -> bool:
     finally:
         database.close()
     return True
+
+
+def migrate_server(settings: Settings) -> None:
+    """Make the server's own tables, those of the queue, and who may use them, whatever of it is missing."""
+    pool = Database(settings.store, role=None)
+    try:
+        with pool.owning() as connection:
+            make_schema(connection)
+    finally:
+        pool.close()
+    database = SharedDatabase(settings.store)
+    try:
+        make_queue_schema(database)
+        with database.pool.owning() as connection:
+            connection.execute(_PRIVILEGES)
+    finally:
+        database.close()

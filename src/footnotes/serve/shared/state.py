@@ -10,6 +10,7 @@ from typing import cast
 
 from footnotes.config import Settings
 from footnotes.serve.database import ServerDatabase
+from footnotes.serve.intake import Intake
 from footnotes.serve.keys import Keys
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.quota import Answers
@@ -18,6 +19,7 @@ from footnotes.serve.shared.database import SharedDatabase
 from footnotes.serve.shared.intake import SharedIntake
 from footnotes.serve.shared.jobs import Listener, SharedJobs
 from footnotes.serve.shared.queue import Queue
+from footnotes.serve.shared.reading import ReadingIntake
 from footnotes.serve.shared.workers import Workers
 from footnotes.serve.state import ServerState
 from footnotes.serve.streams import Streams
@@ -31,13 +33,17 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
     """Open what one of several servers needs."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     settings = replace(settings, store=named(settings.store, f"footnotes server {socket.gethostname()}:{os.getpid()}"))
-    shared = SharedDatabase(settings.store, migrate=settings.migrate)
+    shared = SharedDatabase(settings.store, migrate=settings.migrate, read_only=settings.read_only)
     database = cast(ServerDatabase, shared)
     metrics, keys, pools = Metrics(), Keys(database), Pools(settings)
     tenants, jobs = Tenants(folder, for_searches(settings), metrics.embedding), SharedJobs(shared, settings.serve_queue)
-    queue = Queue(settings.store, shared, migrate=settings.migrate)
-    listener = Listener(shared, lambda job_id: intake.heard(job_id))
-    intake = SharedIntake(tenants, jobs, metrics, settings, queue, listener, Workers(shared))
+    intake: Intake
+    if settings.read_only:
+        intake = ReadingIntake(tenants, jobs, metrics, settings)
+    else:
+        queue = Queue(settings.store, shared, migrate=settings.migrate)
+        listener = Listener(shared, lambda job_id: working.heard(job_id))
+        intake = working = SharedIntake(tenants, jobs, metrics, settings, queue, listener, Workers(shared))
     return ServerState(
         settings=settings,
         database=database,

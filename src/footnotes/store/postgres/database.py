@@ -20,7 +20,7 @@ from pgvector.asyncpg import register_vector
 from footnotes.errors import FootnotesError, StoreUnavailable
 from footnotes.store.postgres.failures import translated
 
-ROLE = "footnotes_tenant"
+ROLE, READER = "footnotes_tenant", "footnotes_reader"
 CONNECT_SECONDS = 10.0
 _PREPARED = 500
 Result = TypeVar("Result")
@@ -78,12 +78,20 @@ class Database:
     """A pool of connections to one database."""
 
     def __init__(
-        self, address: str, *, most: int = 16, role: str | None = ROLE, path: str = "", outside: bool = False
+        self,
+        address: str,
+        *,
+        most: int = 16,
+        role: str | None = ROLE,
+        path: str = "",
+        outside: bool = False,
+        read_only: bool = False,
     ) -> None:
         self._address = address
-        self._role = role
+        self._role = READER if read_only and role is not None else role
         said = {"search_path": path} if path else {}
         known = {} if "application_name=" in address else {"application_name": "footnotes"}
+        said |= {"default_transaction_read_only": "on"} if read_only else {}
         self._session = {**_SESSION, **known, **said, **({"footnotes.outside": "on"} if outside else {})}
         self._tenants: weakref.WeakKeyDictionary[Any, str | None] = weakref.WeakKeyDictionary()
         self._loop = asyncio.new_event_loop()

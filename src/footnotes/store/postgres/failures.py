@@ -7,7 +7,15 @@ from contextlib import contextmanager
 
 import asyncpg
 
-from footnotes.errors import FootnotesError, InputError, StoreError, StoreFull, StoreLocked, StoreUnavailable
+from footnotes.errors import (
+    FootnotesError,
+    InputError,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+    StoreUnavailable,
+)
 
 _FULL = (asyncpg.DiskFullError, asyncpg.OutOfMemoryError)
 _LOCKED = (
@@ -56,6 +64,8 @@ def translated() -> Iterator[None]:
 
 def _translation(error: Exception) -> FootnotesError:
     said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+        return StoreReadOnly("the database can only be read here")
     if isinstance(error, _FULL):
         return StoreFull(f"the database has no room ({said})")
     if isinstance(error, _LOCKED):

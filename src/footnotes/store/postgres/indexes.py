@@ -42,7 +42,7 @@ class Indexes:
         """
         with self._database.owning() as connection:
             lock = (_LOCK_CLASS, generation.pk % 2**31)
-            if not connection.value("SELECT pg_try_advisory_lock($1, $2)", *lock):
+            if not self._may_build(connection) or not connection.value("SELECT pg_try_advisory_lock($1, $2)", *lock):
                 return False
             try:
                 if statistics.is_scattered(connection, generation.user_id, generation.pk):
@@ -54,7 +54,8 @@ class Indexes:
 
     def drop(self, generation: Generation) -> None:
         with self._database.owning() as connection:
-            connection.execute(f"DROP INDEX IF EXISTS {name_of(generation)}")
+            if self._may_build(connection):
+                connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name_of(generation)}")
 
     def rebuild(self, generation: Generation) -> None:
         """The index anew, without what was deleted from it."""
@@ -78,7 +79,7 @@ class Indexes:
         if not method or chunks < self._worth:
             return False
         if state is False:  # a build that was cut off leaves an index nobody can use
-            connection.execute(f"DROP INDEX IF EXISTS {name_of(generation)}")
+            connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name_of(generation)}")
         column = f"(embedding::halfvec({generation.dimensions:d}))"
         using = _METHODS[method].format(column=column, lists=max(10, int(math.sqrt(chunks))))
         connection.execute(f"SET maintenance_work_mem = '{_BUILD_MEMORY}'")
@@ -88,6 +89,14 @@ class Indexes:
         )
         connection.execute("ANALYZE document_chunks")  # what was just written may be news to the planner
         return True
+
+    @staticmethod
+    def _may_build(connection: Connection) -> bool:
+        """Indexes are the owner's. Who works with fewer privileges leaves them to whoever has more."""
+        sql = (
+            "SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class WHERE oid = 'document_chunks'::regclass"
+        )
+        return bool(connection.value(sql))
 
     @staticmethod
     def _chunks(connection: Connection, generation: Generation) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from footnotes.errors import NotFound
+from footnotes.errors import NotFound, StoreReadOnly
 from footnotes.store.base import BaseStore
 from footnotes.store.missing import without_text
 from footnotes.store.postgres import chunks, documents, generations, near, texts, upkeep
@@ -14,6 +14,12 @@ from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.sql import queries
 from footnotes.store.records import DocumentRow, Generation
 from footnotes.types import Chunk, Document, Filter, NearDuplicate, Part
+
+
+def refused(primary: str) -> StoreReadOnly:
+    """What somebody is told who would change what is only read here."""
+    where = primary or "a server of the primary database"
+    return StoreReadOnly(f"the library can only be read here; {where} takes changes", remedy=f"Send it to {where}.")
 
 
 class PostgresReading(BaseStore):

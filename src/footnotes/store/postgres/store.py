@@ -48,7 +48,7 @@ from footnotes.store.postgres.origins import PostgresOrigins
 from footnotes.store.postgres.outside import PostgresTruth
 from footnotes.store.postgres.outside_legs import OutsideLegs
 from footnotes.store.postgres.persistence import persistent, persistently
-from footnotes.store.postgres.reading import PostgresReading
+from footnotes.store.postgres.reading import PostgresReading, refused
 from footnotes.store.postgres.sql import queries
 from footnotes.store.postgres.view import PostgresSearchView, Served
 from footnotes.store.postgres.writers import Writers
@@ -83,16 +83,19 @@ class PostgresStore(PostgresReading):
         vectors: VectorDatabase | None = None,
         legs: Sequence[str] = ("dense",),
         tells: bool = True,
+        read_only: bool = False,
+        primary: str = "",
     ) -> None:
+        self.read_only, self._primary = read_only, primary
         self.folder = folder
         self.address = redacted(address)
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
-        self.database = Database(address, outside=vectors is not None)
+        self.database = Database(address, outside=vectors is not None, read_only=read_only)
         try:
-            if migrate:
+            if migrate and not read_only:
                 schema.migrate(self.database)
             schema.check(self.database)
             self.database.open()
@@ -119,6 +122,8 @@ class PostgresStore(PostgresReading):
             vectors=vector_database(settings),
             legs=settings.index_legs,
             tells=settings.index_metadata,
+            read_only=settings.read_only,
+            primary=settings.primary,
         )
 
     def _made_outside(self, vectors: VectorDatabase, legs: Sequence[str], tells: bool) -> Outside:
@@ -132,6 +137,15 @@ class PostgresStore(PostgresReading):
         database = Database(settings.store)
         try:
             return schema.migrate(database), schema.version(database)
+        finally:
+            database.close()
+
+    @classmethod
+    def repaired(cls, settings: Settings) -> list[str]:
+        """Make roles, grants, policies and functions again; what of them was lost."""
+        database = Database(settings.store)
+        try:
+            return schema.repair(database)
         finally:
             database.close()
 
@@ -149,6 +163,8 @@ class PostgresStore(PostgresReading):
     @contextmanager
     def writing(self, user_id: str, purpose: str, *, seconds: float | None = None) -> Iterator[None]:
         """Be a writer of a tenant's library, beside others. What dead ones left unfinished is put right first."""
+        if self.read_only:
+            raise refused(self._primary)
         with self._writers.writing(user_id) as writer:
             if writer.depth == 1:
                 self.originals.sweep(user_id)
@@ -198,7 +214,8 @@ class PostgresStore(PostgresReading):
     def _outside_legs(self, generation: Generation | None) -> OutsideLegs | None:
         if self.outside is None or generation is None:
             return None
-        self.outside.note(generation)  # it may have been chosen after the library was made
+        if not self.read_only:
+            self.outside.note(generation)  # it may have been chosen after the library was made
         return OutsideLegs(self.database, self.outside, generation)
 
     def _noticing(self, user_id: str) -> Callable[[int | None, Served], None]:

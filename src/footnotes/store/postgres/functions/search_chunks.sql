@@ -196,6 +196,3 @@ BEGIN
            c.key = ANY (defining_keys), cardinality(used_terms) > 0 AND tsvector_to_array(c.content_tsv) && used_terms
     FROM ordered o JOIN document_chunks c ON c.key = o.key ORDER BY o.rrf DESC, o.key;
 END $$;
-
-REVOKE ALL ON FUNCTION search_chunks FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION search_chunks TO footnotes_tenant;
