@@ -20,6 +20,7 @@ from footnotes.engine import Library
 from footnotes.errors import BackupDamaged, CopyTargetInUse, NotFound, StoreError
 from footnotes.ingest.backup import restore_library
 from libraries import quick_library, words
+from postgres import PostgresServer
 
 
 def restored(file: Path, folder: Path, snapshot: int | None = None) -> Library:
@@ -210,3 +211,51 @@ def test_the_command_line_backs_up_lists_and_restores(
     shutil.rmtree(tmp_path / "library")
     assert "restored snapshot 1" in run("restore", str(file), "-l", str(tmp_path / "library")).output
     assert "ferry.txt" in run("search", "ferry", "-l", str(tmp_path / "library")).output
+
+
+def test_a_database_is_backed_up_while_it_is_written_and_restored_into_another_and_into_a_folder(
+    postgres: PostgresServer, tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = postgres.fresh(), postgres.fresh()
+    stop = threading.Event()
+
+    def opened(store: str, user: str = "local") -> Library:
+        folder = tmp_path / ("machine" if store == here else "another")
+        return Library(folder, settings=load(folder, embedder="hashing", store=store, user=user, keep_originals=True))
+
+    with opened(here) as library, opened(here, "other") as other:
+        for number in range(5):
+            library.add_text(words(number, 300), filename=f"{number}.txt")
+        other.add_text("The other tenant keeps bees.", filename="bees.txt")
+
+        def write() -> None:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                library.add_text(f"Round {number} {words(number, 50)}", filename="a.txt", source="a")
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            monkeypatch.setenv("FOOTNOTES_EMBEDDER", "hashing")
+            monkeypatch.setenv("FOOTNOTES_STORE", here)
+            key = json.loads(run("keys", "create", "--json", "-l", str(tmp_path / "machine")).output)
+            done = run("backup", str(file), "-l", str(tmp_path / "machine"))
+        finally:
+            stop.set()
+            writer.join()
+    assert done.exit_code == 0, done.output
+    monkeypatch.setenv("FOOTNOTES_STORE", there)
+    assert run("restore", str(file), "-l", str(tmp_path / "another")).exit_code == 0
+    assert key["id"] in run("keys", "list", "-l", str(tmp_path / "another")).output
+    assert "copy_target_in_use" in run("restore", str(file), "-l", str(tmp_path / "another")).output
+    monkeypatch.delenv("FOOTNOTES_STORE")
+    for again in (lambda user: opened(there, user), lambda user: quick_library(tmp_path / "folder", user=user)):
+        if not (tmp_path / "folder").exists():
+            restore_library(quick_settings(tmp_path / "folder"), tmp_path / "folder", file)
+        with again("local") as library, again("other") as other:
+            library.resume()
+            assert {f"{number}.txt" for number in range(5)} <= set(everything(library))
+            assert library.text(library.documents()[0].id) == words(0, 300)
+            assert [*everything(other)] == ["bees.txt"]
+            assert library.verify().ok and library.search(words(3, 300)[:60]).hits

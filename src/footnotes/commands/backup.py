@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from footnotes.config import Settings
     from footnotes.store.backup import BackupSnapshot
 
 _library = click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
@@ -28,10 +29,15 @@ def backup_command(file: Path, library: str | None, keep: int | None, as_json: b
     All tenants, originals, keys and waiting uploads are in it; indexes are rebuilt after a restore. What did not change
     since the last snapshot is not stored again. The snapshot is read back and compared before this command ends.
     """
-    from footnotes.engine import Library
+    from footnotes.ingest.backup import backup_library
+    from footnotes.serve.moving import save_server
 
-    with Library(library, create=False) as opened:
-        _say(opened.backup(file, keep=keep), as_json, "backed up as")
+    settings, folder = _settings(library)
+
+    def save(draft: Path) -> None:
+        save_server(settings, draft)
+
+    _say(backup_library(settings, folder, file, keep=keep, beside=save), as_json, "backed up as")
 
 
 @click.command("restore")
@@ -41,9 +47,9 @@ def backup_command(file: Path, library: str | None, keep: int | None, as_json: b
 @click.option("--list", "listing", is_flag=True, help="List the snapshots of the file, and restore none.")
 @_json
 def restore_command(file: Path, library: str | None, snapshot: int | None, listing: bool, as_json: bool) -> None:
-    """Restore a snapshot of a backup file into an empty folder, and check it."""
-    from footnotes.config import load
+    """Restore a snapshot of a backup file into an empty folder or database, and check it."""
     from footnotes.ingest.backup import restore_library
+    from footnotes.serve.moving import load_server
     from footnotes.store.backup import BackupFile
 
     if listing:
@@ -54,9 +60,19 @@ def restore_command(file: Path, library: str | None, snapshot: int | None, listi
         for one in [] if as_json else snapshots:
             click.echo(_line(one))
         return
+    settings, folder = _settings(library)
+
+    def bring(draft: Path) -> None:
+        load_server(settings, draft)
+
+    _say(restore_library(settings, folder, file, snapshot=snapshot, beside=bring), as_json, "restored")
+
+
+def _settings(library: str | None) -> tuple[Settings, Path]:
+    from footnotes.config import load
+
     settings = load(Path(library).expanduser() if library else None)
-    folder = Path(library or settings.library).expanduser()
-    _say(restore_library(settings, folder, file, snapshot=snapshot), as_json, "restored")
+    return settings, Path(library or settings.library).expanduser()
 
 
 def _say(snapshot: BackupSnapshot, as_json: bool, done: str) -> None:

@@ -1,26 +1,75 @@
-"""Backup and restore of a whole library, all its tenants, whichever store it is in."""
+"""Backup and restore of a whole library, all its tenants, whichever store it is in.
+
+A folder is backed up as it is. What is in PostgreSQL is copied into a folder first, each tenant in the state of one
+moment: a backup of either can be restored into either.
+"""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from footnotes.config import Settings
-from footnotes.errors import ConfigError
+from footnotes.errors import CopyTargetInUse, NotFound
+from footnotes.ingest.copying import copy_library, copy_state
+from footnotes.ingest.work import quiet
 from footnotes.store.backup import BackupSnapshot
+from footnotes.store.make import open_store
 from footnotes.store.sqlite.backup import backup_folder, restore_folder
 
-_BY_ITS_OWN_MEANS = "Use pg_dump or pg_basebackup: see docs/operating.md."
+Beside = Callable[[Path], object]
+"""Brings what is not the store's own (keys, jobs) to or from the folder it is given."""
 
 
-def backup_library(settings: Settings, folder: Path, file: Path, *, keep: int | None = None) -> BackupSnapshot:
+def backup_library(
+    settings: Settings, folder: Path, file: Path, *, keep: int | None = None, beside: Beside | None = None
+) -> BackupSnapshot:
     """Add a snapshot to a backup file, while others read and write."""
-    if settings.store:
-        raise ConfigError("a library in PostgreSQL is not backed up to a file", remedy=_BY_ITS_OWN_MEANS)
-    return backup_folder(folder, file, keep=keep)
+    if not settings.store:
+        return backup_folder(folder, file, keep=keep)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with _between(settings, file.parent) as (draft, drafted):
+        if beside is not None:
+            beside(draft)  # jobs before documents: what is done in between is done again, and finds its documents
+        with closing(open_store(settings, folder)) as source, closing(open_store(drafted, draft)) as target:
+            for tenant in source.users():
+                with _pinned(source, tenant), suppress(NotFound):
+                    copy_state(source, target, tenant, on_progress=quiet)
+        return backup_folder(draft, file, keep=keep, library=source.address)
 
 
-def restore_library(settings: Settings, folder: Path, file: Path, *, snapshot: int | None = None) -> BackupSnapshot:
+def restore_library(
+    settings: Settings, folder: Path, file: Path, *, snapshot: int | None = None, beside: Beside | None = None
+) -> BackupSnapshot:
     """Restore a snapshot of a backup file into an empty library."""
-    if settings.store:
-        raise ConfigError("a library in PostgreSQL is not restored from a file", remedy=_BY_ITS_OWN_MEANS)
-    return restore_folder(file, folder, snapshot=snapshot)
+    if not settings.store:
+        return restore_folder(file, folder, snapshot=snapshot)
+    with _between(settings, file.parent) as (draft, drafted):
+        found = restore_folder(file, draft, snapshot=snapshot)
+        with closing(open_store(drafted, draft)) as source, closing(open_store(settings, folder)) as target:
+            if any(target.documents(tenant, limit=1) for tenant in target.users()):
+                raise CopyTargetInUse("the database has documents already", remedy="Restore into an empty database.")
+            for tenant in source.users():
+                with suppress(NotFound):
+                    copy_library(source, target, tenant, on_progress=quiet)
+        if beside is not None:
+            beside(draft)
+    return found
+
+
+@contextmanager
+def _between(settings: Settings, parent: Path) -> Iterator[tuple[Path, Settings]]:
+    """A folder for a library on its way, and the settings of one that is in a folder."""
+    with tempfile.TemporaryDirectory(dir=parent, prefix=".library-") as work:
+        draft = Path(work) / "library"
+        yield draft, replace(settings, store="", index="", originals="", library=str(draft))
+
+
+@contextmanager
+def _pinned(store: Any, tenant: str) -> Iterator[None]:
+    with store.database.pinned(tenant):
+        yield

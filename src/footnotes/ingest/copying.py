@@ -45,7 +45,13 @@ def copy_between(source: Settings, target: Settings, *, on_progress: OnProgress)
 
 def copy_library(source: Store, target: Store, user_id: str, *, on_progress: OnProgress) -> Copied:
     """Copy one tenant. Both are held for writing: what is copied does not change meanwhile."""
-    with source.writing(user_id, "copying from it"), target.writing(user_id, "copying to it"):
+    with source.writing(user_id, "copying from it"):
+        return copy_state(source, target, user_id, on_progress=on_progress)
+
+
+def copy_state(source: Store, target: Store, user_id: str, *, on_progress: OnProgress) -> Copied:
+    """Copy one tenant from a source that does not change, or of which one state is read."""
+    with target.writing(user_id, "copying to it"):
         one, other = source.copy_side(user_id), target.copy_side(user_id)
         ids = one.document_ids()
         if not ids and not one.generations():

@@ -98,6 +98,7 @@ class Database:
         self._thread = threading.Thread(target=self._loop.run_forever, name="footnotes-postgres", daemon=True)
         self._thread.start()
         self._most = most
+        self._pinned = threading.local()
         self._pool: asyncpg.Pool | None = None
 
     def open(self) -> None:
@@ -120,6 +121,8 @@ class Database:
 
     def fetch(self, user_id: str, statement: str, *bindings: Any) -> list[Any]:
         """One statement on any connection: one change of threads where `reading` needs three."""
+        if (pinned := self._pinned_for(user_id)) is not None:
+            return pinned.fetch(statement, *bindings)
         return self.run(self._fetch(user_id, statement, bindings))
 
     async def _fetch(self, user_id: str, statement: str, bindings: Sequence[Any]) -> list[Any]:
@@ -128,8 +131,25 @@ class Database:
             return rows
 
     @contextmanager
+    def pinned(self, user_id: str) -> Iterator[None]:
+        """All that this thread reads of a tenant inside is of one state."""
+        with self._begun(user_id, isolation="repeatable_read", readonly=True) as connection:
+            self._pinned.user_id, self._pinned.connection = user_id, connection
+            try:
+                yield
+            finally:
+                self._pinned.user_id = self._pinned.connection = None
+
+    def _pinned_for(self, user_id: str) -> Connection | None:
+        pinned: Connection | None = getattr(self._pinned, "connection", None)
+        return pinned if pinned is not None and self._pinned.user_id == user_id else None
+
+    @contextmanager
     def reading(self, user_id: str) -> Iterator[Connection]:
         """A connection whose statements each see what is committed."""
+        if (pinned := self._pinned_for(user_id)) is not None:
+            yield pinned
+            return
         with self._taken(self._acquire(user_id)) as connection:
             yield connection
 
@@ -142,6 +162,9 @@ class Database:
     @contextmanager
     def snapshot(self, user_id: str) -> Iterator[Connection]:
         """Several reads of one state."""
+        if (pinned := self._pinned_for(user_id)) is not None:
+            yield pinned
+            return
         with self._begun(user_id, isolation="repeatable_read", readonly=True) as connection:
             yield connection
 

@@ -30,15 +30,18 @@ BESIDE = ("footnotes.toml", "contexts", "decided", "spool")
 ROUNDS = 5
 
 
-def backup_folder(folder: Path, target: Path, *, keep: int | None = None) -> BackupSnapshot:
-    """Add a snapshot of the library in a folder to a backup file, and read it back."""
+def backup_folder(folder: Path, target: Path, *, keep: int | None = None, library: str | None = None) -> BackupSnapshot:
+    """Add a snapshot of the library in a folder to a backup file, and read it back.
+
+    `library` is what it is called there, where the folder is a copy.
+    """
     if not (folder / LIBRARY).is_file():
         raise NotALibrary(f"there is no library in {folder}")
     target.parent.mkdir(parents=True, exist_ok=True)
     with BackupFile(target, create=True) as file:
         for _ in range(ROUNDS):
             with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as work, suppress(SourceVanished):
-                return file.add(_gather(folder, Path(work)), library=str(folder.resolve()), keep=keep)
+                return file.add(_gather(folder, Path(work)), library=library or str(folder.resolve()), keep=keep)
     raise StoreLocked("documents were deleted faster than they could be copied", remedy="Try again.")
 
 
