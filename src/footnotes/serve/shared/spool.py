@@ -92,12 +92,6 @@ class Spool:
         if self._carrier is not None:
             self._carrier.drop(name)
 
-    def size(self, names: Collection[str]) -> int:
-        """How many bytes wait under these names, as far as the database or the folder knows."""
-        sql = "SELECT COALESCE(sum(octet_length(content)), 0)::bigint AS n FROM uploads WHERE name = ANY (?::text[])"
-        here = sum(_size(self.folder / name) for name in names)
-        return here + int(self._database.rows(sql, (sorted(names),))[0]["n"])
-
     def sweep(self, known: Collection[str]) -> None:
         """Remove what no job needs any more. A file that is young may be about to become known."""
         before = time.time() - FORGOTTEN_SECONDS
@@ -166,10 +160,3 @@ class _Bucket:
 
     def drop(self, name: str) -> None:
         self._files.remove(f"{_PLACE}/{name}")
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

@@ -92,10 +92,16 @@ class Worker:
 
         `TryLater` to begin again.
         """
-        waiting = [job_id]
-        while waiting:
-            taken = self._do_next(waiting.pop(), attempt, must_stop)
-            waiting += [] if must_stop() else self._jobs.next_after(taken)
+        waiting = self._held_back(self._do_next(job_id, attempt, must_stop), must_stop)
+        while waiting:  # the first attempt at each of them
+            waiting += self._held_back(self._do_next(waiting.pop(), 1, must_stop), must_stop)
+
+    def _held_back(self, jobs: Sequence[ServerJob], must_stop: Callable[[], bool]) -> list[str]:
+        """Jobs that waited for these. Where they cannot be looked up, a sweep finds them."""
+        try:
+            return [] if must_stop() else self._jobs.next_after(jobs)
+        except FootnotesError:
+            return []
 
     def _do_next(self, job_id: str, attempt: int, must_stop: Callable[[], bool]) -> list[ServerJob]:
         try:

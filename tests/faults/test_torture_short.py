@@ -1,0 +1,86 @@
+"""Short versions of the long campaigns, and that they would see what they look for."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from footnotes.engine import Library
+from postgres import PostgresServer
+from serving import serving
+from torture import Row, table
+from torture.schema import schema
+from torture.tenancy import tenancy
+
+GENEROUS = {"serve_rate": 10**6, "serve_burst": 10**6, "serve_answers": 10**9}
+
+
+def opened(folder: Path, *, needs_keys: bool, **settings: Any) -> Any:
+    @contextmanager
+    def server() -> Any:
+        with serving(folder, needs_keys=needs_keys, **GENEROUS, **settings) as running:
+            yield running
+
+    return server
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
+def test_tenants_at_random(tmp_path: Path, store: str, request: pytest.FixtureRequest) -> None:
+    postgres: PostgresServer | None = request.getfixturevalue("postgres") if store == "postgresql" else None
+    address = postgres.fresh() if postgres else ""
+    steps = 100 if store == "sqlite" else 40
+    row = tenancy(store, opened(tmp_path / "library", needs_keys=True, store=address), steps=steps, seed=7)
+    assert row.is_clean and row.trials == steps, row.cases
+
+
+def test_a_leak_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: a search that adds a passage of the library that searched before."""
+    search, before = Library.search, dict[str, Any]()
+
+    def leaking(self: Library, *given: Any, **options: Any) -> Any:
+        found = search(self, *given, **options)
+        hits = [*found.hits, *(hit for user, hits in before.items() if user != self.settings.user for hit in hits)]
+        before[self.settings.user] = found.hits
+        import dataclasses
+
+        return dataclasses.replace(found, hits=tuple(hits))
+
+    monkeypatch.setattr(Library, "search", leaking)
+    row = tenancy("leaking", opened(tmp_path / "library", needs_keys=True), steps=150, seed=7)
+    assert row.leaked and not row.is_clean
+
+
+def test_requests_at_random(tmp_path: Path) -> None:
+    row = schema("sqlite", opened(tmp_path / "library", needs_keys=False), examples=2)
+    assert row.is_clean and row.trials > 50, row.cases
+
+
+def test_files_mutated_at_random() -> None:
+    pytest.importorskip("atheris", reason="the fuzzer needs the extra footnotes[torture]")
+    from format_samples import SAMPLES
+    from torture.parsers import parsers
+
+    row = parsers("files", {name: make() for name, make in SAMPLES.items()}, trials=60, seed=1)
+    assert row.is_clean and row.trials >= 60, row.cases
+
+
+def test_a_parser_that_breaks_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from torture.parsers import parse_one
+
+    def breaks(*_: Any, **__: Any) -> Any:
+        raise KeyError("unforeseen")
+
+    (tmp_path / "a.txt").write_text("Storks winter in Africa.")
+    row = Row("control")
+    monkeypatch.setattr("footnotes.parse.open.parse_document", breaks)
+    parse_one(tmp_path / "a.txt", row)
+    assert row.crashed == 1
+
+
+def test_the_table_says_what_was_tried() -> None:
+    row = Row("tenants", trials=1_000)
+    row.note("leaked", "a: GET /v1/documents shows b")
+    assert table([row]).splitlines()[2] == "| tenants | 1,000 | 0 | 0 | 1 | 0 | 0 |"

@@ -1,0 +1,42 @@
+"""Long campaigns against a running product. Each gives one row of a table; all but its trials should be zero.
+
+`python -m torture` (with `tests` on the path) runs those of this package; each is a function that gives a `Row`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Row:
+    """What came of one campaign, and of what went wrong the first few cases."""
+
+    name: str
+    trials: int = 0
+    lost: int = 0
+    wrong: int = 0
+    leaked: int = 0
+    crashed: int = 0
+    stuck: int = 0
+    cases: list[str] = field(default_factory=list)
+
+    def note(self, kind: str, case: str) -> None:
+        setattr(self, kind, getattr(self, kind) + 1)
+        if len(self.cases) < 20:
+            self.cases.append(f"{kind}: {case}"[:400])
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.lost or self.wrong or self.leaked or self.crashed or self.stuck)
+
+
+COLUMNS = ("trials", "lost", "wrong", "leaked", "crashed", "stuck")
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as Markdown."""
+    lines = ["| campaign | " + " | ".join(COLUMNS) + " |", "| --- |" + " ---: |" * len(COLUMNS)]
+    for row in rows:
+        lines.append(f"| {row.name} | " + " | ".join(f"{getattr(row, name):,}" for name in COLUMNS) + " |")
+    return "\n".join(lines)
