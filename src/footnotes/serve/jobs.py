@@ -265,6 +265,12 @@ class Jobs:
                 request = json.dumps({**job.request, "deleted": marks})
                 self._database.rows("UPDATE jobs SET request = ? WHERE id = ?", (request, job.id))
 
+    def put_back(self, job_ids: Iterable[str]) -> None:
+        """Let jobs wait again that nobody is at any more."""
+        for job_id in job_ids:
+            sql = "UPDATE jobs SET state = 'queued', updated_at = ? WHERE id = ? AND state = 'running'"
+            self._database.rows(sql, (now(), job_id))
+
     def recover(self) -> None:
         """After a restart: what ran waits again, and old finished jobs are forgotten."""
         self._database.rows("UPDATE jobs SET state = 'queued', updated_at = ? WHERE state = 'running'", (now(),))

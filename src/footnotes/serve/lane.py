@@ -52,6 +52,8 @@ class Lane:
         self.wake = threading.Event()
         self.to_resume: list[str] = []
         self._running: dict[str, ServerJob] = {}
+        self._stranded: list[str] = []
+        """Jobs that were begun, and of which it could not be written down what became of them."""
         self._served: dict[str, int] = {}
         self._turns = 0
         self._texts_in: set[str] = set()
@@ -82,6 +84,9 @@ class Lane:
 
     def _one_task(self) -> bool:
         """Do the next thing there is to do, of the tenant who was served longest ago; False when there is nothing."""
+        if self._stranded:
+            self._jobs.put_back(self._stranded)
+            self._stranded = []
         waiting = self._jobs.waiting_tenants(self._kinds)
         found = {**dict.fromkeys(self.to_resume, _NOT_A_JOB), **waiting}
         if not found:
@@ -102,11 +107,13 @@ class Lane:
         if not batch:  # dismissed this moment, or held back by what another lane is at
             self.wake.wait(0.2)
             return
+        self._stranded = [job.id for job in batch]  # until it is written down what became of each: the disk may be full
         jobs = [self._jobs.change(job, state="running", attempts=job.attempts + 1) for job in batch]
         self._running = {job.id: job for job in jobs}
         data = [{"id": job.id, "request": dict(job.request), "spool": job.spool} for job in jobs]
         try:
             self._do(Task(jobs[0].kind, jobs[0].tenant, data))
+            self._stranded = []
         finally:
             self._running = {}
 
