@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import datetime
+import re
 import string
+import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError
+from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError, ParseLimit
 from footnotes.parse import Source
 from footnotes.parse import types_by_name as types
 from footnotes.parse.archive import open_archive
 from footnotes.parse.builder import Builder
 from footnotes.parse.office_metadata import core_of_archive
 from footnotes.types import JsonValue, Metadata, Part, Report
+
+MOST_CELLS = 30_000_000
+"""A sheet may span so many cells, empty ones counted."""
+_CELL = re.compile(rb'<(?:\w+:)?c\s+r="([A-Z]{1,3})(\d{1,7})"')
+_BLOCK, _LONGEST_CELL = 1 << 20, 64
 
 
 class SheetParser:
@@ -59,12 +67,54 @@ def _opened(source: Source) -> tuple[Any, dict[str, JsonValue]]:
     if source.mime != types.XLS:
         with open_archive(source) as archive:
             metadata = core_of_archive(archive)
+            if source.mime == types.XLSX:
+                _check_extents(source.filename, archive)
     try:
         return python_calamine.load_workbook(str(source.path)), metadata
     except python_calamine.PasswordError as error:
         raise EncryptedDocument(f"{source.filename} is protected by a password") from error
     except (python_calamine.CalamineError, OSError) as error:
         raise ParseError(f"{source.filename} is not a workbook that can be read: {error}") from error
+
+
+def _check_extents(filename: str, archive: zipfile.ZipFile) -> None:
+    """A sheet is read as the rectangle around its cells: two cells in far corners would take more than any memory."""
+    for name in archive.namelist():
+        if not name.startswith("xl/worksheets/") or not name.endswith(".xml"):
+            continue
+        rows, columns = _Extent(), _Extent()
+        with archive.open(name) as file:
+            rest = b""
+            while block := file.read(_BLOCK):
+                for column, row in _CELL.findall(rest + block):
+                    rows.take(int(row))
+                    columns.take(_column(column))
+                rest = block[-_LONGEST_CELL:]
+        if rows.size * columns.size > MOST_CELLS:
+            raise ParseLimit(
+                f"a sheet of {filename} spans {rows.size:,} rows and {columns.size:,} columns",
+                remedy="Move the cells that stand far from all others, and save the workbook again.",
+            )
+
+
+@dataclass(slots=True)
+class _Extent:
+    first: int = 0
+    last: int = 0
+
+    def take(self, place: int) -> None:
+        self.first, self.last = min(self.first or place, place), max(self.last, place)
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first + 1 if self.first else 0
+
+
+def _column(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - 64
+    return number
 
 
 def _rows(sheet: Any) -> Iterator[list[str]]:

@@ -36,6 +36,11 @@ def as_filter(where: Where | None) -> Filter | None:
         return parse_written(where)
     if isinstance(where, Mapping):
         return from_json(where)
+    if not isinstance(where, Sequence) or not all(isinstance(item, str) for item in where):
+        raise FilterError(
+            f"a filter is text, a list of texts, an object or a Filter, not {type(where).__name__}",
+            remedy='Write it as "year>=2020", ["year>=2020", "lang=en"] or {"year": {"$gte": 2020}}.',
+        )
     return both(*(parse_written(item) for item in where))
 
 
@@ -104,8 +109,8 @@ def _test(key: str, name: str, operand: Any) -> Condition:
 
 
 def _checked_key(key: str) -> str:
-    if not key or len(key) > MAX_KEY or key.startswith("$"):
-        raise FilterError(f"{key[:40]!r} is not a field to filter on")
+    if not isinstance(key, str) or not key or len(key) > MAX_KEY or key.startswith("$"):
+        raise FilterError(f"{str(key)[:40]!r} is not a field to filter on")
     return key
 
 

@@ -54,6 +54,11 @@ class WorkerProcess:
             begun = self._listen(heard, must_break_off)
         except OSError:
             begun = False
+        except (
+            BaseException
+        ):  # whoever hears broke off: what is still to be heard must not be taken for the next task's
+            self.stop()
+            raise
         if not begun:  # it had ended for want of work just when the task came
             self.stop()
             self._send({"task": asdict(task)})

@@ -50,6 +50,7 @@ class FolderFiles:
         target = self._folder / name
         with opened(path) as source:
             try:
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 return _copied(source, target)
             except OSError as error:

@@ -61,7 +61,7 @@ class FileLock:
 
     def _acquire(self, deadline: float, purpose: str) -> int:
         try:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreUnavailable(f"the lock file cannot be opened ({error.strerror})") from error
         while True:

@@ -84,7 +84,7 @@ class Indexes:
         self._stopping = threading.Event()
         self._guard = threading.Lock()
         if not database.read_only:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._locks = {"lexical": FileLock(folder / "lexical.lock"), "dense": FileLock(folder / "dense.lock")}
 
     def lexical(self, generation: Generation, seq: int) -> LexicalLeg:

@@ -85,6 +85,7 @@ class SqliteStore(SqliteReading):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
+        _keep_private(folder)
         self._lock = FileLock(folder / "write.lock")
         self._served = threading.local()
         self._seen_whole: set[str] = set()
@@ -637,3 +638,12 @@ class SqliteStore(SqliteReading):
     def checkpoint(self) -> None:
         with self.database.write_lock, translated():
             self.database.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _keep_private(folder: Path) -> None:
+    """A folder that was there before may be open to others: what a library keeps of files in it is not."""
+    for name in ("index", FOLDER, INCOMING):
+        path = folder / name
+        with suppress(OSError):  # somebody else's, or not to be written
+            if path.is_dir() and path.stat().st_mode & 0o077:
+                path.chmod(0o700)
