@@ -110,6 +110,7 @@ class CatchingUp:
         with index.open() as library:
             put(library, 20, metadata={"state": "since"})
             assert library.search("common", mode=index.leg, where={"state": "since"}).hits, "it was added just now"
+            library.verify(repair=True)  # that something was lost is told until somebody has seen to it
             check_whole(index, library)
             names = {document.filename for document in library.documents()}
             assert names == {f"{number}.md" for number in (*range(6), 20)}
