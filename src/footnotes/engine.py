@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -17,15 +18,13 @@ import numpy as np
 
 from footnotes import tracing
 from footnotes.answer import Answerer, last_answer
+from footnotes.answer.answerer import EXTRACTIVE
 from footnotes.asking import Asking, AskOptions, as_turns, changed_settings
 from footnotes.asking.ground import LibraryGround
 from footnotes.asking.reranking import Reranking
 from footnotes.asking.say import saying
 from footnotes.chunk import Chunker
 from footnotes.chunk.contextual import ContextualChunker, text_hash
-from footnotes.chunk.contextual import forget as forget_contexts
-from footnotes.chunk.contextual import forget_others as forget_other_contexts
-from footnotes.chunk.memory import FolderMemory
 from footnotes.config import Settings, load
 from footnotes.embed import Embedder
 from footnotes.embed.checked import QUERY_ATTEMPTS, embed_all, embed_one
@@ -55,7 +54,6 @@ from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.watch import watching
 from footnotes.ingest.work import NewSource, OnProgress, Progress, both, embedding_input, input_hash, quiet
 from footnotes.parse.open import Limits
-from footnotes.remote import Deadline
 from footnotes.retrieve.rerankers.make import Parts
 from footnotes.retrieve.retriever import Retriever, SearchOptions, checked_query
 from footnotes.retrieve.where import Where, as_filter
@@ -64,6 +62,7 @@ from footnotes.retrieve.words import split_words
 from footnotes.store import SearchView, Store
 from footnotes.store.backup import BackupSnapshot
 from footnotes.store.make import open_store
+from footnotes.store.memories import Memories, Memory
 from footnotes.store.originals import add_originals
 from footnotes.store.records import Verification
 from footnotes.types import (
@@ -92,6 +91,8 @@ if TYPE_CHECKING:
     from footnotes.ingest.wiki.pages import Vocabulary
 
 _LOG = logging.getLogger("footnotes.retrieve")
+FORMER_CONTEXTS = "contexts"
+"""The folder in which an earlier version kept what models said of texts; nothing reads it any more."""
 
 
 class Library:
@@ -776,8 +777,8 @@ class Library:
         """Remove documents by id, by source or by collection, which goes with them. Returns the ids that went."""
         with self._store.writing(self._user, "deleting documents"):
             ids = [*document_ids, *self._ids_of(source, collection)]
-            if self._contexts.is_dir():
-                forget_contexts(self._contexts, self._texts(ids))
+            self._memories.forget(text_hash(text) for text in self._texts(ids))
+            shutil.rmtree(self.folder / FORMER_CONTEXTS, ignore_errors=True)
             self._store.delete(self._user, ids)
             if collection is not None and source is None and not document_ids:
                 self._store.drop_collection(self._user, collection)
@@ -888,9 +889,11 @@ class Library:
             self._compact()
 
     def _compact(self) -> None:
+        if remembered := set(self._memories.scopes()) - {""}:
+            kept = {text_hash(text) for text in self._texts(document.id for document in self.documents())}
+            self._memories.forget(remembered - kept)
+        shutil.rmtree(self.folder / FORMER_CONTEXTS, ignore_errors=True)
         self._store.compact(self._user)
-        if self._contexts.is_dir():
-            forget_other_contexts(self._contexts, self._texts(document.id for document in self.documents()))
 
     # ── move
 
@@ -972,12 +975,16 @@ class Library:
         model = self.settings.contextual
         if not model:
             return chunker
-        return ContextualChunker(chunker, say=saying(self.settings, model), model=model, folder=self._contexts)
+
+        def memory_of(scope: str) -> Memory:
+            return Memory(self._memories, scope)
+
+        return ContextualChunker(chunker, say=saying(self.settings, model), model=model, memory_of=memory_of)
 
     @property
-    def _contexts(self) -> Path:
-        """Where contexts of chunks are kept: they tell of documents, and go with them."""
-        return self.folder / "contexts" / text_hash(self._user)[:16]
+    def _memories(self) -> Memories:
+        """What models said of texts: it tells of documents, and goes with them."""
+        return self._store.memories(self._user)
 
     def _texts(self, ids: Iterable[str]) -> Iterator[str]:
         """The parts of documents, of those that have a text."""
@@ -985,13 +992,9 @@ class Library:
             with suppress(NotFound):
                 yield from (part.text for part in self._store.parts(self._user, document_id))
 
-    def _chunker_parts(self) -> dict[str, Any]:
-        def say(system: str, user: str) -> str:
-            return self._asking.completing(system, user, Deadline(self.settings.answer_seconds))
-
-        model = say if self.settings.model != "extractive" else None
-        memory = FolderMemory(self.folder / "decided")
-        return {"embed": self._embed_passages, "say": model, "memory": memory}
+    def _chunker_parts(self, model: str) -> dict[str, Any]:
+        say = None if model == EXTRACTIVE else saying(self.settings, model, max_tokens=self.settings.max_tokens)
+        return {"embed": self._embed_passages, "say": say, "memory": Memory(self._memories)}
 
     def _embed_passages(self, texts: Sequence[str]) -> Any:
         return embed_all(self.embedder(), texts, role="passage", batch=self.settings.embed_batch)

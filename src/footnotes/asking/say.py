@@ -16,7 +16,7 @@ from footnotes.remote import Deadline
 _MOST_TOKENS = 120
 
 
-def saying(settings: Settings, model: str) -> Callable[[str, str], str]:
+def saying(settings: Settings, model: str, *, max_tokens: int = _MOST_TOKENS) -> Callable[[str, str], str]:
     """System and user text → what the model says. The model is made when it is first asked."""
 
     @cache
@@ -28,7 +28,7 @@ def saying(settings: Settings, model: str) -> Callable[[str, str], str]:
 
     def say(system: str, user: str) -> str:
         messages = (Message("system", system), Message("user", escaped(user)))
-        request = ChatRequest(messages=messages, temperature=0.0, max_tokens=_MOST_TOKENS)
+        request = ChatRequest(messages=messages, temperature=0.0, max_tokens=max_tokens)
         return complete(chat(), request, deadline=Deadline(settings.answer_seconds)).text
 
     return say

@@ -9,20 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar
 
 from footnotes.chunk import Chunker
-from footnotes.chunk.memory import FolderMemory
+from footnotes.chunk.llm import Memory
 from footnotes.errors import FootnotesError
 from footnotes.types import JsonValue, Metadata, Part, Piece
 
 PROMPT_VERSION = 1
 Say = Callable[[str, str], str]
 """System and user text → what a chat model says."""
+MemoryOf = Callable[[str], Memory]
+"""The hash of a text → what was said of it."""
 
 _SYSTEM = (
     "You are shown how a document begins, a passage of it, and what stands around the passage. Reply with one sentence "
@@ -46,8 +46,8 @@ class ContextualChunker:
     name: ClassVar[str] = "contextual"
     version: ClassVar[int] = PROMPT_VERSION
 
-    def __init__(self, inner: Chunker, *, say: Say, model: str, folder: Path) -> None:
-        self._inner, self._say, self._model, self._folder = inner, say, model, folder
+    def __init__(self, inner: Chunker, *, say: Say, model: str, memory_of: MemoryOf) -> None:
+        self._inner, self._say, self._model, self._memory_of = inner, say, model, memory_of
         self._without = 0
         self._reason = ""
 
@@ -57,7 +57,7 @@ class ContextualChunker:
         return {**inside, **self._inner.options, "contextual": self._model}
 
     def split(self, part: Part) -> list[Piece]:
-        memory = FolderMemory(self._folder / text_hash(part.text))
+        memory = self._memory_of(text_hash(part.text))
         failures = 0
         found: list[Piece] = []
         for piece in self._inner.split(part):
@@ -77,7 +77,7 @@ class ContextualChunker:
             return []
         return [f"{without} chunks have no context from {self._model} ({reason}); `footnotes reindex` asks again"]
 
-    def _context(self, part: Part, piece: Piece, memory: FolderMemory, *, ask: bool) -> str:
+    def _context(self, part: Part, piece: Piece, memory: Memory, *, ask: bool) -> str:
         start, end = piece.start - part.start, piece.end - part.start
         passage = part.text[start:end][:_PASSAGE]
         key = hashlib.sha256(json.dumps([self._model, PROMPT_VERSION, passage]).encode()).hexdigest()
@@ -111,26 +111,6 @@ def _with_context(piece: Piece, context: str) -> Piece:
     return replace(piece, prefix="\n".join(line for line in (context, piece.prefix) if line))
 
 
-# ── what was said, forgotten
-
-
 def text_hash(text: str) -> str:
-    """Names the folder of what was said of a text."""
+    """Names what was said of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def forget(folder: Path, texts: Iterable[str]) -> None:
-    """Leave nothing that was said of these texts."""
-    if folder.is_dir():
-        for text in texts:
-            shutil.rmtree(folder / text_hash(text), ignore_errors=True)
-
-
-def forget_others(folder: Path, texts: Iterable[str]) -> None:
-    """Leave nothing that was said of any text but these."""
-    if not folder.is_dir():
-        return
-    kept = {text_hash(text) for text in texts}
-    for said in folder.iterdir():
-        if said.name not in kept:
-            shutil.rmtree(said, ignore_errors=True)

@@ -21,16 +21,19 @@ class Chunkers:
     """Makes chunkers by name. `parts` are what some of them need; `finished` adds what the settings ask for."""
 
     def __init__(
-        self, settings: Settings, parts: Callable[[], dict[str, Any]], finished: Callable[[Chunker], Chunker]
+        self, settings: Settings, parts: Callable[[str], dict[str, Any]], finished: Callable[[Chunker], Chunker]
     ) -> None:
         self._settings = settings
         self._parts = parts
         self._finished = finished
 
     def made(self, name: str, options: Mapping[str, Any] | None) -> Chunker:
-        """A chunker, or a clear error. One that asks a model is bound to the model that is set."""
-        bound = {"model": self._settings.model} if name == "llm" else {}
-        return make_chunker(name, {**(options or {}), **bound}, **self._parts())
+        """A chunker, or a clear error. One that asks a model asks the one of its options, else the one that is set."""
+        given = dict(options or {})
+        model = str(given.get("model") or self._settings.model)
+        if name == "llm":
+            given["model"] = model
+        return make_chunker(name, given, **self._parts(model))
 
     def of(self, choices: Choices, name: str | None = None, options: Mapping[str, Any] | None = None) -> ChunkerOf:
         """The chunker of a call, else of a collection, else of a kind of document in the settings."""

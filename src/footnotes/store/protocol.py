@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.store.copying import Side
+from footnotes.store.memories import Memories
 from footnotes.store.originals import Originals
 from footnotes.store.records import (
     DocumentRow,
@@ -158,6 +159,10 @@ class Store(Protocol):
     def neighbours(self, user_id: str, document_id: str, first: int, last: int) -> list[Chunk]: ...
 
     def sources(self, user_id: str, document_id: str) -> list[str]: ...
+
+    def memories(self, user_id: str) -> Memories:
+        """What models said of the tenant's texts."""
+        ...
 
     def origins(self, user_id: str, collection: str) -> Origins: ...
 

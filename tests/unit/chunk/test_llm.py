@@ -10,7 +10,6 @@ import pytest
 
 from footnotes.chunk.llm import LlmChunker, checked_starts
 from footnotes.chunk.make import make_chunker
-from footnotes.chunk.memory import FolderMemory
 from footnotes.config import Settings
 from footnotes.engine import Library
 from footnotes.errors import OptionError, ProviderUnavailable
@@ -18,6 +17,7 @@ from footnotes.testing import provider as fake
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.provider import ScriptedProvider
 from footnotes.types import Part, Piece
+from postgres import PostgresServer
 
 TEXT = "Cats purr. Cats sleep a lot. Boats float. Boats have sails. Bread is baked. Bread needs flour.\n"
 PART = Part(100, TEXT, ())
@@ -25,6 +25,19 @@ PART = Part(100, TEXT, ())
 
 def embed(texts: Sequence[str]) -> np.ndarray:
     return HashingEmbedder().embed(texts, role="passage")
+
+
+class FolderMemory:
+    """Remembers in files, so that a test can look at them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, key: str) -> str | None:
+        return (self._folder / key).read_text() if (self._folder / key).exists() else None
+
+    def put(self, key: str, value: str) -> None:
+        (self._folder / key).write_text(value)
 
 
 class Model:
@@ -98,4 +111,23 @@ def test_in_a_library(tmp_path: Path) -> None:
             assert added.status == "ready" and added.chunks == 3
             library.delete(str(added.document_id))
             assert library.add_text(TEXT, filename="b.txt").chunks == 3
+        assert len(provider.requests) == 1
+
+
+def test_the_model_of_the_options_is_asked_and_not_that_of_the_settings(tmp_path: Path) -> None:
+    with ScriptedProvider(fake.says("3, 5")) as provider:
+        settings = Settings(model="openai:answers", openai_base_url=provider.base_url)
+        with Library(tmp_path / "library", settings=settings, embedder=HashingEmbedder()) as library:
+            library.set_collection("default", chunker="llm", chunker_options={"model": "openai:cuts"})
+            assert library.add_text(TEXT, filename="a.txt").chunks == 3
+        assert [asked.body["model"] for asked in provider.requests] == ["cuts"]
+
+
+def test_another_machine_of_the_same_database_asks_nothing_again(tmp_path: Path, postgres: PostgresServer) -> None:
+    store = postgres.fresh()
+    with ScriptedProvider(fake.says("3, 5")) as provider:
+        for machine in ("first", "second"):
+            settings = Settings(chunker="llm", model="openai:test", openai_base_url=provider.base_url, store=store)
+            with Library(tmp_path / machine, settings=settings, embedder=HashingEmbedder()) as library:
+                assert library.add_text(TEXT, filename="a.txt", collection=machine).chunks == 3
         assert len(provider.requests) == 1

@@ -12,6 +12,7 @@ from footnotes.chunk.contextual import ContextualChunker, checked_context
 from footnotes.chunk.rules import RulesChunker
 from footnotes.engine import Library
 from footnotes.errors import ProviderError
+from footnotes.store.memories import Memory
 from footnotes.testing.provider import Asked, ScriptedProvider, replies, status
 from footnotes.types import Part
 from libraries import HANDBOOK, quick_library
@@ -87,14 +88,13 @@ def test_what_was_said_goes_with_the_document(tmp_path: Path, provider: Scripted
     folder = tmp_path / "library"
     with contextual(folder, provider) as library:
         added = library.add_text(HANDBOOK, filename="handbook.md", source="a")
-        kept = [file for file in (folder / "contexts").rglob("*") if file.is_file()]
-        assert kept and any("zeppelin" in file.read_text() for file in kept)
+        assert len(library._store.memories("local").scopes()) == 1
         library.add_text(HANDBOOK + "\nMore of it.\n", filename="handbook.md", source="a")
         library.compact()
-        ids = {file.parent.name for file in (folder / "contexts").rglob("*") if file.is_file()}
-        assert len(ids) == 1
-        library.delete(added.document_id or "")
-        assert not [file for file in (folder / "contexts").rglob("*") if file.is_file()]
+        assert len(library._store.memories("local").scopes()) == 1
+        library.delete(added.document_id or "", compact=True)
+        assert library._store.memories("local").scopes() == []
+    assert not [path for path in folder.rglob("*") if path.is_file() and b"zeppelin" in path.read_bytes()]
 
 
 def test_pieces_are_those_of_the_chunker_inside(tmp_path: Path) -> None:
@@ -108,8 +108,10 @@ def test_pieces_are_those_of_the_chunker_inside(tmp_path: Path) -> None:
 
     part = Part(0, "\n\n".join(f"Paragraph {n} says something of its own." for n in range(12)), ())
     inner = RulesChunker(tokens=20, overlap=0)
-    chunker = ContextualChunker(inner, say=say, model="m", folder=tmp_path)
-    pieces = chunker.split(part)
+    with quick_library(tmp_path / "library") as library:
+        memories = library._store.memories("local")
+        chunker = ContextualChunker(inner, say=say, model="m", memory_of=lambda scope: Memory(memories, scope))
+        pieces = chunker.split(part)
     assert [(piece.start, piece.end) for piece in pieces] == [(piece.start, piece.end) for piece in inner.split(part)]
     assert [bool(piece.prefix) for piece in pieces].count(False) == 1
     assert chunker.take_notes() == ["1 chunks have no context from m (overloaded); `footnotes reindex` asks again"]

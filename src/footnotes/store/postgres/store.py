@@ -43,6 +43,7 @@ from footnotes.store.postgres.clean import clean
 from footnotes.store.postgres.copying import PostgresSide
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.indexes import Indexes
+from footnotes.store.postgres.memories import PostgresMemories
 from footnotes.store.postgres.originals import PostgresOriginals
 from footnotes.store.postgres.origins import PostgresOrigins
 from footnotes.store.postgres.outside import PostgresTruth
@@ -249,6 +250,9 @@ class PostgresStore(PostgresReading):
             return generations.serving(connection, user_id)
 
     # ── reading: see also `reading.py`
+
+    def memories(self, user_id: str) -> PostgresMemories:
+        return PostgresMemories(self.database, user_id)
 
     def origins(self, user_id: str, collection: str) -> PostgresOrigins:
         return PostgresOrigins(self, user_id, collection)

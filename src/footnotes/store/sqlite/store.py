@@ -47,6 +47,7 @@ from footnotes.store.sqlite.copying import SqliteSide
 from footnotes.store.sqlite.generations import Served
 from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes, Reached
+from footnotes.store.sqlite.memories import SqliteMemories
 from footnotes.store.sqlite.originals import SqliteOriginals
 from footnotes.store.sqlite.origins import SqliteOrigins
 from footnotes.store.sqlite.outside import SqliteTruth
@@ -264,6 +265,9 @@ class SqliteStore(SqliteReading):
             return generations.serving(self.database.reader, user_id)[0]
 
     # ── reading: see also `reading.py`
+
+    def memories(self, user_id: str) -> SqliteMemories:
+        return SqliteMemories(self.database, user_id)
 
     def origins(self, user_id: str, collection: str) -> SqliteOrigins:
         return SqliteOrigins(self, user_id, collection)

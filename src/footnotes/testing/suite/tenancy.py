@@ -122,3 +122,16 @@ class Tenancy:
                 assert ben.search("train").hits and not ada.search("train").hits
             ada.add_text(TRAVEL, filename="a.txt")  # the store is still open
             assert ada.search("train").hits
+
+    def test_what_models_said_is_remembered_for_every_machine_and_for_no_other_tenant(self, shelf: Shelf) -> None:
+        with shelf.open("one") as library, shelf.open("two") as other:
+            mine, theirs = library._store.memories("one"), other._store.memories("two")
+            mine.remember("text", "key", "3,5")
+            mine.remember("text", "key", "another")
+            mine.remember("", "key", "7")
+            assert theirs.recall("text", "key") is None and theirs.scopes() == []
+            with shelf.open("one") as elsewhere:
+                assert elsewhere._store.memories("one").recall("text", "key") == "3,5"
+            theirs.forget(["text"])
+            mine.forget([""])
+            assert mine.recall("", "key") is None and mine.scopes() == ["text"]

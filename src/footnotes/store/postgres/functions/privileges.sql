@@ -11,7 +11,7 @@ DECLARE
     tables CONSTANT text[] := ARRAY[
         'users', 'collections', 'generations', 'documents', 'derived', 'sources', 'facets', 'versions', 'texts', 'parts',
         'document_chunks', 'statistics', 'sketches', 'sketch_bands', 'origins', 'originals', 'jobs', 'index_changes',
-        'shelves'];
+        'shelves', 'remembered'];
     own CONSTANT text := 'user_id = current_setting(''footnotes.user_id'', true)';
 BEGIN
     FOREACH name IN ARRAY ARRAY['footnotes_tenant', 'footnotes_service', 'footnotes_reader'] LOOP
