@@ -115,6 +115,10 @@ class Intake:
         """What must be so that work is accepted and done."""
         return {"intake": self.alive}
 
+    def update(self, metrics: Metrics) -> None:
+        """Bring metrics up to date that are counted elsewhere."""
+        metrics.workers.set(int(self.alive))
+
     def check_may_change(self) -> None:
         """Raise where this server only reads."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from footnotes.asking.memory import FROM_MEMORY
@@ -9,6 +11,13 @@ from footnotes.types import Answer, SearchResult
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+
+_COUNTED = {
+    "documents": "documents", "chunks": "chunks", "jobs": "jobs", "embedding_calls": "embedding_calls",
+    "embedded_texts": "embedded", "embedding_tokens": "embedding_tokens",
+}  # fmt: skip
+"""What workers count, by its name in the database."""
 
 
 class Metrics:
@@ -46,6 +55,7 @@ class Metrics:
         self.jobs = Counter(
             "footnotes_jobs", "Jobs that ended, by kind and state", ["kind", "state"], registry=registry
         )
+        self.workers = Gauge("footnotes_workers", "Workers that live and could do a job", registry=registry)
         self.queue = Gauge("footnotes_queue_depth", "Jobs that are not done", registry=registry)
         self.open_streams = Gauge("footnotes_open_streams", "Streams that are open", registry=registry)
         self.tenants = Gauge("footnotes_open_libraries", "Libraries that are open", registry=registry)
@@ -73,6 +83,13 @@ class Metrics:
     def added(self, status: str, chunks: int) -> None:
         self.documents.labels(status).inc()
         self.chunks.inc(chunks)
+
+    def take_over(self, counted: Mapping[tuple[str, str], float]) -> None:
+        """Show what workers have counted in the database: it is the same on every server."""
+        for (name, label), value in counted.items():
+            metric: Counter = getattr(self, _COUNTED[name])
+            labels = label.split() if name == "jobs" else [label] if label else []
+            (metric.labels(*labels) if labels else metric)._value.set(value)
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

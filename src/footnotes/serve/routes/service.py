@@ -124,6 +124,7 @@ def metrics(state: State, request: Request) -> Response:
     if not own and "metrics" not in caller.scopes:
         raise Forbidden("the key has no metrics scope")
     state.metrics.queue.set(state.jobs.waiting())
+    state.intake.update(state.metrics)
     state.metrics.open_streams.set(state.streams.open)
     state.metrics.tenants.set(state.tenants.opened())
     return Response(state.metrics.text(), media_type=CONTENT_TYPE)

@@ -19,7 +19,7 @@ from footnotes.serve.shared.own import OwnWorker
 from footnotes.serve.shared.queue import Queue
 from footnotes.serve.shared.schema import SchemaWatch
 from footnotes.serve.shared.spool import Spool
-from footnotes.serve.shared.workers import Workers
+from footnotes.serve.shared.workers import Counts, Workers
 from footnotes.serve.tenants import Tenants
 
 NOBODY_SECONDS, LOOK_SECONDS = 10.0, 2.0
@@ -40,6 +40,7 @@ class SharedIntake(Intake):
         workers: Workers,
     ) -> None:
         self.workers = workers
+        self._counts = Counts(jobs.database)
         self._schema = SchemaWatch(settings.store)
         self._tenants = tenants
         self._metrics = metrics
@@ -83,6 +84,10 @@ class SharedIntake(Intake):
         except FootnotesError:
             workers = False
         return {"intake": self.alive, "schema": self._schema.is_current(), "workers": workers}
+
+    def update(self, metrics: Metrics) -> None:
+        metrics.workers.set(self.workers.ready())
+        metrics.take_over(self._counts.all())
 
     def heard(self, job_id: str) -> None:
         """A job changed somewhere."""

@@ -41,6 +41,9 @@ class ReadingIntake(Intake):
     def checks(self) -> dict[str, bool]:
         return {"intake": self.alive, "schema": self._schema.is_current()}
 
+    def update(self, metrics: Metrics) -> None:
+        metrics.workers.set(0)
+
     def check_may_change(self) -> None:
         raise refused(self._primary)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from footnotes.config import Settings
-from footnotes.errors import ConfigError, SourceUnreadable, StoreUnavailable
+from footnotes.errors import ConfigError, StoreUnavailable
 from footnotes.serve.shared.database import SharedDatabase
 from footnotes.store.bucket import BucketFiles
 
@@ -80,7 +80,10 @@ class Spool:
             return
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self._carrier.fetch(name, self.folder / name) and not (self.folder / name).is_file():
-            raise SourceUnreadable("what was uploaded is not there any more")
+            raise StoreUnavailable(  # a worker beside an older server, which keeps them in its folder, may reach them
+                "the uploaded bytes cannot be reached from this machine",
+                remedy="Upload the document again. Update all servers and workers to the same version.",
+            )
 
     def let_go(self, name: str) -> None:
         """The copy of this machine goes; the bytes stay for another try."""
