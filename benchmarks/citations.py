@@ -34,6 +34,7 @@ import corrupt
 from footnotes.answer.align import Aligner
 from footnotes.answer.passages import passages_of
 from footnotes.answer.questions import FUNCTION_WORDS, subject_of
+from footnotes.answer.reader import Reader
 from footnotes.text.sentences import sentence_spans
 
 PASSAGES = 4
@@ -153,20 +154,25 @@ class Maker:
         return self._random.choice(sentences) if sentences else ""
 
 
-def outcomes(shelf: Shelf, maker: Maker, cases: Sequence[Case]) -> Iterator[tuple[Claim, bool, bool, float]]:
-    """Every claim with whether it was supported, whether its footnote holds the answer, and the milliseconds."""
+Outcome = tuple[Claim, bool, bool, float]
+
+
+def outcomes(shelf: Shelf, maker: Maker, cases: Sequence[Case], reader: Reader | None) -> Iterator[Outcome]:
+    """Every claim with whether it passed as supported and certain, whether its footnote holds the answer, and the
+    milliseconds. A true claim that is not certain counts as passed: it keeps its footnote."""
     for case in cases:
         hits = shelf.search(case.question, PASSAGES)
         (start, end), *_ = case.spans
         if not any(hit.filename == case.source and hit.start <= start and end <= hit.end for hit in hits):
             continue
-        aligner = Aligner(passages_of(hits))
+        aligner = Aligner(passages_of(hits), reader=reader)
         for claim in maker.claims(case, {hit.filename for hit in hits}):
             began = time.perf_counter()
             supports = aligner.align(claim.text)
             took = (time.perf_counter() - began) * 1000
             exact = any(s.passage.filename == case.source and s.start <= start and end <= s.end for s in supports)
-            yield claim, bool(supports), exact, took
+            passed = bool(supports) and (claim.true or all(support.certain for support in supports))
+            yield claim, passed, exact, took
 
 
 def main() -> None:
@@ -175,12 +181,15 @@ def main() -> None:
     parser.add_argument("--language", default="en")
     parser.add_argument("--first", action="store_true", help="measure the half the thresholds were chosen on")
     parser.add_argument("--show", metavar="KIND", help="print the claims of a kind that were judged wrongly")
+    parser.add_argument("--questions", type=int, default=10_000, help="questions to make claims from, taken evenly")
+    parser.add_argument("--without-reader", action="store_true", help="judge by words alone")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sources, cases = xquad(options.language) if options.set == "xquad" else chunking()
     half = halves_of(cases, lambda case: case.group)[0 if options.first else 1]
     with Shelf(sources, mode="lexical") as shelf:
-        found = list(outcomes(shelf, Maker(sources, cases), half))
+        step = max(1, len(half) // options.questions)
+        found = list(outcomes(shelf, Maker(sources, cases), half[::step], None if options.without_reader else Reader()))
     for claim, supported, _, _ in found:
         if claim.kind == options.show and supported != claim.true:
             print(f"{claim.kind}: {claim.case.question}\n    {claim.text}")

@@ -1,8 +1,12 @@
-"""Questions with the spans that answer them, from the real data beside the project: XQuAD and the chunking corpora."""
+"""Questions with the spans that answer them, from the real data beside the project.
+
+SQuAD's held-back articles are for fitting; XQuAD and the chunking corpora for measuring alone.
+"""
 
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -48,6 +52,24 @@ def _xquad_case(question: dict[str, object], source: str, group: str) -> Case:
     answers: list[dict[str, object]] = question["answers"]  # type: ignore[assignment]
     spans = tuple((int(a["answer_start"]), int(a["answer_start"]) + len(str(a["text"]))) for a in answers)  # type: ignore[call-overload]
     return Case(str(question["question"]), source, spans, group)
+
+
+def squad(data: Path = DATA, most: int = 10_000) -> tuple[list[Source], list[Case]]:
+    """The articles of SQuAD that the chooser was not trained on, every paragraph a document."""
+    sources, cases = [], []
+    for name in ("squad11_a", "squad2_half"):
+        folder = data / "training" / name
+        with gzip.open(folder / "questions.jsonl.gz", "rt", encoding="utf-8") as lines:
+            asked = [line for line in map(json.loads, lines) if line["split"] == "dev" and line["answerable"]]
+        wanted = {line["passage_id"] for line in asked}
+        with gzip.open(folder / "passages.jsonl.gz", "rt", encoding="utf-8") as lines:
+            found = {line["id"]: line for line in map(json.loads, lines) if line["id"] in wanted}
+        sources += [Source(f"{key}.txt", line["text"]) for key, line in found.items()]
+        for line in asked[:most]:
+            spans = tuple((start, end) for start, end in line["spans"])
+            title = found[line["passage_id"]]["title"]
+            cases.append(Case(line["question"], f"{line['passage_id']}.txt", spans, f"xquad-{title}"))
+    return sources, cases
 
 
 def chunking(data: Path = DATA) -> tuple[list[Source], list[Case]]:

@@ -97,8 +97,9 @@ class Settings:
 
     # ── answer
     model: str = "extractive"  # provider:model of the answer, or extractive
-    answer_passages: int = 6  # passages an answer may draw on
+    answer_passages: int = 20  # passages an answer may draw on
     answer_sentences: int = 3  # sentences of an extractive answer
+    reader: bool = True  # read sentences and claims with the small model that comes with Footnotes; else by words alone
     answer_vectors: bool = False  # weigh its sentences by their vectors too: slower, abstains a little better
     strict: bool = False  # leave out sentences nothing supports; a failing model is an error
     ungrounded: bool = False  # answer without documents when no leg of the search could run, marked as such

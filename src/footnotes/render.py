@@ -10,6 +10,7 @@ from footnotes.types import Answer, Citation, Hit, Leg, SearchResult
 
 QUOTE_CHARACTERS = 160
 UNSUPPORTED = "[?]"
+UNCERTAIN = "[~]"
 
 
 def answer_as_text(answer: Answer) -> str:
@@ -32,12 +33,15 @@ def index_state_as_text(state: Mapping[str, Any]) -> str:
 
 
 def marked(answer: Answer) -> str:
-    """The answer's own text with `[1]` after each supported sentence and `[?]` after each unsupported one."""
+    """The answer's own text with `[1]` after each supported sentence, `[?]` after each unsupported one, and
+    `[~]` after one that is not certain."""
     marks: dict[int, list[str]] = {}
     for citation in answer.citations:
         marks.setdefault(_mark_position(answer.answer, citation.answer_span), []).append(f"[{citation.marker}]")
     for span in answer.unsupported:
         marks.setdefault(_mark_position(answer.answer, span), []).append(UNSUPPORTED)
+    for span in answer.uncertain:
+        marks.setdefault(_mark_position(answer.answer, span), []).append(UNCERTAIN)
     text, begin = "", 0
     for position in sorted(marks):
         text += answer.answer[begin:position] + " " + "".join(dict.fromkeys(marks[position]))
@@ -108,6 +112,8 @@ def notes_on(answer: Answer) -> Iterator[str]:
     """What the reader must know beside the answer: missing support, a break, legs that did not run."""
     if answer.unsupported:
         yield f"{UNSUPPORTED} Nothing in the documents supports this."
+    if answer.uncertain:
+        yield f"{UNCERTAIN} Not certain: the checks do not agree that the documents support this."
     if answer.incomplete:
         yield "Note: the answer broke off before its end."
     if not answer.degraded:

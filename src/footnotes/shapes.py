@@ -144,9 +144,11 @@ def answer_shape(answer: Answer) -> dict[str, Any]:
     return {
         "question": answer.question,
         "answer": answer.answer,
+        "kind": answer.kind,
         "abstained": answer.abstained,
         "citations": [citation_shape(citation) for citation in answer.citations],
         "unsupported": [list(span) for span in answer.unsupported],
+        "uncertain": [list(span) for span in answer.uncertain],
         "hits": [hit_shape(hit) for hit in answer.hits],
         "model": answer.model,
         "usage": asdict(answer.usage),

@@ -64,7 +64,8 @@ class StreamedAnswer:
         notes = [
             f"[?] Nothing in the documents supports: “{shortened(answer.answer[a:b])}”" for a, b in answer.unsupported
         ]
-        notes += [note for note in notes_on(answer) if not note.startswith("[?]")]
+        notes += [f"[~] Not certain: “{shortened(answer.answer[a:b])}”" for a, b in answer.uncertain]
+        notes += [note for note in notes_on(answer) if not note.startswith(("[?]", "[~]"))]
         if notes:
             self._write("\n" + "\n".join(notes) + "\n")
 

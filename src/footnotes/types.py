@@ -297,11 +297,16 @@ class Usage:
     model_calls: int = 0
 
 
+AnswerKind = Literal["answer", "passages", "nothing"]
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """An answer and its proof. `answer` holds no markers; each citation says which span it supports.
 
-    `unsupported` are the spans nothing in the documents supports; `incomplete` says that the model broke off;
+    `kind` is `answer`, `passages` where no sentence answers for certain and the nearest passages are shown instead, or
+    `nothing`; the last two have `abstained`. `unsupported` are the spans nothing in the documents supports, `uncertain`
+    those that are supported by some of the checks and not by others; `incomplete` says that the model broke off;
     `ungrounded` that no document was looked at. `prompt` is what the model was last sent, `log` what happened when.
     """
 
@@ -322,6 +327,8 @@ class Answer:
     prompt: str = ""
     request_id: str = ""
     log: tuple[str, ...] = ()
+    kind: AnswerKind = "answer"
+    uncertain: tuple[tuple[int, int], ...] = ()
 
     def __str__(self) -> str:
         from footnotes.render import answer_as_text

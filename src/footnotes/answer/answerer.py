@@ -11,17 +11,21 @@ from typing import Any
 from footnotes.answer.align import Aligner
 from footnotes.answer.candidates import DocumentFrequency
 from footnotes.answer.citations import Cited, cite_with
+from footnotes.answer.compose import nearest_passages, written
 from footnotes.answer.context import Context, Count, ReadText, build_context
-from footnotes.answer.extractive import ABSTENTION, Embed, Extract, extract, extract_parts, written
+from footnotes.answer.decompose import sides_of
+from footnotes.answer.extractive import ABSTENTION, Embed, Extract, extract, extract_parts, extract_sides
 from footnotes.answer.generate import Transcript
 from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, estimated_usage
 from footnotes.answer.models.counting import ModelTokens
 from footnotes.answer.models.make import make_chat_model
 from footnotes.answer.prompt import answer_messages, load_template, split_template
+from footnotes.answer.questions import form_of
+from footnotes.answer.reader import Reader
 from footnotes.config import Settings
-from footnotes.errors import ConfigError, FootnotesError, ProviderBadResponse, ProviderError
+from footnotes.errors import ConfigError, FootnotesError, ModelDamaged, ProviderBadResponse, ProviderError
 from footnotes.remote import Deadline
-from footnotes.types import Answer, Event, Hit, Leg, Step, Usage
+from footnotes.types import Answer, AnswerKind, Event, Hit, Leg, Step, Usage
 
 EXTRACTIVE = "extractive"
 LONGEST_REPLY = 200_000
@@ -46,6 +50,7 @@ class Findings:
     usage: Usage = field(default_factory=Usage)
     request_id: str = ""
     parts: tuple[str, ...] = ()
+    reader: Reader | None = None
 
 
 class Answerer:
@@ -55,6 +60,7 @@ class Answerer:
         self._settings = settings
         self._models: dict[tuple[object, ...], ChatModel] = {}
         self._tokens = ModelTokens()
+        self._reader = Reader()
         self._guard = threading.Lock()
 
     def answer(self, question: str, hits: Sequence[Hit], *, settings: Settings | None = None, **found: Any) -> Answer:
@@ -69,8 +75,9 @@ class Answerer:
         self, question: str, hits: Sequence[Hit], *, settings: Settings | None = None, **found: Any
     ) -> Iterator[Event]:
         """As `answer`, in events as they happen; ends with `done`, or with `error` and what there is."""
-        findings = Findings(question=question, hits=tuple(hits), **found)
         chosen = settings or self._settings
+        reader = self._reader if chosen.reader else None
+        findings = Findings(question=question, hits=tuple(hits), reader=reader, **found)
         began = time.perf_counter()
         yield Event("hits", hits=findings.hits)
         for event in self._events(findings, chosen):
@@ -127,8 +134,13 @@ def last_answer(events: Iterator[Event]) -> Answer:
 
 
 def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]:
-    """The best sentences of the hits."""
-    text, citations = written(_extracted(findings, settings))
+    """The best sentences of the hits, or else the nearest passages; under `strict` the sentences or nothing."""
+    findings = _with_loaded_reader(findings, "chooser")
+    extracted = _extracted(findings, settings)
+    kind: AnswerKind = "answer" if extracted.sentences else "nothing"
+    text, citations = written(extracted, form_of(findings.question), findings.read)
+    if not extracted.sentences and not settings.strict and (near := nearest_passages(extracted)):
+        kind, (text, citations) = "passages", near
     begin = 0
     for citation in citations:
         yield Event("token", text=text[begin : citation.answer_span[1]])
@@ -136,17 +148,35 @@ def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]
         begin = citation.answer_span[1]
     if begin < len(text):
         yield Event("token", text=text[begin:])
-    answer = answer_of(findings, model=EXTRACTIVE, answer=text, abstained=not citations, citations=citations)
+    abstained = kind != "answer"
+    answer = answer_of(findings, model=EXTRACTIVE, answer=text, kind=kind, abstained=abstained, citations=citations)
     yield Event("usage", usage=answer.usage)
     yield Event("done", answer=answer)
 
 
 def _extracted(findings: Findings, settings: Settings) -> Extract:
     limit, frequency = settings.answer_sentences, findings.document_frequency
+    reader = findings.reader
+    if sides := sides_of(findings.question):
+        return extract_sides(findings.question, sides, findings.hits, document_frequency=frequency, reader=reader)
     if len(findings.parts) > 1:
-        return extract_parts(findings.parts, findings.hits, limit=limit, document_frequency=frequency)
+        return extract_parts(findings.parts, findings.hits, limit=limit, document_frequency=frequency, reader=reader)
     embed = findings.embed if settings.answer_vectors else None
-    return extract(findings.question, findings.hits, limit=limit, embed=embed, document_frequency=frequency)
+    return extract(
+        findings.question, findings.hits, limit=limit, embed=embed, document_frequency=frequency, reader=reader
+    )
+
+
+def _with_loaded_reader(findings: Findings, name: str) -> Findings:
+    """The findings without a reader that cannot be loaded, and the reason why."""
+    if findings.reader is None or not findings.hits:
+        return findings
+    try:
+        findings.reader.load(name)
+    except ModelDamaged as error:
+        legs = {**findings.legs, "reader": Leg("failed", f"{error.message} ({error.code})")}
+        return replace(findings, reader=None, legs=legs, degraded=True)
+    return findings
 
 
 def without_model(findings: Findings, model: str, error: FootnotesError) -> Findings:
@@ -186,7 +216,8 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel, t
         findings = replace(findings, steps=(*findings.steps, step))
         yield Event("step", step=step)
     request = chat_request(findings, settings, context, template)
-    aligner = Aligner(context.passages, findings.question)
+    findings = _with_loaded_reader(findings, "verifier")
+    aligner = Aligner(context.passages, findings.question, findings.reader)
     transcript = Transcript(aligner, strict=settings.strict)
     usage, broken, finish = None, None, None
     try:
@@ -231,9 +262,11 @@ def checked_answer(findings: Findings, cited: Cited, model: str, usage: Usage, r
         findings,
         model=model,
         answer=cited.text,
+        kind="nothing" if cited.abstained else "answer",
         abstained=cited.abstained,
         citations=cited.citations,
         unsupported=cited.unsupported,
+        uncertain=cited.uncertain,
         usage=usage,
         prompt=prompt_text(request),
     )
@@ -241,7 +274,9 @@ def checked_answer(findings: Findings, cited: Cited, model: str, usage: Usage, r
 
 def abstention_events(findings: Findings, model: str) -> Iterator[Event]:
     yield Event("token", text=ABSTENTION)
-    yield Event("done", answer=answer_of(findings, model=model, answer=ABSTENTION, abstained=True, citations=()))
+    yield Event(
+        "done", answer=answer_of(findings, model=model, answer=ABSTENTION, kind="nothing", abstained=True, citations=())
+    )
 
 
 def fitted_context(findings: Findings, settings: Settings, model: ChatModel, template: str, count: Count) -> Context:

@@ -27,6 +27,19 @@ SHORTEST_STEM, LONGEST_ENDING = 5, 3
 RAREST = 1e-3
 COMMON = 1.0
 UNKNOWN, NAMED, PAIR = 3.0, 2.0, 0.15
+ON_THE_MATTER, IN_RELEASE_NOTES, DEFINES = 0.8, -2.0, 1.2
+"""Log odds for a sentence under headings that name what is asked, for one in release notes, and for one that says what
+something is where that is asked."""
+_RELEASE_NOTES = re.compile(
+    r"release[ _-]?notes|change[ _-]?log|\bchanges\b|what.?s[ _-]new|\bhistory\.(?:md|rst|txt)", re.I
+)
+_OF_RELEASES = re.compile(
+    r"\b(?:version|release[ds]?|changed?|changes|changelog|added|introduced|removed|deprecated|fixed|new in|since when"
+    r"|when (?:was|were|did))\b|\d+\.\d+",
+    re.IGNORECASE,
+)
+_INNER_CAPITALS = re.compile(r"\b[a-z]\w*[A-Z]\w*|\b[A-Z]{2,}\w*")
+_DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%])")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
 _HEADING = re.compile(r"\s*#{1,6}\s")
@@ -45,6 +58,7 @@ class Question:
     pairs: frozenset[tuple[str, str]]
     kind: Kind
     relations: Relations = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()  # names that stand in no document
 
     @cached_property
     def _stems(self) -> dict[str, list[str]]:
@@ -90,10 +104,22 @@ class Candidate:
     kind: float  # names what the question asks for
     relative: float  # the passage's score beside the best
     carried: float  # what its heading and the sentence it points back to add to the coverage
+    lead: float = 0.0  # the passage's score beside the best of the other documents
     cosine: float | None = None
+    chosen: float = 0.0  # the log odds a reader gives the sentence, a sixth of them
+    window: float = 0.0  # and those it gives the sentences around it together
+    prior: float = 0.0  # log odds for where it stands, whatever it says
 
     def with_cosine(self, cosine: float) -> Candidate:
         return replace(self, cosine=cosine)
+
+    def with_choice(self, sentence: float, window: float) -> Candidate:
+        return replace(self, chosen=_log_odds(sentence), window=_log_odds(window))
+
+
+def _log_odds(chance: float) -> float:
+    bounded = min(max(chance, 0.0025), 0.9975)
+    return math.log(bounded / (1.0 - bounded)) / 6.0
 
 
 def read_question(text: str, passages: Sequence[Passage], document_frequency: DocumentFrequency | None) -> Question:
@@ -101,10 +127,11 @@ def read_question(text: str, passages: Sequence[Passage], document_frequency: Do
     kind, subject = subject_of(text)
     content = [term for term in analyze(subject) if term not in function_terms()] or analyze(text)
     frequency = document_frequency or _frequency_among(passages)
-    named = frozenset(analyze(" ".join(NAME.findall(text) + DIGITS.findall(text))))
+    named = frozenset(analyze(" ".join(NAME.findall(text) + _INNER_CAPITALS.findall(text) + DIGITS.findall(text))))
     content = [known_part(term, frequency) for term in content]
     weights = _weights(list(dict.fromkeys(content)), frequency, named)
-    return Question(text, weights, frozenset(pairwise(content)), kind, relations_of(text))
+    unknown = [term for term in named & weights.keys() if document_frequency and not document_frequency(term)]
+    return Question(text, weights, frozenset(pairwise(content)), kind, relations_of(text), frozenset(unknown))
 
 
 def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candidate]:
@@ -113,7 +140,10 @@ def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candi
     seen: set[tuple[str, int, int]] = set()
     found = []
     for passage in passages:
-        for candidate in _in_passage(question, passage, top):
+        prior = _prior(question, passage)
+        others = max((other.score for other in passages if other.document_id != passage.document_id), default=0.0)
+        lead = min(max((passage.score - others) / top, -1.0), 1.0) if top > 0 else 0.0
+        for candidate in _in_passage(question, passage, top, lead, prior):
             key = (passage.document_id, candidate.start, candidate.end)
             if key not in seen:
                 seen.add(key)
@@ -158,7 +188,7 @@ def _weight(share: float) -> float:
     return max(COMMON, -math.log(min(1.0, max(share, RAREST))))
 
 
-def _in_passage(question: Question, passage: Passage, top: float) -> Iterator[Candidate]:
+def _in_passage(question: Question, passage: Passage, top: float, lead: float, prior: float) -> Iterator[Candidate]:
     words = question.among(analyze(passage.text)) | _named_terms(question, passage.title)
     around, relative = question.covered(words), passage.score / top if top > 0 else 1.0
     before: deque[frozenset[str]] = deque(maxlen=BEFORE)
@@ -188,8 +218,18 @@ def _in_passage(question: Question, passage: Passage, top: float) -> Iterator[Ca
                 kind=kind,
                 relative=relative,
                 carried=question.covered(subject) - own,
+                lead=lead,
+                prior=prior
+                + ON_THE_MATTER * question.covered(_named_terms(question, " ".join(headings)))
+                + (DEFINES if question.kind == "definition" and kind else 0.0),
             )
         before.append(asked)
+
+
+def _prior(question: Question, passage: Passage) -> float:
+    """Release notes tell of everything once; they answer what is asked of releases."""
+    named = f"{passage.filename} {passage.title} {' '.join(passage.headings[:1])}"
+    return IN_RELEASE_NOTES if _RELEASE_NOTES.search(named) and not _OF_RELEASES.search(question.text) else 0.0
 
 
 def _named_terms(question: Question, text: str) -> frozenset[str]:
@@ -224,7 +264,7 @@ def _can_answer(question: Question, sentence: str, headings: tuple[str, ...]) ->
 
     Nor one that speaks of another time than the question, nor, where a colour is asked for, one that names none.
     """
-    if len(sentence) > MAX_SENTENCE or _RULE.match(sentence) or sentence in headings:
+    if len(sentence) > MAX_SENTENCE or _RULE.match(sentence) or _DIRECTIVE.match(sentence) or sentence in headings:
         return False
     if sentence.endswith(("?", "？", "؟")) or question.otherwise(sentence):
         return False

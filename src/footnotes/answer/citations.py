@@ -15,6 +15,7 @@ from footnotes.answer.claims import claims_in, says_it_does_not_know
 from footnotes.answer.extractive import ABSTENTION
 from footnotes.answer.markers import Marker, without_markers
 from footnotes.answer.passages import Passage, lines_of, origin_of, page_of
+from footnotes.answer.reader import Reader
 from footnotes.types import Citation
 
 Span = tuple[int, int]
@@ -22,12 +23,16 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A text without markers, its footnotes, and the spans nothing supports. An abstention has neither."""
+    """A text without markers, its footnotes, and the spans nothing supports. An abstention has neither.
+
+    `uncertain` are the spans with a footnote on which the checks do not agree.
+    """
 
     text: str
     citations: tuple[Citation, ...]
     unsupported: tuple[Span, ...]
     abstained: bool = False
+    uncertain: tuple[Span, ...] = ()
 
 
 class Footnotes:
@@ -59,19 +64,21 @@ class Footnotes:
         )
 
 
-def cite(text: str, passages: Sequence[Passage], *, question: str = "", strict: bool = False) -> Cited:
+def cite(
+    text: str, passages: Sequence[Passage], *, question: str = "", strict: bool = False, reader: Reader | None = None
+) -> Cited:
     """The text with a footnote for every sentence the passages support.
 
     `passages` are in the order the model saw them, so that its markers can be told apart from inventions.
     """
-    return cite_with(Aligner(passages, question), text, strict=strict)
+    return cite_with(Aligner(passages, question, reader), text, strict=strict)
 
 
 def cite_with(aligner: Aligner, text: str, *, strict: bool = False) -> Cited:
     """As `cite`, with passages that are ready to be compared."""
     clean, markers = without_markers(text)
     footnotes = Footnotes()
-    written, citations, unsupported = "", list[Citation](), list[Span]()
+    written, citations, unsupported, uncertain = "", list[Citation](), list[Span](), list[Span]()
     for start, end, gap, stated in claims_in(clean):
         supports = aligner.align(clean[start:end], named_at(markers, start, end)) if stated else []
         if stated and not supports and strict:
@@ -82,13 +89,15 @@ def cite_with(aligner: Aligner, text: str, *, strict: bool = False) -> Cited:
         citations.extend(footnotes.add(support, begin) for support in supports)
         if stated and not supports:
             unsupported.append((begin, len(written)))
+        elif any(not support.certain for support in supports):
+            uncertain.append((begin, len(written)))
     if not citations and (strict or not written):
         return Cited(ABSTENTION, (), (), abstained=True)
     if not citations and says_it_does_not_know(written):
         return Cited(written, (), (), abstained=True)
     if not citations and not unsupported:
         unsupported.append((0, len(written)))  # "Yes." alone, or code alone: nothing shows that it answers
-    return Cited(written, tuple(citations), tuple(unsupported))
+    return Cited(written, tuple(citations), tuple(unsupported), uncertain=tuple(uncertain))
 
 
 def named_at(markers: Sequence[Marker], start: int, end: int) -> frozenset[int]:

@@ -11,6 +11,13 @@ from footnotes.text.analysis import analyze
 MAX_PARTS = 4
 LONGEST = 500
 """A longer question is left as it is: it is a text rather than a question."""
+_BETWEEN = re.compile(
+    r"\bdifferences?\b.{0,40}?\bbetween\s+(?P<one>.+?)\s+(?:and|or)\s+(?P<other>.+?)[?.]?\s*\Z"
+    r"|\bhow (?:does|do|is|are)\s+(?P<this>.+?)\s+(?:compare[ds]?|differ|different)\s+(?:to|with|from)"
+    r"\s+(?P<that>.+?)[?.]?\s*\Z"
+    r"|\A\s*(?P<left>[^?]{2,60}?)\s+(?:vs\.?|versus)\s+(?P<right>[^?]{2,60}?)[?.]?\s*\Z",
+    re.IGNORECASE,
+)
 _SENTENCES = re.compile(r"(?<=[?;])\s+")
 _JOINED = re.compile(
     r",?\s+(?:and|und|y|et)\s+(?=(?:what|who|whom|whose|when|where|which|why|how|is|are|was|were|does|do|did|can"
@@ -36,6 +43,13 @@ def parts_of(question: str) -> list[str]:
     if len(asking) < 2:
         return [question]
     return [_with_subject(part, asking[0]) for part in asking[:MAX_PARTS]]
+
+
+def sides_of(question: str) -> tuple[str, str] | None:
+    """The two things a question compares; None where it compares none."""
+    found = _BETWEEN.search(question)
+    sides = [side.strip() for side in found.groups() if side] if found else []
+    return (sides[0], sides[1]) if len(sides) == 2 else None
 
 
 def follow_up(question: str, sentence: str) -> str | None:

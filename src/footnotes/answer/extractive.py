@@ -1,30 +1,41 @@
 """Answers without a language model: the sentences of the hits that best answer, each with its footnote.
 
 Two logistic models decide. The first says how likely a sentence holds the answer; the second, from the best
-sentence, how likely the documents answer at all. Their weights were fitted by `benchmarks/answers.py --fit` on
-half of a labelled set and measured on the other half; docs/concepts/answer.md has the figures.
+sentence, how likely the documents answer at all. The weights of those with a reader were fitted by
+`benchmarks/answers.py --fit` on articles of SQuAD; docs/concepts/answer.md has the figures on other sets.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from footnotes.answer.candidates import Candidate, DocumentFrequency, Question, candidates_of, read_question
-from footnotes.answer.passages import Passage, lines_of, origin_of, page_of, passages_of
+from footnotes.answer.candidates import (
+    Candidate,
+    DocumentFrequency,
+    Question,
+    candidates_of,
+    function_terms,
+    read_question,
+)
+from footnotes.answer.passages import Passage, passages_of
+from footnotes.answer.reader import Reader
+from footnotes.answer.windows import read_candidates
 from footnotes.embed import Matrix
-from footnotes.types import Citation, Hit, Role
+from footnotes.text.analysis import analyze
+from footnotes.text.languages import detect
+from footnotes.types import Hit, Role
 
 ABSTENTION = "Nothing in these documents answers this question."
 MAX_EMBEDDED = 24
+UNHEARD = 0.5
+"""What is left of the likelihood of an answer where the question has a name that stands in no document."""
 DUPLICATE = 0.8
-NEARLY = 0.35
-_ENDED = re.compile(r"[.!?…。！？؟۔][\"'”’»)\]]*\Z")
+NEARLY = 0.4
 
 
 class Embed(Protocol):
@@ -46,6 +57,9 @@ class Weights:
     relative: float
     carried: float
     cosine: float = 0.0
+    lead: float = 0.0
+    chosen: float = 0.0
+    window: float = 0.0
 
     def probability(self, candidate: Candidate) -> float:
         total = (
@@ -58,6 +72,10 @@ class Weights:
             + self.relative * candidate.relative
             + self.carried * candidate.carried
             + self.cosine * (candidate.cosine or 0.0)
+            + self.lead * candidate.lead
+            + self.chosen * candidate.chosen
+            + self.window * candidate.window
+            + candidate.prior
         )
         return 1.0 / (1.0 + math.exp(-total))
 
@@ -74,14 +92,45 @@ ANSWERED_EMBEDDED = Weights(
     -6.67, coverage=1.95, context=2.21, around=1.5, pairs=0.67, kind=0.52, relative=0.8, carried=2.37, cosine=2.24
 )
 THRESHOLD_EMBEDDED = 0.24
+SENTENCE_READ = Weights(
+    -5.95,
+    coverage=2.63,
+    context=1.22,
+    around=-2.86,
+    pairs=0.41,
+    kind=0.28,
+    relative=3.43,
+    carried=1.52,
+    lead=5.02,
+    chosen=3.45,
+    window=1.24,
+)
+ANSWERED_READ = Weights(
+    -3.69,
+    coverage=1.34,
+    context=1.53,
+    around=-0.55,
+    pairs=0.34,
+    kind=0.45,
+    relative=0.24,
+    carried=0.35,
+    lead=3.1,
+    chosen=0.91,
+    window=2.53,
+)
+THRESHOLD_READ = 0.28
 
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """The sentences chosen, in reading order, with how likely each holds the answer; none means abstention."""
+    """The sentences chosen, the likeliest first, with how likely each holds the answer; none means abstention.
+
+    `near` are the best sentences of the best passages, whether they answer or not.
+    """
 
     sentences: tuple[tuple[Candidate, float], ...]
     confidence: float
+    near: tuple[Candidate, ...] = ()
 
 
 def extract(
@@ -91,44 +140,97 @@ def extract(
     limit: int = 3,
     embed: Embed | None = None,
     document_frequency: DocumentFrequency | None = None,
+    reader: Reader | None = None,
 ) -> Extract:
-    """The sentences that best answer the question, or none when nothing supports an answer."""
+    """The sentences that best answer the question, the likeliest first, or none when nothing supports an answer."""
     passages = passages_of(hits)
+    reader = reader if is_english(question) else None
     read = read_question(question, passages, document_frequency)
-    ranked = rank(read, passages, embed)
-    confidence = answered(ranked)
-    if not ranked or confidence < (THRESHOLD if embed is None else THRESHOLD_EMBEDDED):
-        return Extract((), confidence)
-    chosen = choose(ranked, limit)
-    return Extract(tuple(sorted(chosen, key=lambda pair: _reading_order(pair[0]))), confidence)
+    ranked = rank(read, passages, embed, reader)
+    confidence = answered(ranked, reader) * (UNHEARD if read.unknown else 1.0)
+    if not ranked or confidence < threshold_of(embed, reader):
+        return Extract((), confidence, tuple(candidate for candidate, _ in ranked))
+    return Extract(tuple(choose(ranked, limit)), confidence)
 
 
 def extract_parts(
-    parts: Sequence[str], hits: Sequence[Hit], *, limit: int = 3, document_frequency: DocumentFrequency | None = None
+    parts: Sequence[str],
+    hits: Sequence[Hit],
+    *,
+    limit: int = 3,
+    document_frequency: DocumentFrequency | None = None,
+    reader: Reader | None = None,
 ) -> Extract:
     """As `extract`, for a question of several parts: the sentences that answer each, without repetition."""
     chosen: list[tuple[Candidate, float]] = []
+    near: list[Candidate] = []
     confidence = 0.0
     for part in parts:
-        found = extract(part, hits, limit=limit, document_frequency=document_frequency)
+        found = extract(part, hits, limit=limit, document_frequency=document_frequency, reader=reader)
+        near += found.near
         confidence = max(confidence, found.confidence)
         chosen += [pair for pair in found.sentences if not any(_near_duplicate(pair[0], other) for other, _ in chosen)]
+    return Extract(tuple(chosen), confidence, tuple(near))
+
+
+def extract_sides(
+    question: str,
+    sides: tuple[str, str],
+    hits: Sequence[Hit],
+    *,
+    document_frequency: DocumentFrequency | None = None,
+    reader: Reader | None = None,
+) -> Extract:
+    """For a question that compares: the best sentence that speaks of both, else the best on each of the two."""
+    passages = passages_of(hits)
+    reader = reader if is_english(question) else None
+    ranked = rank(read_question(question, passages, document_frequency), passages, None, reader)
+    named = [frozenset(term for term in analyze(side) if term not in function_terms()) for side in sides]
+    both = [pair for pair in ranked if all(terms & pair[0].terms for terms in named)]
+    chosen = both[:1]
+    confidence = answered(ranked, reader)
+    for side, terms in zip(sides, named, strict=True):
+        found = rank(read_question(f"What is {side}?", passages, document_frequency), passages, None, reader)
+        about = [pair for pair in found if terms & pair[0].terms]
+        confidence = max(confidence, answered(about[:1], reader) if both else 0.0)
+        chosen += [pair for pair in about if not any(_near_duplicate(pair[0], other) for other, _ in chosen)][:1]
+    if confidence < threshold_of(None, reader) or not any(terms & chosen[0][0].terms for terms in named if chosen):
+        return Extract((), confidence, tuple(candidate for candidate, _ in ranked))
     return Extract(tuple(chosen), confidence)
 
 
-def rank(question: Question, passages: Sequence[Passage], embed: Embed | None) -> list[tuple[Candidate, float]]:
+def rank(
+    question: Question, passages: Sequence[Passage], embed: Embed | None, reader: Reader | None = None
+) -> list[tuple[Candidate, float]]:
     """Every candidate with how likely it holds the answer, best first."""
     ranked = _ranked(candidates_of(question, passages), SENTENCE)
+    if reader is not None and ranked:
+        return _ranked(read_candidates(reader, question.text, [pair[0] for pair in ranked]), SENTENCE_READ)
     if embed is None or not ranked:
         return ranked
     return _ranked(_measured(question.text, [pair[0] for pair in ranked[:MAX_EMBEDDED]], embed), SENTENCE_EMBEDDED)
 
 
-def answered(ranked: Sequence[tuple[Candidate, float]]) -> float:
+def is_english(question: str) -> bool:
+    """The reader was trained on English; questions in other languages are answered by words alone."""
+    letters = [char for char in question if char.isalpha()]
+    return detect(question.split()) == "en" and sum(char.isascii() for char in letters) >= 0.8 * len(letters)
+
+
+def threshold_of(embed: Embed | None, reader: Reader | None) -> float:
+    """How likely the documents must answer for an answer to be given."""
+    if reader is not None:
+        return THRESHOLD_READ
+    return THRESHOLD if embed is None else THRESHOLD_EMBEDDED
+
+
+def answered(ranked: Sequence[tuple[Candidate, float]], reader: Reader | None = None) -> float:
     """How likely the documents answer the question, judged by the best sentence."""
     if not ranked:
         return 0.0
     best = ranked[0][0]
+    if reader is not None:
+        return ANSWERED_READ.probability(best)
     return (ANSWERED if best.cosine is None else ANSWERED_EMBEDDED).probability(best)
 
 
@@ -138,41 +240,15 @@ def choose(ranked: Sequence[tuple[Candidate, float]], limit: int) -> list[tuple[
     for candidate, likelihood in ranked:
         if len(chosen) == limit or (chosen and likelihood < NEARLY * chosen[0][1]):
             break
+        if chosen and _is_row(chosen[0][0]):
+            break  # the row that answers says it all; the next row answers another question
         if not any(_near_duplicate(candidate, other) for other, _ in chosen):
             chosen.append((candidate, likelihood))
     return chosen
 
 
-def written(extracted: Extract) -> tuple[str, tuple[Citation, ...]]:
-    """The answer's text and its footnotes; the abstention when there are none."""
-    if not extracted.sentences:
-        return ABSTENTION, ()
-    text, citations = "", []
-    for marker, (candidate, _) in enumerate(extracted.sentences, 1):
-        if text:
-            text += " " if _ENDED.search(text) else "\n"
-        begin = len(text)
-        text += " ".join(candidate.text.split())
-        citations.append(_footnote(marker, candidate, (begin, len(text))))
-    return text, tuple(citations)
-
-
-def _footnote(marker: int, candidate: Candidate, answer_span: tuple[int, int]) -> Citation:
-    passage = candidate.passage
-    path, commit = origin_of(passage)
-    return Citation(
-        marker,
-        answer_span,
-        passage.document_id,
-        passage.filename,
-        page_of(passage, candidate.start),
-        candidate.start,
-        candidate.end,
-        candidate.text,
-        lines=lines_of(passage, candidate.start, candidate.end),
-        path=path,
-        commit=commit,
-    )
+def _is_row(candidate: Candidate) -> bool:
+    return candidate.text.count("|") > 1
 
 
 def _ranked(candidates: Sequence[Candidate], weights: Weights) -> list[tuple[Candidate, float]]:
@@ -192,7 +268,3 @@ def _near_duplicate(one: Candidate, other: Candidate) -> bool:
         return True
     union = one.terms | other.terms
     return bool(union) and len(one.terms & other.terms) / len(union) >= DUPLICATE
-
-
-def _reading_order(candidate: Candidate) -> tuple[int, int]:
-    return candidate.passage.rank, candidate.start

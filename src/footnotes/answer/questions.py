@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Kind = Literal["number", "date", "name", "colour", "any"]
+Kind = Literal["number", "date", "name", "colour", "reason", "definition", "any"]
+Form = Literal["yesno", "howto", "list", "comparison", "plain"]
+"""How an answer is set: one or a few sentences, or what a question of that form needs whole."""
 
 _FUNCTION_WORDS = """
     a about after all also am an and any are as at be been before being between but by can could did do does doing
@@ -57,6 +59,13 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         r"|\bwer\b|\bwem\b|\bwen\b|\bwessen\b|\bwo\b|\bquién(?:es)?\b|\bdónde\b|\bqui\b|\boù\b|谁|哪里|哪儿|أين",
     ),
 )
+_KINDS += (
+    ("reason", r"\bwhy\b|\bhow come\b|\b(?:what|which) (?:is|are|was|were) the (?:reason|cause|purpose|point)s?\b"
+     r"|\bwarum\b|\bwieso\b|\bweshalb\b|\bpor qué\b|\bpourquoi\b|为什么|لماذا"),
+    ("definition", r"^\s*(?:what(?:'s|’s| is| are| does)|define|explain what)\b"
+     r"(?!.*\b(?:of|in|for|during|at|on|to|from|with|between)\b)(?=(?:\s+\S+){1,4}\s*(?:mean|stand for)?\s*\??\s*\Z)"
+     r"|^\s*was (?:ist|sind|bedeutet)\b|^\s*qué (?:es|son|significa)\b|什么是"),
+)  # fmt: skip
 _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
 
 _NUMBER_WORDS = (
@@ -80,6 +89,51 @@ COLOUR = re.compile(
     r"|azul|amarill[oa]|marrón|noire?|blanche?|rouge|verte?|bleue?|jaune)(?:e[mnrs]?|s)?\b|[黑白灰红绿蓝黄橙棕紫粉金银]色",
     re.IGNORECASE,
 )
+REASON = re.compile(
+    r"\b(?:because|since|so that|in order to|due to|thanks to|therefore|reason|this way|that way|avoid|prevent|allows?"
+    r"|otherwise|weil|damit|denn|deshalb|porque|para que|parce que|afin)\b",
+    re.IGNORECASE,
+)
+DEFINITION = re.compile(
+    r"\b(?:is|are|means?|refers? to|stands? for|defines?|does|ist|sind|bedeutet|es|son|est|sont|converts?|allows?)\b",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(r"\b(?:called|known as|stands? for|means|named|defined as|heißt|llamad[oa])\b", re.IGNORECASE)
+_FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = (
+    (
+        "comparison",
+        re.compile(
+            r"\bdifferences?\b.{0,40}\bbetween\b|\bdiffer(?:s|ent)?\b.{0,20}\bfrom\b|\bcompare|\b(?:vs\.?|versus)\s"
+            r"|\b(?:better|faster|instead of|rather than)\b.{0,40}\b(?:or|than|of)\b|\bunterschied\b|\bdiferencia",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "howto",
+        re.compile(
+            r"^\s*(?:how (?:do|can|could|should|would|to|does one|must|shall)\b|(?:what|which) (?:are the )?steps\b"
+            r"|(?:what(?:'s| is) the )?(?:best )?way to\b|wie (?:kann|mache|richte)|cómo (?:puedo|se)\b|comment\b)",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "list",
+        re.compile(
+            r"^\s*(?:list\b|name (?:all|the)\b"
+            r"|(?:what|which) (?:\w+ ){0,4}\w+s (?:are|can|do|does|exist|have|is|must|should)\b"
+            r"|what are\b|(?:what|which) (?:kinds?|types?|sorts?) of\b|what all\b|welche \w+e[nrs]? (?:gibt|sind)\b)",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "yesno",
+        re.compile(
+            r"^\s*(?:is|are|am|was|were|do|does|did|can|could|should|shall|will|would|has|have|had|must|may|might|need)\b"
+            r"|^\s*(?:ist|sind|kann|darf|muss|hat|haben|gibt)\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
 NAME = re.compile(r"(?<![.!?:\n] )(?<!^)\b[A-ZÀ-ÖØ-ÞА-Я][\w'’-]+")
 DIGITS = re.compile(r"\d[\d.,:]*")
 WORD = re.compile(r"\w+")
@@ -89,14 +143,43 @@ def subject_of(question: str) -> tuple[Kind, str]:
     """What an answer must name, and the question without the words that ask for it ("how long", "in what year")."""
     for kind, pattern in _PATTERNS:
         if found := pattern.search(question):
+            if kind == "definition":
+                return kind, question
             return kind, question[: found.start()] + " " + question[found.end() :]
     return "any", question
+
+
+def _defines(sentence: str, question: str) -> bool:
+    """Does a sentence say of the last word asked about what it is, or give something its name?"""
+    asked = [word for word in WORD.findall(question.lower()) if word not in FUNCTION_WORDS and word not in _ASKING]
+    if not asked:
+        return False
+    at = sentence.lower().find(asked[-1].removesuffix("s"))
+    if at < 0:
+        return False
+    after = DEFINITION.search(sentence, at + len(asked[-1]) - 1)
+    soon = after is not None and at <= _SOON and after.start() - at <= 2 * _SOON
+    return soon or ((called := _CALLED.search(sentence)) is not None and called.start() < at)
+
+
+_ASKING = frozenset({"mean", "means", "stand", "define", "explain"})
+_SOON = 40
+"""Characters before what a sentence defines, at most."""
+
+
+def form_of(question: str) -> Form:
+    """How an answer to the question is set."""
+    return next((form for form, pattern in _FORMS if pattern.search(question)), "plain")
 
 
 def names_kind(sentence: str, kind: Kind, question: str) -> bool:
     """Does the sentence name something of that kind that the question did not already say?"""
     if kind == "any":
         return True
+    if kind == "reason":
+        return REASON.search(sentence) is not None
+    if kind == "definition":
+        return _defines(sentence, question)
     pattern = {"number": NUMBER, "date": DATE, "name": NAME, "colour": COLOUR}[kind]
     known = {word.casefold() for word in WORD.findall(question)}
     return any(found.casefold() not in known for found in pattern.findall(sentence))

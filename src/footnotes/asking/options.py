@@ -14,7 +14,8 @@ from footnotes.types import Chunk, Document, SearchResult, Turn
 PER_CALL = frozenset(
     {
         "model", "strict", "ungrounded", "temperature", "max_tokens", "stop", "seed", "answer_sentences",
-        "answer_vectors", "answer_seconds", "expand", "reranker", "agent_steps", "agent_tokens", "agent_seconds",
+        "answer_vectors", "reader", "answer_seconds", "expand", "reranker", "agent_steps", "agent_tokens",
+        "agent_seconds",
     }
 )  # fmt: skip
 """Settings that one question may change. Keys, addresses and files are not among them."""

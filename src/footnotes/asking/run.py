@@ -14,11 +14,12 @@ from footnotes.answer import Answerer, Findings
 from footnotes.answer.agent import Agent, Budget
 from footnotes.answer.answerer import answer_of, ending, prompt_text, sampled
 from footnotes.answer.condense import condense_by_model, condense_by_rule, what_to_answer
-from footnotes.answer.decompose import parts_of
+from footnotes.answer.decompose import parts_of, sides_of
 from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, complete
 from footnotes.answer.prompt import escaped
 from footnotes.answer.tools import Shelf
 from footnotes.asking.options import AskOptions, Ground
+from footnotes.asking.spelling import corrected
 from footnotes.config import Settings
 from footnotes.errors import FootnotesError, OptionError, ProviderError, SearchUnavailable, StoreError
 from footnotes.remote import Deadline
@@ -46,6 +47,7 @@ class Run:
     steps: list[Step] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     log: list[str] = field(default_factory=list)
+    spelled: str = ""  # the question as the library spells it, where that is not as it was asked
 
     @property
     def settings(self) -> Settings:
@@ -68,6 +70,7 @@ class Run:
     def _answered(self, question: str, plain: str, standalone: str) -> Iterator[Event]:
         deep = self.options.deep
         found, parts = yield from (self._gathered(standalone) if deep else self._searched(standalone))
+        standalone, plain = self.spelled or standalone, self.spelled or plain
         self._note(f"{len(found.hits)} hits; answering with {self.settings.model}")
         findings = {
             "legs": found.legs,
@@ -133,9 +136,14 @@ class Run:
     # ── the search
 
     def _searched(self, question: str) -> Generator[Event, None, Gathering]:
-        """One search, or several merged where the question was expanded."""
+        """One search, or several merged where the question was expanded or compares two things."""
         variants = self._variants(question)
         found = self.ground.search(question, **self.options.searching())
+        if spelled := self._spelled(question, found):
+            yield self._step(Step("thought", f"Searched for: {spelled}"))
+            question = self.spelled = spelled
+            found = self.ground.search(question, **self.options.searching())
+        variants += [Variant(side, None, f"Searched for one side: {side}") for side in sides_of(question) or ()]
         if variants:
             results = [found]
             for variant in variants:
@@ -145,6 +153,14 @@ class Run:
             hits = merged_hits([result.hits for result in results], self.options.searching()["limit"])
             found = replace(found, hits=tuple(hits), degraded=any(result.degraded for result in results))
         return found, ()
+
+    def _spelled(self, question: str, found: SearchResult) -> str:
+        """The question with its slips corrected by the passages' own words; empty where it has none."""
+        share = self.ground.evidence(found)["document_frequency"]
+        if share is None or not found.hits:
+            return ""
+        spelled = corrected(question, (hit.text for hit in found.hits), share)
+        return spelled if spelled != question else ""
 
     def _further(self, query: str, options: dict[str, Any], first: SearchResult) -> SearchResult:
         """A further search; one that cannot run takes nothing away from the first."""

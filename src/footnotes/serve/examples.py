@@ -60,9 +60,11 @@ _HIT = {
 _ANSWER = {
     "question": _QUESTION,
     "answer": _SENTENCE,
+    "kind": "answer",
     "abstained": False,
     "citations": [_CITATION],
     "unsupported": [],
+    "uncertain": [],
     "hits": [_HIT],
     "model": "extractive",
     "usage": _USAGE,
@@ -166,6 +168,7 @@ _MESSAGE = {
     "content": f"{_SENTENCE} [1]\n\n[1] handbook.md: “{_SENTENCE}”",
     "refusal": None,
     "citations": [_CITATION],
+    "kind": "answer",
     "abstained": False,
     "degraded": False,
 }

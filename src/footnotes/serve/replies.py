@@ -247,9 +247,11 @@ class Step(Reply):
 class Answer(Reply):
     question: str
     answer: str
+    kind: Literal["answer", "passages", "nothing"]
     abstained: bool
     citations: list[Citation]
     unsupported: list[list[int]]
+    uncertain: list[list[int]]
     hits: list[Hit]
     model: str
     usage: Usage
@@ -370,6 +372,7 @@ class OpenAIMessage(Reply):
     content: str
     refusal: None
     citations: list[Citation]
+    kind: Literal["answer", "passages", "nothing"]
     abstained: bool
     degraded: bool
 

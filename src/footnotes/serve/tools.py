@@ -168,9 +168,11 @@ def _ask(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
     return {
         "answer": answer.answer,
         "text": answer_as_text(answer),
+        "kind": answer.kind,
         "abstained": answer.abstained,
         "citations": [citation_shape(citation) for citation in answer.citations],
         "unsupported": [list(span) for span in answer.unsupported],
+        "uncertain": [list(span) for span in answer.uncertain],
         "degraded": answer.degraded,
     }
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from footnotes.answer import Answerer
 from footnotes.answer.candidates import read_question
-from footnotes.answer.extractive import ABSTENTION, extract, written
+from footnotes.answer.compose import as_written, written
+from footnotes.answer.extractive import ABSTENTION, extract
 from footnotes.config import Settings
 from footnotes.embed import Matrix
 from footnotes.testing.hits import make_hit
@@ -40,7 +41,7 @@ def ask(question: str, *hits: Hit, **changes: object) -> Answer:
         begin, text = sources[citation.document_id]
         assert citation.quote == text[citation.start - begin : citation.end - begin]
         start, end = citation.answer_span
-        assert answer.answer[start:end] == " ".join(citation.quote.split())
+        assert answer.answer[start:end] == as_written(citation.quote)
     return answer
 
 
@@ -82,15 +83,13 @@ def test_the_answer_below_a_question_in_the_document_is_found() -> None:
     assert ask("What is the notice period?", make_hit(text)).answer.startswith("Three months")
 
 
-def test_sentences_stand_in_reading_order_and_duplicates_once() -> None:
+def test_duplicates_stand_once() -> None:
     text = (
         "The notice period of managers is six months. Lunch is at noon. The notice period of managers is six months! "
         "The notice period of trainees is one month."
     )
     answer = ask("What is the notice period?", make_hit(text))
     assert answer.answer.count("six months") == 1
-    starts = [citation.start for citation in answer.citations]
-    assert starts == sorted(starts)
 
 
 def test_the_number_of_sentences_is_a_setting() -> None:
@@ -141,7 +140,7 @@ def test_other_languages() -> None:
 @given(text=st.text(max_size=300), question=st.text(max_size=60))
 def test_any_text_gives_exact_footnotes_or_an_abstention(text: str, question: str) -> None:
     answer = ask(question, make_hit(text))
-    assert answer.abstained == (not answer.citations)
+    assert answer.abstained == (answer.kind != "answer") and (answer.kind == "nothing") == (not answer.citations)
     assert written(extract(question, [make_hit(text)]))[0]
 
 
@@ -187,7 +186,7 @@ def test_a_heading_says_what_the_line_below_it_is() -> None:
 
 def test_a_colour_is_found_in_the_sentence_that_points_back() -> None:
     text = "The harp in the hall was built in Dublin. It is painted green with shamrocks. The piano is black."
-    assert ask("What colour is the harp?", make_hit(text)).answer == "It is painted green with shamrocks."
+    assert ask("What colour is the harp?", make_hit(text)).answer.startswith(text[: text.index(" The piano")])
     assert ask("What colour is the harp?", make_hit("The harp in the hall was built in Dublin.")).abstained
 
 

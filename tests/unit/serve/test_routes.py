@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 
 from serving import Running, serving, settled
 
-OPEN = {"/healthz", "/readyz"}
+OPEN = {"/healthz", "/livez", "/readyz", "/startupz"}
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 

@@ -152,7 +152,8 @@ def _completion(head: dict[str, Any], answer: Answer) -> dict[str, Any]:
 def _extension(answer: Answer) -> dict[str, Any]:
     """What the dialect has no field for."""
     citations = [citation_shape(citation) for citation in answer.citations]
-    return {"citations": citations, "abstained": answer.abstained, "degraded": answer.degraded}
+    said = {"kind": answer.kind, "abstained": answer.abstained, "degraded": answer.degraded}
+    return {"citations": citations, **said}
 
 
 def _reason(answer: Answer) -> str:

@@ -1,0 +1,188 @@
+"""A sentence that answers → all of what it belongs to: an introduction with its list, a step with its code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from footnotes.answer.candidates import Candidate
+from footnotes.answer.context import ReadText
+from footnotes.answer.hints import points_back
+from footnotes.answer.plain import plain_text
+from footnotes.answer.questions import Form
+from footnotes.errors import FootnotesError
+from footnotes.text.sentences import sentence_spans
+
+BACK, AHEAD = 1_500, 2_500
+"""How far before and after a sentence its list or code is looked for."""
+LONGEST = 2_400
+"""A list or code that is longer is not taken in whole, so the sentence stays alone."""
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\(?\d{1,3}[.)])[ \t]+\S")
+_INDENTED = re.compile(r"(?:[ ]{2,}|\t)\S")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_INTRODUCES = re.compile(r"[:：][\"'”’»)\]*_]*\s*\Z")
+_NO_ANTECEDENT = re.compile(r"\s*(?:#|\||>|```|[-*+•]\s|\d{1,3}[.)]\s)")
+LONGEST_ANTECEDENT = 300
+_SKIPPED = re.compile(r"[ \t]*(?:/{3,}.*|:{3,}.*|\{[*%!].*[*%!]\}[ \t]*)\Z")
+
+
+def extended(candidate: Candidate, form: Form, read: ReadText | None = None) -> Candidate:
+    """The candidate with the list or code it introduces, or stands in where the question wants it whole."""
+    text, begin = _around(candidate, read)
+    start, end = candidate.start - begin, candidate.end - begin
+    if text[start:end] != candidate.text:
+        return candidate
+    lines = _lines(text)
+    first = _line_at(lines, start)
+    last = _line_at(lines, max(start, end - 1))
+    found = _span(text, lines, first, last, form, introduces=bool(_INTRODUCES.search(candidate.text)))
+    if found is None:
+        return _with_antecedent(candidate, text, begin) if points_back(candidate.text) else candidate
+    begins, ends = min(found[0], start) if found[2] else start, max(found[1], end)
+    piece = text[begins:ends].rstrip()
+    if len(piece) > LONGEST:
+        return candidate
+    return replace(candidate, start=begin + begins, end=begin + begins + len(piece), text=piece)
+
+
+def _with_antecedent(candidate: Candidate, text: str, begin: int) -> Candidate:
+    """The candidate with the sentence before it in the same paragraph, which says what "it" stands for."""
+    start = candidate.start - begin
+    paragraph = max(text.rfind("\n\n", 0, start) + 2, 0) if "\n\n" in text[:start] else 0
+    spans = sentence_spans(text[paragraph:start])
+    if not spans or (paragraph == 0 and begin > 0):
+        return candidate
+    first = paragraph + spans[-1][0]
+    before = text[first:start]
+    if (
+        len(before) > LONGEST_ANTECEDENT
+        or _NO_ANTECEDENT.match(before)
+        or not before.rstrip().endswith((".", "!", ":"))
+    ):
+        return candidate
+    return replace(candidate, start=begin + first, text=text[first : start + len(candidate.text)])
+
+
+def rendered(text: str) -> str:
+    """Text as it stands in an answer: without markup; the items of a list and code on lines of their own."""
+    written: list[str] = []
+    fence = ""
+    joins = False
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if mark and (not fence or line.strip().startswith(fence)):
+            fence = "" if fence else mark[1]
+            written.append(line.strip())
+            joins = False
+        elif fence:
+            written.append(line.rstrip())
+        else:
+            joins = _add_line(written, line, joins=joins)
+    if fence:
+        written.append(fence)
+    return "\n".join(written).strip()
+
+
+def _add_line(written: list[str], line: str, *, joins: bool) -> bool:
+    """A line of prose: an item begins a line of its own, any other goes on where the last one ended."""
+    plain = "" if _SKIPPED.match(line) else plain_text(line)
+    if not plain:
+        return joins and bool(line.strip())
+    if item := re.match(r"[ \t]*([-*+•]|\(?\d{1,3}[.)])[ \t]+", line):
+        mark = item[1] if item[1][:1] in "(0123456789" else "-"
+        indent = " " * min(8, item.start(1) - item.start())
+        written.append(f"{indent}{mark} {plain.removeprefix(item[1]).lstrip()}")
+    elif joins and written:
+        written[-1] += " " + plain
+    else:
+        written.append(plain)
+    return True
+
+
+def _around(candidate: Candidate, read: ReadText | None) -> tuple[str, int]:
+    """The document's text around a candidate, and where it begins."""
+    if read is None:
+        return candidate.passage.text, candidate.passage.start
+    begin = max(0, candidate.start - BACK)
+    try:
+        return read(candidate.passage.document_id, begin, candidate.end + AHEAD), begin
+    except FootnotesError:  # deleted since it was found: what was found stands
+        return candidate.passage.text, candidate.passage.start
+
+
+Line = tuple[int, int]
+
+
+def _lines(text: str) -> list[Line]:
+    lines, begin = [], 0
+    for line in text.splitlines(keepends=True):
+        lines.append((begin, begin + len(line.rstrip("\r\n"))))
+        begin += len(line)
+    return lines or [(0, 0)]
+
+
+def _line_at(lines: list[Line], offset: int) -> int:
+    return max((number for number, (start, _) in enumerate(lines) if start <= offset), default=0)
+
+
+def _span(
+    text: str, lines: list[Line], first: int, last: int, form: Form, *, introduces: bool
+) -> tuple[int, int, bool] | None:
+    """Start and end of what belongs to the lines, and whether it may begin before them."""
+
+    def line(number: int) -> str:
+        return text[slice(*lines[number])] if 0 <= number < len(lines) else ""
+
+    if _ITEM.match(line(first)) and form in ("list", "howto"):
+        return _whole_list(lines, first, line)
+    following = last + 1
+    while following < len(lines) and (not line(following).strip() or _SKIPPED.match(line(following))):
+        following += 1
+    if following == len(lines):
+        return None
+    if _ITEM.match(line(following)) and introduces:
+        return lines[first][0], lines[_list_end(lines, following, line)][1], False
+    if (fence := _FENCE.match(line(following))) and (introduces or form == "howto"):
+        closing = following + 1
+        while closing < len(lines) and not line(closing).strip().startswith(fence[1]):
+            closing += 1
+        return (lines[first][0], lines[closing][1], False) if closing < len(lines) else None
+    return None
+
+
+def _whole_list(lines: list[Line], place: int, line: Callable[[int], str]) -> tuple[int, int, bool]:
+    style = _style(line(place))
+
+    def belongs(number: int) -> bool:
+        return number >= 0 and (_style(line(number)) == style or bool(_INDENTED.match(line(number))))
+
+    first = place
+    while belongs(first - 1) or (not line(first - 1).strip() and belongs(first - 2)):
+        first -= 1
+    above = first - 1
+    while above > 0 and not line(above).strip():
+        above -= 1
+    if above >= 0 and _INTRODUCES.search(line(above)):
+        first = above
+    return lines[first][0], lines[_list_end(lines, place, line)][1], True
+
+
+def _list_end(lines: list[Line], place: int, line: Callable[[int], str]) -> int:
+    """The last line of the list an item stands in: items of its style, what is indented, and lines that go on."""
+    style, last = _style(line(place)), place
+    for number in range(place + 1, len(lines)):
+        text = line(number)
+        if _style(text) == style or _INDENTED.match(text):
+            last = number
+        elif text.strip() and (_style(text) or number > last + 1):
+            break
+        elif text.strip():
+            last = number
+    return last
+
+
+def _style(line: str) -> str:
+    """How the items of a list are marked, `1` for numbers; empty for what is no item."""
+    item = _ITEM.match(line)
+    return "" if item is None else "1" if any(char.isdigit() for char in item[0][:-1]) else item[0].strip()[0]

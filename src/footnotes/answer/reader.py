@@ -1,0 +1,122 @@
+"""The small model of our own that reads: is a claim supported by its evidence, does a sentence answer a question?
+
+Two files of int8 weights come with the package, made by the scripts in `training/`. Each is checked against its
+sha256 before it is loaded, at the first question that needs it. No network, no torch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from footnotes.answer.encode import Encoded, encode_claim, encode_window
+from footnotes.embed.tokens import WordPieceTokenizer
+from footnotes.errors import ModelDamaged
+
+Logits = NDArray[np.float32]
+SHA256 = {
+    "verifier": "8daf19d3baf211f771589640a712d4eed72ab16cda3442355053784796daf376",
+    "chooser": "58c2212d0458e5f9987db474891158e7eca302d372b9c3c8e58c07f8df1a2167",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How likely a claim is supported by its evidence, unsupported, or contradicted; together 1."""
+
+    supported: float
+    unsupported: float
+    contradicted: float
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of sentences to choose from, under a title."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How likely a window answers, and how likely each of its sentences does. Sentences that did not fit are at 0."""
+
+    passage: float
+    sentences: tuple[float, ...]
+
+
+class Reader:
+    """Loads each model once, when it is first asked. Safe to use from several threads."""
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self._threads = threads
+        self._sessions: dict[str, Any] = {}
+        self._loading = Lock()
+
+    def verify(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+        """For each evidence and claim how likely the first supports the second."""
+        logits = self._run("verifier", [encode_claim(self._tokens, *pair) for pair in pairs])
+        chances = [np.exp(each[0] - each[0].max()) for each in logits]
+        return [Verdict(*(float(part) for part in each / each.sum())) for each in chances]
+
+    def choose(self, question: str, windows: Sequence[Window]) -> list[Choice]:
+        """For each window how likely it answers the question, and with which sentence."""
+        encoded = [encode_window(self._tokens, question, window.title, window.sentences) for window in windows]
+        chosen = []
+        for window, each in zip(windows, self._run("chooser", encoded), strict=True):
+            chances = 1.0 / (1.0 + np.exp(-each))
+            rest = (0.0,) * (len(window.sentences) + 1 - len(each))
+            chosen.append(Choice(float(chances[0, 0]), (*map(float, chances[1:, 1]), *rest)))
+        return chosen
+
+    def load(self, name: str) -> None:
+        """Load a model now; raises when its file is damaged."""
+        self._session(name)
+
+    def _run(self, name: str, encoded: Sequence[Encoded]) -> list[Logits]:
+        """The logits at the marks of each item. One at a time: int8 activations depend on what runs together."""
+        session = self._session(name)
+        return [session.run(None, _inputs(each))[0][0] for each in encoded]
+
+    @cached_property
+    def _tokens(self) -> Any:
+        with resources.as_file(resources.files("footnotes.embed") / "data" / "bert-uncased-vocab.txt") as path:
+            tokenizer = WordPieceTokenizer(path, max_tokens=512)
+        return lambda text: tokenizer([text])[0][1:-1]
+
+    def _session(self, name: str) -> Any:
+        with self._loading:
+            if name not in self._sessions:
+                self._sessions[name] = _load(name, self._threads)
+            return self._sessions[name]
+
+
+def _inputs(each: Encoded) -> dict[str, NDArray[np.int64]]:
+    ids = np.array([each.ids], dtype=np.int64)
+    types = np.zeros_like(ids)
+    types[0, each.second :] = 1
+    return {"ids": ids, "types": types, "attended": np.ones_like(ids), "read": np.array([each.marks], dtype=np.int64)}
+
+
+def _load(name: str, threads: int) -> Any:
+    import onnxruntime
+
+    try:
+        weights = (resources.files("footnotes.answer") / "data" / f"{name}.onnx").read_bytes()
+    except OSError as error:
+        raise ModelDamaged(f"{name}.onnx cannot be read: {error}", remedy="Install Footnotes again.") from error
+    if hashlib.sha256(weights).hexdigest() != SHA256[name]:
+        raise ModelDamaged(f"{name}.onnx is not the file that came with Footnotes", remedy="Install Footnotes again.")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])

@@ -1,0 +1,117 @@
+"""The text of an extractive answer: whole lists, whole code, no markup, the likeliest sentence first."""
+
+from __future__ import annotations
+
+import pytest
+
+from footnotes.answer.candidates import Candidate
+from footnotes.answer.compose import nearest_passages, written
+from footnotes.answer.extend import extended, rendered
+from footnotes.answer.extractive import Extract, extract
+from footnotes.answer.passages import passages_of
+from footnotes.answer.plain import plain_text
+from footnotes.answer.questions import Form, form_of, subject_of
+from footnotes.testing.hits import make_hit
+
+PAGE = """## Install
+
+To install the **tool**, run this command:
+
+```console
+pip install tool
+```
+
+The tool reads these formats:
+
+- [PDF](https://example.com/pdf), page by page
+- *Markdown*
+- HTML
+
+1. Open the lid.
+2. Fill in the water.
+
+3. Press the button.
+
+It costs nothing."""
+
+
+def candidate(sentence: str, page: str = PAGE) -> Candidate:
+    (passage,) = passages_of([make_hit(page)])
+    start = page.index(sentence)
+    return Candidate(passage, start, start + len(sentence), sentence, frozenset(sentence.split()), 1, 1, 1, 1, 1, 1, 1)
+
+
+def test_an_introduction_comes_with_its_list() -> None:
+    whole = extended(candidate("The tool reads these formats:"), "plain")
+    assert PAGE[whole.start : whole.end] == whole.text
+    assert rendered(whole.text) == "The tool reads these formats:\n- PDF, page by page\n- Markdown\n- HTML"
+
+
+def test_an_introduction_comes_with_its_code_which_stays_code() -> None:
+    whole = extended(candidate("To install the **tool**, run this command:"), "howto")
+    assert rendered(whole.text) == "To install the tool, run this command:\n```console\npip install tool\n```"
+
+
+@pytest.mark.parametrize(("form", "steps"), [("howto", 3), ("list", 3), ("plain", 1)])
+def test_a_step_comes_with_all_steps_in_order_where_they_are_asked_for(form: Form, steps: int) -> None:
+    whole = extended(candidate("Fill in the water."), form)
+    assert [line for line in rendered(whole.text).splitlines() if line][-1].endswith(("button.", "water."))
+    assert rendered(whole.text).count(".") - sum(char.isdigit() for char in rendered(whole.text)) == steps
+
+
+def test_a_sentence_alone_stays_alone() -> None:
+    assert extended(candidate("It costs nothing."), "howto").text == "It costs nothing."
+
+
+def test_what_is_cut_off_is_read_from_the_document() -> None:
+    page = PAGE[: PAGE.index("- *Markdown*")]
+    cut = candidate("The tool reads these formats:", page)
+    assert "HTML" not in extended(cut, "list").text
+    assert extended(cut, "list", lambda _, start, end: PAGE[start:end]).text.endswith("- HTML")
+
+
+@pytest.mark.parametrize(
+    ("raw", "plain"),
+    [
+        ("Use **`Depends`** and [this page](../a.md){.internal-link target=_blank}.", "Use `Depends` and this page."),
+        ("a snake_case_name, 2 * 3 * 4 and *args, **kwargs", "a snake_case_name, 2 * 3 * 4 and *args, **kwargs"),
+        ('<abbr title="x">term</abbr> ![picture](a.png)', "term picture"),
+        ("### Heading\n> said", "Heading said"),
+    ],
+)
+def test_markup_is_left_out(raw: str, plain: str) -> None:
+    assert plain_text(raw) == plain
+
+
+@pytest.mark.parametrize(
+    ("question", "form"),
+    [
+        ("How do I add a user?", "howto"),
+        ("Which formats are supported?", "list"),
+        ("What is the difference between a lease and a rent?", "comparison"),
+        ("Can I pay by card?", "yesno"),
+        ("When does it open?", "plain"),
+    ],
+)
+def test_a_question_has_a_form(question: str, form: str) -> None:
+    assert form_of(question) == form
+
+
+def test_a_reason_and_a_definition_are_kinds() -> None:
+    assert subject_of("Why is the door locked?")[0] == "reason"
+    assert subject_of("What is a lease?")[0] == "definition"
+    assert subject_of("What is the notice period during probation?")[0] == "any"
+
+
+def test_the_likeliest_sentence_stands_first() -> None:
+    text = "The pool has a slide. Guests like the hotel. The pool of the hotel opens at nine."
+    found = extract("When does the pool of the hotel open?", [make_hit(text)])
+    assert written(found)[0].startswith("The pool of the hotel opens at nine.")
+
+
+def test_passages_stand_under_their_place_with_an_exact_footnote() -> None:
+    near = candidate("It costs nothing.")
+    text, citations = nearest_passages(Extract((), 0.1, (near,))) or ("", ())
+    (citation,) = citations
+    assert citation.quote == "It costs nothing." and text[slice(*citation.answer_span)] == "It costs nothing."
+    assert nearest_passages(Extract((), 0.1, ())) is None

@@ -1,0 +1,280 @@
+"""The pairs and passages the answer model is trained on, and those it is measured on.
+
+Only sets whose licence allows a model that ships; docs of each are in the folder's README. What is kept for
+development is chosen by a hash of the evidence, so that no passage stands on both sides.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import hashlib
+import json
+import re
+import sysconfig
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import corrupt
+from corrupt import Change
+
+from footnotes.text.sentences import sentence_spans
+
+SUPPORTED, UNSUPPORTED, CONTRADICTED, NOT_SUPPORTED = 0, 1, 2, 3
+"""The last: the source does not say which of the two before it is."""
+
+TWO_LABELS = frozenset(
+    "attributionbench begin citation_integrity halueval_qa help paws_wiki scone stsb summedits wice".split()  # noqa: SIM905
+)
+WANTED = {
+    "attributionbench": 9999, "wice": 9999, "summedits": 1500, "scifact": 900, "citation_integrity": 1800, "begin": 700,
+    "halueval_qa": 1400, "paws_wiki": 7200, "scone": 1500, "help": 1000, "breaking_nli": 1500, "cad_nli": 2500,
+    "conjnli": 1500, "infotabs": 1500, "mnli_matched_dev": 6500, "snli_dev": 2500, "negation_nli": 1500,
+    "fever_dev": 5000, "boolq_dev": 700, "condaqa_dev": 500, "contractnli": 500, "stsb": 600,
+}  # fmt: skip
+"""How many pairs of each source are trained on. SICK, ANLI and AVeriTeC forbid commercial use and are left out."""
+KEPT = {"attributionbench": 40, "wice": 40, "summedits": 40, "scifact": 40, "paws_wiki": 8, "mnli_matched_dev": 8}
+"""Percent of the evidence of a source that is kept for development; FEVER Symmetric is kept whole."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A claim and its evidence."""
+
+    evidence: str
+    claim: str
+    label: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A question, the sentences of a passage, and which of them answer it."""
+
+    question: str
+    title: str
+    sentences: tuple[str, ...]
+    answers: tuple[bool, ...]
+    kind: str
+
+
+def is_kept(text: str, percent: int) -> bool:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") % 100 < percent
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+# ── claims and evidence ──────────────────────────────────────────────────────────────────────────────────
+
+
+def entailment(folder: Path, chance: Random) -> tuple[list[Pair], list[Pair]]:
+    """Published pairs, to train on and to develop on."""
+    trained, kept = [], []
+    for source, wanted in WANTED.items():
+        mine = []
+        for line in lines(folder / f"{source}.jsonl.gz"):
+            label = {"supported": 0, "unsupported": 1, "contradicted": 2}[line["label"]]
+            label = NOT_SUPPORTED if label and source in TWO_LABELS else label
+            pair = Pair(line["premise"], line["claim"], label, source)
+            (kept if is_kept(pair.evidence, KEPT.get(source, 0)) else mine).append(pair)
+        trained += _balanced(mine, wanted, chance)
+    for line in lines(folder / "fever_symmetric.jsonl.gz"):
+        kept.append(Pair(line["premise"], line["claim"], 0 if line["label"] == "supported" else 2, "fever_symmetric"))
+    return trained, kept
+
+
+def _balanced(pairs: list[Pair], wanted: int, chance: Random) -> list[Pair]:
+    """At most so many, and no label more than twice as often as the supported ones are."""
+    chance.shuffle(pairs)
+    supported = sum(pair.label == SUPPORTED for pair in pairs)
+    room = {label: max(2 * supported, 200) for label in range(1, 4)} | {SUPPORTED: len(pairs)}
+    taken = []
+    for pair in pairs:
+        room[pair.label] -= 1
+        if room[pair.label] >= 0:
+            taken.append(pair)
+    return taken[:wanted]
+
+
+def documentation() -> Iterator[str]:
+    """Text with code names in it: our own pages (Apache-2.0) and the docstrings of Python's library (PSF)."""
+    for page in sorted((Path(__file__).parents[1] / "docs").rglob("*.md")):
+        text = re.sub(r"```.*?```|^\|.*$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        yield from (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
+    for source in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        try:
+            tree = ast.parse(source.read_text(encoding="utf-8"))
+        except (SyntaxError, ValueError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+                yield from (" ".join(part.split()) for part in re.split(r"\n\s*\n", ast.get_docstring(node) or ""))
+
+
+def made_pairs(training: Path, entailed: Path, count: int, chance: Random, *, kept: bool = False) -> list[Pair]:
+    """Pairs made of plain text: sentences as they are, reworded, and corrupted."""
+    prose = [line["text"] for name in ("squad11_a", "squad11_b", "nq_gold_passage", "policyqa") for line in
+             lines(training / name / "passages.jsonl.gz")]  # fmt: skip
+    code = [text for text in documentation() if "`" in text or "_" in text or "()" in text]
+    prose, code = (sorted({each for each in texts if is_kept(each, 6) == kept}) for texts in (prose, code))
+    changes: dict[str, Change] = {
+        "names": corrupt.swap_names, "numbers": corrupt.swap_numbers, "number": corrupt.change_number,
+        "unit": corrupt.change_unit, "turn": corrupt.turn_word, "negation": corrupt.negate,
+        "antonym": corrupt.antonym_change(entailed), "condition": corrupt.swap_clauses, "entity": corrupt.wrong_entity,
+        "code": corrupt.swap_code,
+    }  # fmt: skip
+    share = {"names": 3, "numbers": 2, "number": 2, "unit": 1, "turn": 2, "negation": 1, "antonym": 2, "condition": 1,
+             "entity": 2, "code": 5, "unrelated": 1, "joined": 1}  # fmt: skip
+    kinds = [kind for kind, times in share.items() for _ in range(times)]
+    made: list[Pair] = []
+    while len(made) < count:
+        kind = chance.choice(kinds)
+        text = chance.choice(code if kind == "code" and code else prose)
+        spans = [text[start:end] for start, end in sentence_spans(text)]
+        good = [place for place, each in enumerate(spans) if 30 <= len(each) <= 260 and each.endswith(".")]
+        if not good:
+            continue
+        place = chance.choice(good)
+        first = max(0, place - chance.randint(0, 1))
+        window = spans[first : place + 1 + chance.randint(0, 1)]
+        evidence, sentence = " ".join(window), spans[place]
+        false = _falsified(kind, sentence, evidence, spans, window, changes, chance)
+        if false is None or false == sentence or false in text:
+            continue
+        label = CONTRADICTED if kind in ("number", "negation", "antonym") else NOT_SUPPORTED
+        if kind in ("unrelated", "joined"):
+            label = UNSUPPORTED
+        opener = chance.choice(corrupt.OPENERS) if chance.random() < 0.3 else ""
+        made.append(Pair(evidence, opener + false, label, "made_" + kind))
+        made.append(Pair(evidence, corrupt.reworded(sentence, chance), SUPPORTED, "made_true_" + kind))
+    return made
+
+
+def _falsified(
+    kind: str,
+    sentence: str,
+    evidence: str,
+    spans: list[str],
+    window: list[str],
+    changes: dict[str, Change],
+    chance: Random,
+) -> str | None:
+    if kind in changes:
+        return changes[kind](sentence, evidence, chance)
+    others = [each for each in spans if each not in window and 30 <= len(each) <= 200]
+    if not others:
+        return None
+    other = chance.choice(others)
+    return other if kind == "unrelated" else f"{sentence.rstrip('.')}, and {other[:1].lower()}{other[1:]}"
+
+
+def statements(training: Path, count: int, chance: Random, *, kept: bool = False) -> list[Pair]:
+    """Questions with their answers as statements; false with another name or number of the passage."""
+    made: list[Pair] = []
+    for name in ("squad11_a", "squad2_half"):
+        texts = {line["id"]: line["text"] for line in lines(training / name / "passages.jsonl.gz")}
+        for line in lines(training / name / "questions.jsonl.gz"):
+            if not line["answerable"] or (line["split"] == "dev") != kept:
+                continue
+            text, answer, at = texts[line["passage_id"]], line["answers"][0], line["spans"][0][0]
+            claim = corrupt.statement(line["question"], answer)
+            if claim is None:
+                continue
+            evidence = _around(text, at)
+            made.append(Pair(evidence, claim, SUPPORTED, "made_statement"))
+            others = [each for each in corrupt.names_of(evidence) if each not in claim and answer not in each]
+            if others and answer[:1].isupper():
+                false = corrupt.statement(line["question"], chance.choice(others))
+                made.append(Pair(evidence, str(false), NOT_SUPPORTED, "made_statement"))
+    chance.shuffle(made)
+    return made[:count]
+
+
+def _around(text: str, at: int) -> str:
+    spans = sentence_spans(text)
+    place = next((number for number, (start, end) in enumerate(spans) if start <= at < end), 0)
+    first, last = max(0, place - 1), min(len(spans), place + 2)
+    return text[spans[first][0] : spans[last - 1][1]]
+
+
+# ── questions and passages ───────────────────────────────────────────────────────────────────────────────
+
+CHOSEN_FROM = {"squad11_a": 6500, "squad2_half": 3600, "nq_gold_passage": 2200, "squad11_b": 1500, "policyqa": 900}
+"""How many questions of each set are trained on. Sets without a stated licence or for research only are left out."""
+
+
+def passages(training: Path, chance: Random, *, kept: bool = False) -> list[Passage]:
+    """Questions with the passage that answers, or does not, and with another passage on the same matter."""
+    made: list[Passage] = []
+    for name, wanted in CHOSEN_FROM.items():
+        texts = {line["id"]: line for line in lines(training / name / "passages.jsonl.gz")}
+        by_title: dict[str, list[str]] = {}
+        for key, line in texts.items():
+            by_title.setdefault(line.get("title") or "", []).append(key)
+        asked = [line for line in lines(training / name / "questions.jsonl.gz") if (line["split"] == "dev") == kept]
+        chance.shuffle(asked)
+        for line in asked[:wanted]:
+            home = texts[line["passage_id"]]
+            made.append(_passage(line["question"], home, line["spans"], name, chance))
+            title = home.get("title") or ""
+            if chance.random() < 0.5:
+                siblings = by_title[title] if title and len(by_title[title]) > 1 else sorted(texts)
+                other = _nearest(line["question"], chance.sample(siblings, min(12, len(siblings))), texts, line)
+                if other is not None:
+                    made.append(_passage(line["question"], other, [], name + "_sibling", chance))
+    return made
+
+
+def _nearest(question: str, keys: Sequence[str], texts: dict[str, Any], line: dict[str, Any]) -> dict[str, Any] | None:
+    """The passage that has most of the question's words and none of its answers."""
+    words = set(re.findall(r"\w{4,}", question.lower()))
+    answers = [answer.lower() for answer in line["answers"] if answer]
+    best, most = None, -1
+    for key in keys:
+        text = texts[key]["text"].lower()
+        if key != line["passage_id"] and not any(answer in text for answer in answers):
+            shared = sum(word in text for word in words)
+            if shared > most:
+                best, most = texts[key], shared
+    return best
+
+
+def _passage(question: str, home: dict[str, Any], spans: list[list[int]], kind: str, chance: Random) -> Passage:
+    """A stretch of sentences about as long as one chunk's window, with the answer anywhere in it."""
+    text = home["text"]
+    bounds = sentence_spans(text)
+    held = [any(min(end, last) > max(start, first) for first, last in spans) for start, end in bounds]
+    place = held.index(True) if True in held else chance.randrange(len(bounds))
+    first = max(0, place - chance.randint(0, 3))
+    sentences, answers, size = [], [], 0
+    for (start, end), answer in list(zip(bounds, held, strict=True))[first:]:
+        size += end - start
+        if sentences and size > WINDOW_CHARACTERS and not (len(sentences) <= place - first):
+            break
+        sentences.append(text[start:end][:500])
+        answers.append(answer)
+    title = home.get("title") or "" if chance.random() < 0.7 else ""
+    return Passage(question, title, tuple(sentences), tuple(answers), kind)
+
+
+WINDOW_CHARACTERS = 480
+
+
+def answer_sentences(training: Path, name: str, split: str) -> list[Passage]:
+    """Every question of a set with its whole passage, for measuring."""
+    texts = {line["id"]: line for line in lines(training / name / "passages.jsonl.gz")}
+    made = []
+    for line in lines(training / name / "questions.jsonl.gz"):
+        if line["split"] == split:
+            home = texts[line["passage_id"]]
+            bounds = sentence_spans(home["text"])
+            held = tuple(any(min(e, b) > max(s, a) for a, b in line["spans"]) for s, e in bounds)
+            sentences = tuple(home["text"][s:e] for s, e in bounds)
+            made.append(Passage(line["question"], home.get("title") or "", sentences, held, name))
+    return made

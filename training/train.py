@@ -1,0 +1,204 @@
+"""Trains the verifier or the chooser on the CPU.
+
+    python training/train.py verifier --data ../shared/data --base …/model.safetensors --out verifier.pt --minutes 60
+
+The learning rate falls to nothing over the time given, or over `--steps`, with which the same seed gives the same
+weights on the same machine; the last line says how many steps the time allowed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import data
+import numpy as np
+import torch
+from encoder import AnswerModel, load_base
+from torch import Tensor, nn
+from torch.nn import functional
+
+from footnotes.answer.encode import Encoded, encode_claim, encode_window
+
+SEED = 20
+RATE, HEAD_RATE, WARM, FROZEN = 1.0e-4, 5e-4, 0.05, 2
+TRAIN_TOKENS = {"verifier": 128, "chooser": 144}
+BATCH_TOKENS = 1_536
+OUTPUTS = {"verifier": 3, "chooser": 2}
+
+
+@dataclass(frozen=True)
+class Item:
+    """An example as the model reads it: the label of the pair, or whether each sentence of the passage answers."""
+
+    encoded: Encoded
+    labels: tuple[int, ...]
+    kind: str
+
+
+def tokenizer(path: Path):  # type: ignore[no-untyped-def]
+    from footnotes.embed.tokens import WordPieceTokenizer
+
+    wordpiece = WordPieceTokenizer(path, max_tokens=512)
+    return lambda text: wordpiece([text])[0][1:-1]
+
+
+def load_items(task: str, folder: Path, vocabulary: Path) -> tuple[list[Item], list[Item]]:
+    """What is trained on and what is developed on, as the model reads them."""
+    tokenize, chance, limit = tokenizer(vocabulary), Random(SEED), TRAIN_TOKENS[task]
+    training, entailed = folder / "training", folder / "entailment"
+    if task == "verifier":
+        trained, kept = data.entailment(entailed, chance)
+        trained += data.made_pairs(training, entailed, 26_000, chance) + data.statements(training, 4_000, chance)
+        kept += data.made_pairs(training, entailed, 2_400, chance, kept=True)
+        kept += data.statements(training, 400, chance, kept=True)
+
+        def item(pair: data.Pair) -> Item:
+            return Item(encode_claim(tokenize, pair.evidence, pair.claim, limit=limit), (pair.label,), pair.kind)
+
+        return list(map(item, trained)), list(map(item, kept))
+
+    def read(passage: data.Passage) -> Item:
+        encoded = encode_window(tokenize, passage.question, passage.title, passage.sentences, limit=limit)
+        held = passage.answers[: len(encoded.marks) - 1]
+        return Item(encoded, (int(any(held)), *map(int, held)), passage.kind)
+
+    trained_on, kept_back = data.passages(training, chance), data.passages(training, chance, kept=True)
+    chance.shuffle(kept_back)
+    return list(map(read, trained_on)), list(map(read, kept_back[:2_500]))
+
+
+def batches(items: Sequence[Item], chance: Random) -> Iterator[list[Item]]:
+    """Items of about the same length together, batches in any order, for ever."""
+    while True:
+        order = sorted(items, key=lambda item: len(item.encoded.ids) + chance.uniform(-6, 6))
+        made, batch = [], list[Item]()
+        for item in order:
+            if batch and (len(batch) + 1) * len(item.encoded.ids) > BATCH_TOKENS:
+                made.append(batch)
+                batch = []
+            batch.append(item)
+        made.append(batch)
+        chance.shuffle(made)
+        yield from made
+
+
+def tensors(batch: Sequence[Item]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    width, marks = max(len(item.encoded.ids) for item in batch), max(len(item.encoded.marks) for item in batch)
+    ids, types, attended, read = (
+        torch.zeros(len(batch), size, dtype=torch.long) for size in (width, width, width, marks)
+    )
+    for row, item in enumerate(batch):
+        count = len(item.encoded.ids)
+        ids[row, :count] = torch.tensor(item.encoded.ids)
+        types[row, item.encoded.second : count] = 1
+        attended[row, :count] = 1
+        read[row, : len(item.encoded.marks)] = torch.tensor(item.encoded.marks)
+    return ids, types, attended, read
+
+
+def loss_of(task: str, logits: Tensor, batch: Sequence[Item]) -> Tensor:
+    if task == "verifier":
+        chances = logits[:, 0].log_softmax(-1)
+        either = torch.logsumexp(chances[:, 1:], -1, keepdim=True)
+        labels = torch.tensor([item.labels[0] for item in batch])
+        return functional.nll_loss(torch.cat([chances, either], -1), labels)
+    losses = []
+    for row, item in enumerate(batch):
+        labels = torch.tensor(item.labels, dtype=torch.float)
+        whole = functional.binary_cross_entropy_with_logits(logits[row, 0, 0], labels[0])
+        each = functional.binary_cross_entropy_with_logits(logits[row, 1 : len(labels), 1], labels[1:], reduction="sum")
+        losses.append(0.5 * whole + each / 2)
+    return torch.stack(losses).mean()
+
+
+@torch.no_grad()
+def predict(model: AnswerModel, items: Sequence[Item]) -> list[np.ndarray]:
+    """The logits of every item, in order."""
+    model.eval()
+    found: list[np.ndarray] = [np.zeros(0)] * len(items)
+    order = sorted(range(len(items)), key=lambda number: len(items[number].encoded.ids))
+    for start in range(0, len(order), 24):
+        numbers = order[start : start + 24]
+        logits = model(*tensors([items[number] for number in numbers]))
+        for row, number in enumerate(numbers):
+            found[number] = logits[row, : len(items[number].encoded.marks)].numpy()
+    model.train()
+    return found
+
+
+def figures(task: str, items: Sequence[Item], logits: Sequence[np.ndarray]) -> dict[str, float]:
+    """What is watched while training: right of each kind, or the best sentence right and the passage told apart."""
+    if task == "verifier":
+        right: dict[str, list[bool]] = {}
+        for item, each in zip(items, logits, strict=True):
+            chances = np.exp(each[0]) / np.exp(each[0]).sum()
+            right.setdefault(item.kind, []).append((chances[0] >= 0.5) == (item.labels[0] == 0))
+        return {kind: round(float(np.mean(values)), 3) for kind, values in sorted(right.items())}
+    first = [
+        item.labels[1 + int(each[1:, 1].argmax())] for item, each in zip(items, logits, strict=True) if item.labels[0]
+    ]
+    told = [(each[0, 0] > 0) == bool(item.labels[0]) for item, each in zip(items, logits, strict=True)]
+    return {"first": round(float(np.mean(first)), 3), "told": round(float(np.mean(told)), 3)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", choices=("verifier", "chooser"))
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--base", type=Path, required=True)
+    parser.add_argument("--vocabulary", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    torch.manual_seed(SEED)
+    torch.set_num_threads(options.threads)
+    torch.set_flush_denormal(True)
+    vocabulary = options.vocabulary or options.base.parent / "vocab.txt"
+    items, kept = load_items(options.task, options.data, vocabulary)
+    print(len(items), "to train on,", len(kept), "kept;", sum(len(i.encoded.ids) for i in items), "tokens", flush=True)
+    model = AnswerModel(OUTPUTS[options.task])
+    load_base(model, options.base)
+    train(model, options, items, kept)
+
+
+def train(model: AnswerModel, options: argparse.Namespace, items: list[Item], kept: list[Item]) -> None:
+    for part in (model.words, model.places, model.types, model.norm, *model.layers[:FROZEN]):
+        part.requires_grad_(requires_grad=False)
+    body = [each for name, each in model.named_parameters() if each.requires_grad and not name.startswith("head")]
+    groups = [{"params": body, "rate": RATE}, {"params": list(model.head.parameters()), "rate": HEAD_RATE}]
+    optimizer = torch.optim.AdamW(groups, lr=RATE, weight_decay=0.01)
+    began, shown, step, sums = time.time(), time.time(), 0, []
+    watched = Random(SEED).sample(kept, min(500, len(kept)))
+    for batch in batches(items, Random(SEED)):
+        done = step / options.steps if options.steps else (time.time() - began) / (60 * options.minutes)
+        if done >= 1:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = group["rate"] * min(1.0, (done + 1e-4) / WARM, (1 - done) / (1 - WARM))
+        loss = loss_of(options.task, model(*tensors(batch)), batch)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        step += 1
+        sums.append(float(loss.detach()))
+        if step % 50 == 0:
+            print(f"{step} {time.time() - began:.0f}s {done:.3f} loss {np.mean(sums[-50:]):.4f}", flush=True)
+        if time.time() - shown > 600:
+            torch.save(model.state_dict(), options.out)
+            print(json.dumps(figures(options.task, watched, predict(model, watched))), flush=True)
+            shown = time.time()
+    torch.save(model.state_dict(), options.out)
+    print(step, "steps", json.dumps(figures(options.task, kept, predict(model, kept))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
