@@ -155,6 +155,8 @@ class Settings:
     serve_cors: tuple[str, ...] = ()  # origins whose pages may call the server
 
     # ── workers of a store that servers share
+    worker_host: str = "127.0.0.1"  # where a worker answers /livez, /readyz and /metrics
+    worker_port: int = 0  # its port; 0 for none
     worker_heal_seconds: float = 300.0  # a worker that cannot reach the database for so long ends with an error
     worker_retry_seconds: float = 2.0  # before a job is tried again; twice as long each time, five attempts in all
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -164,3 +167,29 @@ def test_a_server_is_ready_when_the_schema_is_there_and_a_worker_lives(
             until(lambda: server.client.get("/readyz").status_code == 200)
             process.kill()
             until(lambda: server.client.get("/readyz").status_code == 503)
+
+
+def test_a_worker_says_over_http_whether_it_can_work(clusters: Clusters, tmp_path: Path) -> None:
+    cluster = clusters.make()
+    address = cluster.create()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+
+    def asked(path: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
+    with worker(address, tmp_path, worker_port=str(port)):
+        until(lambda: asked("/readyz")[0] == 200)
+        assert asked("/livez")[0] == 200 and asked("/else")[0] == 404
+        assert "footnotes_documents" in asked("/metrics")[1]
+        cluster.stop()
+        until(lambda: asked("/readyz")[0] == 503)
+        assert "store_unavailable" in asked("/readyz")[1] and asked("/livez")[0] == 200
+        cluster.start()
+        until(lambda: asked("/readyz")[0] == 200)

@@ -16,6 +16,8 @@ from typing import Any
 
 from footnotes.config import Settings
 from footnotes.errors import FootnotesError, StoreUnavailable
+from footnotes.serve.metrics import Metrics
+from footnotes.serve.shared.probes import Probes
 from footnotes.serve.shared.queue import QUEUE, TASK, make_app
 from footnotes.serve.shared.worker import TryLater, Worker
 from footnotes.serve.shared.workers import HEARTBEAT_SECONDS, STALLED_SECONDS
@@ -30,15 +32,25 @@ def run(folder: Path, settings: Settings, concurrency: int, *, once: bool = Fals
     """Work until told to stop; with `once`, until the queue is empty."""
     worker = Worker(folder, replace(settings, quote_providers=False))
     _LOG.info("the worker starts", extra={"worker": worker.name, "concurrency": concurrency})
+    running = Running(worker, concurrency, once)
+    probes = _probes(running, settings)
     try:
         worker.sweep_spool()
-        asyncio.run(Running(worker, concurrency, once).run())
+        asyncio.run(running.run())
     except FootnotesError as error:
         _LOG.error("the worker cannot work", extra={"code": error.code, "reason": error.message})
         raise
     finally:
         _LOG.info("the worker stops", extra={"worker": worker.name})
+        if probes is not None:
+            probes.close()
         worker.close()
+
+
+def _probes(running: Running, settings: Settings) -> Probes | None:
+    if not settings.worker_port:
+        return None
+    return Probes(settings.worker_host, settings.worker_port, running.metrics, lambda: running.failure)
 
 
 class Running:
@@ -51,6 +63,10 @@ class Running:
         self._concurrency = concurrency
         self._once = once
         self._stopping = asyncio.Event()
+
+    @property
+    def metrics(self) -> Metrics:
+        return self._worker.metrics
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
