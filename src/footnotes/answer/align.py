@@ -114,7 +114,10 @@ class Aligner:
         if whole is not None:
             return [whole]
         parts = [self._best(claim[start:end], named, (start, end)) for start, end in _clauses(claim)]
-        return [part for part in parts if part is not None] if parts and None not in parts else []
+        found = [part for part in parts if part is not None]
+        # Each clause may be true of something else: what one says must not stand in the other's place.
+        apart = len(found) < len(parts) or exchanged(claim, " ".join(dict.fromkeys(part.quote for part in found)))
+        return [] if apart else found
 
     def _verified(self, claim: str, supports: list[Support]) -> list[Support]:
         """What the words support, not certain where the verifier doubts it."""

@@ -32,10 +32,13 @@ from footnotes.types import Hit, Role
 
 ABSTENTION = "Nothing in these documents answers this question."
 MAX_EMBEDDED = 24
+ON_THE_QUESTION = 0.2
+"""The share of the question's weight that a further sentence must speak of."""
 UNHEARD = 0.5
 """What is left of the likelihood of an answer where the question has a name that stands in no document."""
 DUPLICATE = 0.8
-NEARLY = 0.4
+NEARLY = 0.15
+"""The share of the best sentence's odds that a further sentence must have."""
 
 
 class Embed(Protocol):
@@ -238,13 +241,18 @@ def choose(ranked: Sequence[tuple[Candidate, float]], limit: int) -> list[tuple[
     """The best sentence and those nearly as likely, without near-duplicates."""
     chosen: list[tuple[Candidate, float]] = []
     for candidate, likelihood in ranked:
-        if len(chosen) == limit or (chosen and likelihood < NEARLY * chosen[0][1]):
+        if len(chosen) == limit or (chosen and _odds(likelihood) < NEARLY * _odds(chosen[0][1])):
             break
         if chosen and _is_row(chosen[0][0]):
             break  # the row that answers says it all; the next row answers another question
-        if not any(_near_duplicate(candidate, other) for other, _ in chosen):
+        beside = bool(chosen) and candidate.coverage + candidate.carried < ON_THE_QUESTION
+        if not beside and not any(_near_duplicate(candidate, other) for other, _ in chosen):
             chosen.append((candidate, likelihood))
     return chosen
+
+
+def _odds(likelihood: float) -> float:
+    return likelihood / max(1.0 - likelihood, 1e-9)
 
 
 def _is_row(candidate: Candidate) -> bool:
