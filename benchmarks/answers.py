@@ -40,7 +40,7 @@ FEATURES = (
     "chosen",
     "window",
 )
-PASSAGES = 6
+PASSAGES = 20
 
 
 @dataclass(frozen=True)
