@@ -14,6 +14,7 @@ from footnotes.engine import Library
 from footnotes.errors import FootnotesError
 from footnotes.ingest.importing.records import TakenOver
 from footnotes.ingest.transfer import Imported
+from footnotes.store.backup import BackupSnapshot
 from footnotes.store.records import Verification
 from footnotes.types import (
     Added,
@@ -115,6 +116,9 @@ class AsyncLibrary:
     async def document(self, document_id: str) -> Document:
         return await self._run(self.library.document, document_id)
 
+    async def outdated(self) -> list[Document]:
+        return await self._run(self.library.outdated)
+
     async def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
         return await self._run(self.library.text, document_id, start, end)
 
@@ -157,6 +161,9 @@ class AsyncLibrary:
 
     async def rollback(self, **options: Any) -> dict[str, Any]:
         return await self._run(self.library.rollback, **options)
+
+    async def backup(self, file: str | Path, **options: Any) -> BackupSnapshot:
+        return await self._run(self.library.backup, file, **options)
 
     async def export(self, file: str | Path, **options: Any) -> dict[str, int]:
         return await self._run(self.library.export, file, **options)

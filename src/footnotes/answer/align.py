@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from footnotes.answer.candidates import function_terms
 from footnotes.answer.claims import claim_in
+from footnotes.answer.conditions import misjoined
 from footnotes.answer.denial import denied_otherwise
 from footnotes.answer.facts import Facts, facts_of, missing_fact
 from footnotes.answer.order import exchanged
@@ -227,7 +228,8 @@ def _covered(weights: dict[str, float], terms: frozenset[str]) -> float:
 def _agrees(claim: str, facts: Facts, support: Support, terms: frozenset[str]) -> bool:
     if missing_fact(facts, support.quote, terms, support.passage.text) is not None:
         return False
-    return not denied_otherwise(claim, support.quote) and not exchanged(claim, support.quote)
+    checks = (denied_otherwise, exchanged, misjoined)
+    return not any(is_wrong(claim, support.quote) for is_wrong in checks)
 
 
 def _clauses(claim: str) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ _VALUES |= {word: 3 + place for place, word in enumerate(_ORDINALS)}
 _VALUES |= {"dozen": 12, "twice": 2, "thrice": 3, "half": 0.5, "½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "millions": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALES |= {"mn": 1e6, "bn": 1e9, "tsd": 1e3, "mio": 1e6, "mrd": 1e9, "万": 1e4, "亿": 1e8}
+WORDS = frozenset([*_VALUES, *_SCALES]) - {"one"}
 _TOKEN = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d{3})*(?:[.,]\d+)?|[½¼¾⅓⅔万亿]|[^\W\d_]+")
 _GROUPS = re.compile(r"['’\u00a0\u202f]")
 

@@ -1,0 +1,86 @@
+"""Whether a claim joins a condition of its source to the consequence of another one.
+
+"Free when the repair is ordered, and 40 euros otherwise" does not support "40 euros when the repair is ordered": all
+words are there, and the sentence says the reverse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from footnotes.answer.numbers import WORDS as NUMBER_WORDS
+from footnotes.answer.questions import FUNCTION_WORDS
+
+_CLAUSE = re.compile(r"[;:.!?]\s+|,\s+(?:and|but|or|yet|while|whereas)?\s*|\s+(?:but|whereas)\s+", re.IGNORECASE)
+_MARKER = re.compile(
+    r"\b(otherwise|else|when|if|once|where|provided|unless|during|after|before|until|without|within)\b", re.IGNORECASE
+)
+_ALIKE = {"if": "when", "once": "when", "where": "when", "provided": "when", "else": "otherwise"}
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
+MOST_WORDS = 4
+"""Content words of a condition that no comma ends."""
+ENOUGH = 0.6
+"""The share of them that a clause must hold to be the same condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """What a clause says, and under which condition."""
+
+    words: frozenset[str]
+    marker: str
+    condition: frozenset[str]
+
+
+def misjoined(claim: str, source: str) -> bool:
+    """Does a clause of the claim say under one condition what the source says under another?"""
+    given = list(_clauses(source))
+    if len(given) < 2:
+        return False
+    return any(_is_misjoined(clause, given) for clause in _clauses(claim) if clause.marker)
+
+
+def _is_misjoined(clause: _Clause, given: Sequence[_Clause]) -> bool:
+    same = {at for at, other in enumerate(given) if _is_same_condition(clause, other)}
+    if not same:
+        return False
+    said = clause.words - clause.condition
+    numbers = set(filter(_is_number, said))
+    facts = [places for word in numbers or said if (places := _places(word, given))]
+    # Words that stand under both conditions tell nothing; one that stands only under another one does.
+    apart = [places for places in facts if not places & same and all(given[at].marker for at in places)]
+    return len(apart) >= (1 if numbers else 2) and len(apart) * 2 > len(facts)
+
+
+def _places(word: str, given: Sequence[_Clause]) -> set[int]:
+    return {at for at, clause in enumerate(given) if word in clause.words}
+
+
+def _is_same_condition(clause: _Clause, other: _Clause) -> bool:
+    if clause.marker != other.marker:
+        return False
+    held = len(clause.condition & other.words)
+    return held >= ENOUGH * len(clause.condition)
+
+
+def _clauses(text: str) -> Iterator[_Clause]:
+    for part in _CLAUSE.split(text):
+        if part and (words := _content(part)):
+            found = _MARKER.search(part)
+            marker = _ALIKE.get(found[1].lower(), found[1].lower()) if found else ""
+            stated = part[found.end() :] if found and marker != "otherwise" else ""
+            condition = list(takewhile(lambda word: not _is_number(word), _content(stated)))[:MOST_WORDS]
+            yield _Clause(frozenset(words), marker, frozenset(condition))
+
+
+def _is_number(word: str) -> bool:
+    return word[0].isdigit() or word in NUMBER_WORDS
+
+
+def _content(text: str) -> list[str]:
+    """The words that mean something, without their plural."""
+    words = [word.lower() for word in _WORD.findall(text)]
+    return [word.removesuffix("s") for word in words if word not in FUNCTION_WORDS and not _MARKER.fullmatch(word)]
