@@ -97,7 +97,7 @@ class Settings:
 
     # ── answer
     model: str = "extractive"  # provider:model of the answer, or extractive
-    answer_passages: int = 20  # passages an answer may draw on
+    answer_passages: int = 0  # passages an answer may draw on; 0 means 20 with a model and 8 without
     answer_sentences: int = 3  # sentences of an extractive answer
     reader: bool = True  # read sentences and claims with the small model that comes with Footnotes; else by words alone
     answer_vectors: bool = False  # weigh its sentences by their vectors too: slower, abstains a little better
@@ -185,7 +185,7 @@ _AT_LEAST_ONE = frozenset(
     [
         "embed_batch", "max_file_bytes", "parse_memory_bytes", "parse_seconds", "parse_max_characters",
         "archive_max_bytes", "archive_max_members", "fetch_max_bytes", "fetch_max_pages", "limit",
-        "per_document", "rrf_k", "candidates", "max_query_chars", "rerank_candidates", "answer_passages",
+        "per_document", "rrf_k", "candidates", "max_query_chars", "rerank_candidates",
         "answer_sentences", "max_tokens", "agent_steps", "agent_tokens", "llama_context", "llama_threads",
         "serve_libraries", "serve_json_nodes",
     ]

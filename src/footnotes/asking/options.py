@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from footnotes.answer.answerer import EXTRACTIVE
 from footnotes.config import Settings
 from footnotes.errors import ConfigError, OptionError
 from footnotes.retrieve.retriever import MAX_LIMIT
@@ -20,6 +21,8 @@ PER_CALL = frozenset(
 )  # fmt: skip
 """Settings that one question may change. Keys, addresses and files are not among them."""
 
+READ_PASSAGES, QUOTED_PASSAGES = 20, 8
+"""Passages that a model is shown, and those an extractive answer chooses from: reading more finds no more of them."""
 DEEP_PASSAGES = 2
 """How many times as many passages a deep question may draw on."""
 
@@ -79,7 +82,8 @@ class AskOptions:
         """The options of a search for it."""
         if self.passages is not None and not 1 <= self.passages <= MAX_LIMIT:
             raise OptionError(f"passages must be between 1 and {MAX_LIMIT}, not {self.passages}")
-        count = (self.passages or self.settings.answer_passages) * (DEEP_PASSAGES if self.deep else 1)
+        usual = QUOTED_PASSAGES if self.settings.model == EXTRACTIVE else READ_PASSAGES
+        count = (self.passages or self.settings.answer_passages or usual) * (DEEP_PASSAGES if self.deep else 1)
         return {
             "limit": count,
             "per_document": count,
