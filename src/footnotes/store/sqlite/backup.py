@@ -25,8 +25,8 @@ from footnotes.store.sqlite.sql import queries
 LIBRARY = "footnotes.db"
 DATABASES = ("server.db", LIBRARY)
 """The server's jobs first: what is done after that is done again, and finds its documents there."""
-BESIDE = ("footnotes.toml", "spool")
-"""What else belongs to a library: its settings, and uploads that wait."""
+BESIDE = ("footnotes.toml", "library.json", "server.keyed", "spool")
+"""What else belongs to a library: its settings, marks of what there must be, and uploads that wait."""
 ROUNDS = 5
 
 
