@@ -13,7 +13,7 @@ from footnotes.serve.database import ServerDatabase
 from footnotes.serve.intake import Intake
 from footnotes.serve.keys import Keys
 from footnotes.serve.metrics import Metrics
-from footnotes.serve.quota import Answers
+from footnotes.serve.quota import Answers, Buckets
 from footnotes.serve.shared.buckets import SharedBuckets
 from footnotes.serve.shared.database import SharedDatabase
 from footnotes.serve.shared.intake import SharedIntake
@@ -50,7 +50,7 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
         tenants=tenants,
         keys=keys,
         answers=Answers(database, settings.serve_answers),
-        buckets=SharedBuckets(shared, settings.serve_rate, settings.serve_burst),
+        buckets=_buckets(shared, settings),
         jobs=jobs,
         intake=intake,
         pools=pools,
@@ -59,3 +59,9 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
         needs_keys=needs_keys,
         lock=os.open(os.devnull, os.O_RDONLY),
     )
+
+
+def _buckets(shared: SharedDatabase, settings: Settings) -> Buckets:
+    """Counted on all servers together, but where nothing can be written: there each server counts for itself."""
+    kind = (settings.serve_rate, settings.serve_burst)
+    return Buckets(*kind) if settings.read_only else SharedBuckets(shared, *kind)
