@@ -1,4 +1,4 @@
-"""Runs a command and kills it (SIGKILL) the moment the kernel says that a file appears below a folder."""
+"""Runs a command and kills it (SIGKILL) the moment the kernel says that a file below a folder appears or changes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import select
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-_CREATE, _MOVED_TO, _DELETE, _CLOSE_WRITE, _IS_DIRECTORY = 0x100, 0x80, 0x200, 0x8, 0x40000000
+_CREATE, _MOVED_TO, _DELETE, _MODIFY, _IS_DIRECTORY = 0x100, 0x80, 0x200, 0x2, 0x40000000
 _EVENT = struct.Struct("iIII")
 IS_LINUX = sys.platform == "linux"
 
@@ -24,29 +24,47 @@ class Ended:
 
     output: str
     killed: bool
+    events: int = 0
+    status: int = 0
 
 
 def run_until_file(
-    command: Sequence[str], folder: Path, pattern: str, *, skip: int = 0, seconds: float = 120.0
+    command: Sequence[str],
+    folder: Path,
+    pattern: str,
+    *,
+    skip: int = 0,
+    seconds: float = 120.0,
+    writes: bool = False,
+    env: Mapping[str, str] | None = None,
 ) -> Ended:
-    """Start a command and kill it when a file whose name matches appears or goes; `skip` lets so many pass first."""
+    """Start a command and kill it when a file whose name matches appears or goes; `skip` lets so many pass first.
+
+    With `writes` every write to a file is an event too. A command that does not end in time is killed: `TimeoutExpired`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    with _Watch(folder) as watch:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    events = 0
+    with _Watch(folder, writes=writes) as watch:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
         for name in watch.names(process, seconds):
-            if re.search(pattern, name):
-                skip -= 1
-            if skip < 0:
+            events += bool(re.search(pattern, name))
+            if events > skip:
                 process.kill()
                 break
-    output, _ = process.communicate(timeout=seconds)
-    return Ended(output, process.returncode == -9)
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    return Ended(output, process.returncode == -9, events, process.returncode)
 
 
 class _Watch:
     """inotify over a folder and all folders in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, writes: bool) -> None:
+        self._mask = _CREATE | _MOVED_TO | _DELETE | (_MODIFY if writes else 0)
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._file = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         self._folders: dict[int, Path] = {}
@@ -67,8 +85,7 @@ class _Watch:
                 return
 
     def _add(self, folder: Path) -> None:
-        mask = _CREATE | _MOVED_TO | _DELETE
-        number = self._libc.inotify_add_watch(self._file, os.fsencode(folder), mask)
+        number = self._libc.inotify_add_watch(self._file, os.fsencode(folder), self._mask)
         if number >= 0:
             self._folders[number] = folder
             for path in folder.iterdir():
@@ -83,4 +100,4 @@ class _Watch:
             at += _EVENT.size + length
             if mask & _IS_DIRECTORY and number in self._folders and not mask & _DELETE:
                 self._add(self._folders[number] / name)
-            yield ("-" if mask & _DELETE else "+") + name
+            yield ("-" if mask & _DELETE else "=" if mask & _MODIFY else "+") + name

@@ -14,7 +14,7 @@ class Oracle:
     def read(self, output: str) -> None:
         for line in output.splitlines():
             parts = line.split()
-            if not parts or parts[0] in ("g", "done"):
+            if not parts or parts[0] in ("g", "!", "done"):
                 continue
             kind, name = parts[0], parts[1]
             if kind == "?":

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 
@@ -20,6 +23,7 @@ class Row:
     crashed: int = 0
     stuck: int = 0
     cases: list[str] = field(default_factory=list)
+    skipped: str = ""  # why the campaign cannot run here
 
     def note(self, kind: str, case: str) -> None:
         setattr(self, kind, getattr(self, kind) + 1)
@@ -31,6 +35,21 @@ class Row:
         return not (self.lost or self.wrong or self.leaked or self.crashed or self.stuck)
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A campaign ends after so many trials or so many seconds, whichever comes first."""
+
+    trials: int
+    seconds: float = math.inf
+
+    def rounds(self) -> Iterator[int]:
+        end = time.monotonic() + self.seconds
+        for number in range(self.trials):
+            if number and time.monotonic() >= end:
+                return
+            yield number
+
+
 COLUMNS = ("trials", "lost", "wrong", "leaked", "crashed", "stuck")
 
 
@@ -38,5 +57,6 @@ def table(rows: list[Row]) -> str:
     """The rows as Markdown."""
     lines = ["| campaign | " + " | ".join(COLUMNS) + " |", "| --- |" + " ---: |" * len(COLUMNS)]
     for row in rows:
-        lines.append(f"| {row.name} | " + " | ".join(f"{getattr(row, name):,}" for name in COLUMNS) + " |")
+        name = f"{row.name} (skipped: {row.skipped})" if row.skipped else row.name
+        lines.append(f"| {name} | " + " | ".join(f"{getattr(row, column):,}" for column in COLUMNS) + " |")
     return "\n".join(lines)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,10 +16,11 @@ from typing import Any
 import httpx
 
 from serving import Running
-from torture import Row
+from torture import Budget, Row
 
 TENANTS = ("amber", "birch", "cedar")
 COLLECTIONS = ("default", "second")
+_LONGEST = 120.0  # seconds until a job is called stuck
 STREAMS = ("/v1/jobs/events", "/v1/jobs/{job_id}/events")
 _IDS = {"document_id": "documents", "job_id": "jobs", "key_id": "keys"}
 
@@ -53,8 +55,8 @@ class Tenancy:
             spare = server.app.state.keys.create(name, scopes=("read",))[1]["id"]
             self._tenants.append(Tenant(name, server.with_key(key), f"zq{name}mark", keys=[kept["id"], spare]))
 
-    def run(self, steps: int) -> None:
-        for number in range(steps):
+    def run(self, budget: Budget) -> None:
+        for number in budget.rounds():
             tenant = self._chance.choice(self._tenants)
             self._chance.choices((self._add, self._find, self._any_route), (2, 2, 6))[0](tenant)
             self._row.trials += 1
@@ -77,12 +79,14 @@ class Tenancy:
         self._settled(tenant, job, body)
 
     def _settled(self, tenant: Tenant, job: str, body: dict[str, Any]) -> None:
-        for _ in range(2_000):
+        end = time.monotonic() + _LONGEST
+        while time.monotonic() < end:
             answer = self._ask(tenant, "GET", f"/v1/jobs/{job}")
             if answer is None or answer.status_code != 200:
                 return
             if answer.json()["state"] in ("ready", "failed"):
                 break
+            time.sleep(0.005)
         else:
             self._row.note("stuck", f"job {job} of {tenant.name}")
             return
@@ -196,9 +200,9 @@ class Tenancy:
                 self._row.note("wrong", f"{tenant.name}: {one} is listed")
 
 
-def tenancy(name: str, opened: Callable[[], Any], *, steps: int, seed: int) -> Row:
-    """So many steps on a server that `opened` gives as a context."""
+def tenancy(name: str, opened: Callable[[], Any], *, budget: Budget, seed: int) -> Row:
+    """Steps of the model on a server that `opened` gives as a context."""
     row = Row(name)
     with opened() as server:
-        Tenancy(server, seed, row).run(steps)
+        Tenancy(server, seed, row).run(budget)
     return row
