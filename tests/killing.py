@@ -40,7 +40,7 @@ def run_until_file(
 ) -> Ended:
     """Start a command and kill it when a file whose name matches appears or goes; `skip` lets so many pass first.
 
-    With `writes` every write to a file is an event too. A command that does not end in time is killed: `TimeoutExpired`.
+    With `writes` every write to a file is an event too. A command that does not end in time is killed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     events = 0

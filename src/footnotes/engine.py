@@ -61,6 +61,7 @@ from footnotes.retrieve.where import both as all_of
 from footnotes.retrieve.words import split_words
 from footnotes.store import SearchView, Store
 from footnotes.store.backup import BackupSnapshot
+from footnotes.store.files import write_bytes
 from footnotes.store.make import open_store
 from footnotes.store.memories import Memories, Memory
 from footnotes.store.originals import add_originals
@@ -247,7 +248,8 @@ class Library:
             request: dict[str, Any] = dict(job.request)
             if job.kind == "reindex":
                 if not request.get("gated"):  # whoever set a gate has to be asked again
-                    self._rebuild(request, None, on_progress, job.number)
+                    with suppress(NotFound):  # there is nothing to index; the journal says so
+                        self._rebuild(request, None, on_progress, job.number)
                 continue
             options = (request["collection"], request["metadata"], request["chunker"], request["chunker_options"])
             yield from self._adding(request["paths"], *options, on_progress, request, job.number)
@@ -282,7 +284,7 @@ class Library:
         named, said = as_text(source or f"text:{safe}"), checked_metadata(metadata or {})
         with self._store.writing(self._user, "adding a text"):
             path = self._store.incoming(self._user) / "content"
-            path.write_bytes(text.encode("utf-8", "replace") if isinstance(text, str) else text)
+            write_bytes(path, text.encode("utf-8", "replace") if isinstance(text, str) else text)
             origin = NewSource(path, named, safe, name, said)
             place = Place(name, said, self._chunker_of(), self._pipeline(None))
             (added,) = self._taking.taken_as_they_are([origin], place, keep=keep_original)

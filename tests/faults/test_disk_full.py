@@ -48,6 +48,25 @@ def test_files_may_not_grow_any_more(tmp_path: Path) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY, "only the child was limited"
 
 
+TOO_LARGE = """
+import resource, signal, sys, footnotes
+from footnotes.errors import FootnotesError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with footnotes.open(sys.argv[1], embedder="hashing") as library:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
+    try:
+        library.add_text("word " * 200_000, filename="large.txt")
+    except FootnotesError as error:
+        print(error.code)
+"""
+
+
+def test_a_text_for_which_there_is_no_room(tmp_path: Path) -> None:
+    words_of = [sys.executable, "-c", TOO_LARGE, str(tmp_path / "l")]
+    done = subprocess.run(words_of, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "storage_full", done.stderr[-2000:]
+
+
 def test_a_disk_that_fills_up_under_an_index(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     library.add_text(TRAVEL, filename="travel.txt")
 

@@ -88,3 +88,23 @@ with footnotes.open(sys.argv[1], embedder="hashing") as library:
         assert library.documents()[0].status == "ready"
         found = library.search("paragraph")
         assert found.hits and not found.degraded and found.hits[0].scores.dense is not None
+
+
+def test_a_reindex_of_nothing_that_was_cut_off_does_not_stop_resume(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys, footnotes
+from footnotes.ingest.reindex import Reindex
+def die(self, **_):
+    os.kill(os.getpid(), signal.SIGKILL)
+Reindex.run = die
+with footnotes.open(sys.argv[1], embedder="hashing") as library:
+    library.reindex()
+"""
+    folder = tmp_path / "library"
+    died = subprocess.run([sys.executable, "-c", code, str(folder)], check=False)
+    assert died.returncode == -9
+    with quick_library(folder) as library:
+        assert [job.stage for job in library.jobs()] == ["queued"]
+        assert library.resume() == []
+        assert [(job.stage, job.error and job.error.code) for job in library.jobs()] == [("failed", "not_found")]
+        assert library.add_text("Storks winter in Africa.", filename="a.txt").status == "ready"

@@ -11,7 +11,7 @@ import pytest
 from footnotes.engine import Library
 from postgres import PostgresServer
 from serving import serving
-from torture import Row, table
+from torture import Budget, Row, table
 from torture.schema import schema
 from torture.tenancy import tenancy
 
@@ -32,7 +32,7 @@ def test_tenants_at_random(tmp_path: Path, store: str, request: pytest.FixtureRe
     postgres: PostgresServer | None = request.getfixturevalue("postgres") if store == "postgresql" else None
     address = postgres.fresh() if postgres else ""
     steps = 100 if store == "sqlite" else 40
-    row = tenancy(store, opened(tmp_path / "library", needs_keys=True, store=address), steps=steps, seed=7)
+    row = tenancy(store, opened(tmp_path / "library", needs_keys=True, store=address), budget=Budget(steps), seed=7)
     assert row.is_clean and row.trials == steps, row.cases
 
 
@@ -49,12 +49,12 @@ def test_a_leak_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         return dataclasses.replace(found, hits=tuple(hits))
 
     monkeypatch.setattr(Library, "search", leaking)
-    row = tenancy("leaking", opened(tmp_path / "library", needs_keys=True), steps=150, seed=7)
+    row = tenancy("leaking", opened(tmp_path / "library", needs_keys=True), budget=Budget(150), seed=7)
     assert row.leaked and not row.is_clean
 
 
 def test_requests_at_random(tmp_path: Path) -> None:
-    row = schema("sqlite", opened(tmp_path / "library", needs_keys=False), examples=2)
+    row = schema("sqlite", opened(tmp_path / "library", needs_keys=False), budget=Budget(70))
     assert row.is_clean and row.trials > 50, row.cases
 
 
@@ -63,7 +63,7 @@ def test_files_mutated_at_random() -> None:
     from format_samples import SAMPLES
     from torture.parsers import parsers
 
-    row = parsers("files", {name: make() for name, make in SAMPLES.items()}, trials=60, seed=1)
+    row = parsers("files", {name: make() for name, make in SAMPLES.items()}, budget=Budget(60), seed=1)
     assert row.is_clean and row.trials >= 60, row.cases
 
 

@@ -89,7 +89,7 @@ def _build(folder: Path, first: int, late: int) -> None:
 
 def files_of(folder: Path) -> list[Path]:
     """Database, log and index files: the database as often as a kind of index file, for there are many of those."""
-    index = [path for path in sorted((folder / "index").rglob("*")) if path.is_file() and not path.suffix == ".lock"]
+    index = [path for path in sorted((folder / "index").rglob("*")) if path.is_file() and path.suffix != ".lock"]
     truth = sorted(folder.glob(f"{DATABASE}*"))
     return [*index, *truth * max(len(index) // 6, 1)]
 

@@ -88,5 +88,3 @@ def _kept(folder: Path | None) -> str:
     kept = Path(tempfile.mkdtemp(prefix="torture-kept-"))
     shutil.copytree(folder, kept / folder.name, dirs_exist_ok=True)
     return f" (kept in {kept})"
-
-

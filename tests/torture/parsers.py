@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -14,15 +15,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from footnotes.errors import FootnotesError
-from torture import Row
+from torture import Budget, Row
 
 LARGEST = 100_000
 SECONDS = 20
 _TOLD_EVERY = 50
 
 
-def parsers(name: str, samples: Mapping[str, bytes], *, trials: int, seed: int) -> Row:
-    """So many mutations of samples (suffix → bytes), each parsed as an upload is: in a process with limits."""
+def parsers(name: str, samples: Mapping[str, bytes], *, budget: Budget, seed: int) -> Row:
+    """Mutations of samples (suffix → bytes), each parsed as an upload is: in a process with limits."""
+    if importlib.util.find_spec("atheris") is None:
+        return Row(name, skipped="atheris is not installed: pip install 'footnotes[torture]'")
+    seconds = int(min(budget.seconds, budget.trials * SECONDS))
     with tempfile.TemporaryDirectory() as folder:
         corpus, result = Path(folder) / "corpus", Path(folder) / "result.json"
         corpus.mkdir()
@@ -30,7 +34,8 @@ def parsers(name: str, samples: Mapping[str, bytes], *, trials: int, seed: int) 
         for number, suffix in enumerate(suffixes):
             (corpus / str(number)).write_bytes(bytes([number]) + samples[suffix][:LARGEST])
         words = [sys.executable, "-m", "torture.parsers", str(result), json.dumps(suffixes)]
-        limits = [f"-runs={trials}", f"-seed={seed}", f"-max_len={LARGEST}", "-timeout=300", "-verbosity=0"]
+        limits = [f"-runs={budget.trials}", f"-max_total_time={seconds}", f"-seed={seed}"]
+        limits += [f"-max_len={LARGEST}", "-timeout=300", "-verbosity=0"]
         path = os.pathsep.join([str(Path(__file__).parent.parent), *filter(None, sys.path)])
         ended = subprocess.run(
             [*words, *limits, str(corpus)],
@@ -38,11 +43,11 @@ def parsers(name: str, samples: Mapping[str, bytes], *, trials: int, seed: int) 
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=60 + trials * SECONDS,
+            timeout=600 + seconds,
             check=False,
         )
         row = Row(name, **json.loads(result.read_text())) if result.exists() else Row(name)
-        if ended.returncode or row.trials < trials:
+        if ended.returncode or not row.trials:
             row.note("crashed", f"the fuzzer ended with {ended.returncode}: {ended.stderr[-300:]}")
         return row
 

@@ -18,7 +18,6 @@ from torture import Budget, Row
 from torture.judge import SECONDS, command, environment, judge, noted
 
 ACTIONS = ("add", "delete", "reindex", "compact", "sync")
-REFUSALS = ("storage_full", "store_unavailable", "index_unreadable", "index_unavailable")
 YEAR = 365 * 24 * 3600
 
 
@@ -29,18 +28,23 @@ def full_disk(name: str, *, budget: Budget, seed: int) -> Row:
         return row
     for number in budget.rounds():
         action, kilobytes = ACTIONS[number % len(ACTIONS)], chance.randint(600, 3_000)
-        with noted(row, f"{action} {number}, {kilobytes} kB"), tempfile.TemporaryDirectory() as place:
-            with small_disk(Path(place), kilobytes) as disk:
-                oracle = Oracle()
-                run(row, disk / "library", action, seed * 10_000 + number, oracle, "--rounds", 60)
-                subprocess.run(["mount", "-o", "remount,size=200m", str(disk)], check=True, timeout=60)
-                judge(disk / "library", oracle, number)
+        with (
+            noted(row, f"{action} {number}, {kilobytes} kB"),
+            tempfile.TemporaryDirectory() as place,
+            small_disk(Path(place) / "disk", kilobytes) as disk,
+        ):
+            oracle, documents = Oracle(), Path(place) / "documents"
+            options = ("--rounds", 60, "--documents", documents)
+            run(row, disk / "library", action, seed * 10_000 + number, oracle, *options)
+            subprocess.run(["mount", "-o", "remount,size=200m", str(disk)], check=True, timeout=60)
+            judge(disk / "library", oracle, number)
         row.trials += 1
     return row
 
 
 @contextmanager
 def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
+    folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)], check=True, timeout=60)
     try:
         yield folder

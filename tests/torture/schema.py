@@ -7,6 +7,7 @@ from typing import Any
 
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -14,8 +15,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from torture import Row
+from torture import Budget, Row
 
+EXAMPLES = 3  # requests for one operation in one round
 STREAMS = ("/v1/jobs/events", "/v1/jobs/{job_id}/events")
 CHECKS = {
     "crashed": [not_a_server_error],
@@ -23,23 +25,24 @@ CHECKS = {
 }
 
 
-def schema(name: str, opened: Callable[[], Any], *, examples: int) -> Row:
-    """So many generated requests for each operation of a server."""
+def schema(name: str, opened: Callable[[], Any], *, budget: Budget, seed: int = 1) -> Row:
+    """Generated requests: a few for each operation of a server, in so many rounds."""
     row = Row(name)
     with opened() as server:
         api = schemathesis.openapi.from_dict(server.client.get("/openapi.json").json())
         api.config.base_url = server.address
-        for result in api.get_all_operations():
-            operation = result.ok()
-            if operation.path not in STREAMS:
-                _try(operation, examples, row)
+        operations = [result.ok() for result in api.get_all_operations()]
+        tried = [operation for operation in operations if operation.path not in STREAMS]
+        for number in budget.rounds():
+            _try(tried[number % len(tried)], seed * 10_000 + number, row)
     return row
 
 
-def _try(operation: Any, examples: int, row: Row) -> None:
+def _try(operation: Any, number: int, row: Row) -> None:
+    @seeded(number)
     @given(case=operation.as_strategy())
     @settings(
-        max_examples=examples,
+        max_examples=EXAMPLES,
         deadline=None,
         database=None,
         phases=[Phase.generate],

@@ -1,6 +1,6 @@
 """A process to be killed, cut off or starved: it does one kind of work and says what was acknowledged.
 
-    python -m torture.victim FOLDER ACTION SEED [--rounds N] [--unsynced] [--descriptors N]
+    python -m torture.victim FOLDER ACTION SEED [--rounds N] [--unsynced] [--descriptors N] [--documents FOLDER]
 
 Lines on standard output are those that `oracle.Oracle` reads: `? name state` before a step, `+ name version` or
 `- name` once it is acknowledged. `! code` says that a step was refused with an error of the product.
@@ -39,8 +39,9 @@ def say(line: str) -> None:
 class Victim:
     """The kinds of work on one library. The same seed takes the same steps."""
 
-    def __init__(self, library: Library, seed: int) -> None:
+    def __init__(self, library: Library, documents: Path, seed: int) -> None:
         self._library = library
+        self._documents = documents
         self._chance = random.Random(seed)
         self._version = seed * 1_000
 
@@ -76,7 +77,7 @@ class Victim:
 
     def sync(self) -> None:
         """Change a folder of files and take it in. All that the folder says is begun, also by an earlier life."""
-        folder = Path(self._library.folder).with_name("documents")
+        folder = self._documents
         folder.mkdir(exist_ok=True)
         self._change(folder)
         there = {str(path): path.read_text().split()[1].partition("v")[2] for path in sorted(folder.glob("*.txt"))}
@@ -131,14 +132,14 @@ def leave_descriptors(count: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (used + count, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
 
-def work(library: Library, action: str, seed: int, rounds: int, descriptors: int | None) -> None:
-    victim = Victim(library, seed)
-    if descriptors is not None:  # what is imported late is imported now
+def work(library: Library, chosen: argparse.Namespace) -> None:
+    victim = Victim(library, chosen.documents or chosen.folder.with_name("documents"), chosen.seed)
+    if chosen.descriptors is not None:  # what is imported late is imported now
         for step in (victim.add, victim.add, victim.delete, victim.reindex, victim.compact):
             step()
-        leave_descriptors(descriptors)
-    step = victim.steps(action)
-    for _ in range(rounds):
+        leave_descriptors(chosen.descriptors)
+    step = victim.steps(chosen.action)
+    for _ in range(chosen.rounds):
         try:
             step()
         except FootnotesError as error:
@@ -152,7 +153,8 @@ def main() -> None:
     options.add_argument("seed", type=int)
     options.add_argument("--rounds", type=int, default=12)
     options.add_argument("--unsynced", action="store_true", help="the control: SQLite does not sync")
-    options.add_argument("--descriptors", type=int)
+    options.add_argument("--descriptors", type=int, help="how many files may be opened")
+    options.add_argument("--documents", type=Path, help="the folder that is synced, otherwise beside the library")
     chosen = options.parse_args()
     if chosen.action == "server":
         return serve(chosen.folder, chosen.seed, chosen.rounds)
@@ -160,7 +162,7 @@ def main() -> None:
         with quick_library(chosen.folder, chunker="rules", chunker_options={"tokens": 100, "overlap": 10}) as library:
             if chosen.unsynced:
                 library._store.database.writer.execute("PRAGMA synchronous = OFF")  # type: ignore[attr-defined]
-            work(library, chosen.action, chosen.seed, chosen.rounds, chosen.descriptors)
+            work(library, chosen)
     except FootnotesError as error:
         say(f"! {error.code}")
     say("done")

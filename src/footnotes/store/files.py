@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from footnotes.errors import SourceUnreadable, StoreFull, StoreUnavailable
+from footnotes.errors import SourceUnreadable, StoreError, StoreFull, StoreUnavailable
 
 _BLOCK = 1 << 20
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Files(Protocol):
@@ -54,8 +55,7 @@ class FolderFiles:
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 return _copied(source, target)
             except OSError as error:
-                kind = StoreFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else StoreUnavailable
-                raise kind(f"the original of {path.name} cannot be kept ({error.strerror})") from error
+                raise write_error(error, f"the original of {path.name} cannot be kept") from error
 
     def find(self, name: str) -> Path | None:
         path = self._folder / name
@@ -91,6 +91,20 @@ def files_of(place: str, folder: Path) -> Files:
 
         return BucketFiles(place, folder / "fetched")
     return FolderFiles(Path(place).expanduser() if place else folder / "files")
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file of the store's own."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise write_error(error, f"{path.name} cannot be written in {path.parent}") from error
+
+
+def write_error(error: OSError, sentence: str) -> StoreError:
+    """What the system says when it refuses to write, as an error of the tree."""
+    kind = StoreFull if error.errno in _NO_ROOM else StoreUnavailable
+    return kind(f"{sentence} ({error.strerror})")
 
 
 def opened(path: Path) -> BinaryIO:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from footnotes.config import Settings
 from footnotes.errors import NotALibrary, NotFound, StoreError, StoreUnavailable
 from footnotes.index.outside import VectorDatabase
-from footnotes.store.files import FolderFiles
+from footnotes.store.files import FolderFiles, write_error
 from footnotes.store.lock import FileLock
 from footnotes.store.naming import source_mark, without_collection
 from footnotes.store.originals import FOLDER, Originals
@@ -158,7 +158,7 @@ class SqliteStore(SqliteReading):
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            raise StoreUnavailable(f"{folder} cannot be made ({error.strerror})") from error
+            raise write_error(error, f"{folder} cannot be made") from error
         return folder
 
     def recover_if_idle(self, user_id: str) -> None:
