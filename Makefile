@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := demo-library
 
-.PHONY: demo test quick browser check format bench eval screenshots clean
+.PHONY: demo test quick browser check format bench eval screenshots torture clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/footnotes add samples --library $(DEMO)
@@ -46,6 +46,18 @@ check: $(VENV)/.tested
 format: $(VENV)/.tested
 	$(BIN)/ruff check --fix src tests benchmarks
 	$(BIN)/ruff format src tests benchmarks
+
+# The long campaigns of kills, damage, power cuts and attacks: an hour, or `make torture MINUTES=5`. What cannot be
+# installed is skipped, and its row says why. `FLAGS=--write` puts the table into docs/promises.md.
+MINUTES ?= 60
+torture: $(VENV)/.tested
+	@$(PIP) install -e '.[torture]' || echo 'atheris or mfusepy cannot be installed here'
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  for name in fuse3 faketime; do \
+	    dpkg -s $$name >/dev/null 2>&1 || apt-get install -y -qq --no-install-recommends $$name >/dev/null 2>&1 || true; \
+	  done; \
+	fi
+	PYTHONPATH=tests $(BIN)/python -m torture --minutes $(MINUTES) $(FLAGS) 2>torture.log || { tail -3 torture.log; exit 1; }
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/engine.py --chunks 10000 100000

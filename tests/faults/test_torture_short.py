@@ -9,9 +9,15 @@ from typing import Any
 import pytest
 
 from footnotes.engine import Library
+from killing import IS_LINUX
+from libraries import quick_library
+from oracle import Oracle
 from postgres import PostgresServer
 from serving import serving
 from torture import Budget, Row, table
+from torture.damage import LATE, build, damage, die, examine
+from torture.judge import judge, noted
+from torture.kills import kills
 from torture.schema import schema
 from torture.tenancy import tenancy
 
@@ -84,3 +90,40 @@ def test_the_table_says_what_was_tried() -> None:
     row = Row("tenants", trials=1_000)
     row.note("leaked", "a: GET /v1/documents shows b")
     assert table([row]).splitlines()[2] == "| tenants | 1,000 | 0 | 0 | 1 | 0 | 0 |"
+
+
+@pytest.mark.skipif(not IS_LINUX, reason="inotify is needed to see files change")
+def test_writers_killed_at_random_file_events() -> None:
+    row = kills("kills", budget=Budget(6), seed=1)
+    assert row.is_clean and row.trials > 3, row.cases
+
+
+def test_files_damaged_at_random() -> None:
+    row = damage("damage", budget=Budget(8), seed=1)
+    assert row.is_clean and row.trials == 8, row.cases
+
+
+def test_a_document_lost_in_silence_would_be_seen(tmp_path: Path) -> None:
+    """The control of both: a document that went without a word."""
+    build(tmp_path / "library", first=0, late=LATE)
+    assert examine(tmp_path / "library", is_truth=True) == []
+    with quick_library(tmp_path / "library") as library:
+        gone = library.documents()[100]
+        library.delete(gone.id)
+    assert examine(tmp_path / "library", is_truth=True) == [("lost", "1 documents, in silence")]
+    oracle, row = Oracle(), Row("control")
+    oracle.read(f"+ {gone.source} 1")
+    with noted(row, "control"):
+        judge(tmp_path / "library", oracle, 1)
+    assert row.lost == 1, row.cases
+
+
+def test_a_process_that_dies_would_be_seen(tmp_path: Path) -> None:
+    ((kind, case),) = examine(tmp_path, is_truth=False, use=die)
+    assert kind == "crashed" and "-6" in case
+
+
+def test_the_table_says_what_was_skipped() -> None:
+    assert "| power cuts (skipped: there is no /dev/fuse) | 0 |" in table(
+        [Row("power cuts", skipped="there is no /dev/fuse")]
+    )

@@ -116,12 +116,12 @@ def harm(folder: Path, file: Path, foreign: Path, chance: random.Random) -> str:
     return f"{file.name}: {change.__name__}"
 
 
-def examine(folder: Path, *, is_truth: bool) -> list[tuple[str, str]]:
+def examine(folder: Path, *, is_truth: bool, use: Callable[..., None] | None = None) -> list[tuple[str, str]]:
     """Use a library in a process of its own; kinds and cases of what is not as it must be."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["torture.damage"])
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_examine, args=(folder, is_truth, theirs), daemon=True)
+    process = context.Process(target=_examine, args=(folder, is_truth, theirs, use or _use), daemon=True)
     process.start()
     theirs.close()
     try:
@@ -138,10 +138,15 @@ def examine(folder: Path, *, is_truth: bool) -> list[tuple[str, str]]:
         ours.close()
 
 
-def _examine(folder: Path, is_truth: bool, told: Connection) -> None:
+def die(*_: object) -> None:
+    """The control: a native library that aborts."""
+    os.abort()
+
+
+def _examine(folder: Path, is_truth: bool, told: Connection, use: Callable[..., None]) -> None:
     found: list[tuple[str, str]] = []
     try:
-        _use(folder, is_truth, found)
+        use(folder, is_truth, found)
     except FootnotesError as error:
         if not (is_truth and (isinstance(error, StoreError) or "store_corrupt" in error.message)):
             found.append(("wrong", f"{error.code} {error.message[:150]}"))

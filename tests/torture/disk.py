@@ -20,7 +20,6 @@ from typing import Any
 import mfusepy
 
 SECTOR = 4096
-MODES = ("none", "all", "prefix", "some", "shuffle")
 Writes = list[tuple[int, bytes]]
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,8 +48,6 @@ def judge(folder: Path, oracle: Oracle, number: int) -> None:
 
 def finish_jobs(folder: Path) -> None:
     """A server that starts again ends the work of the one that was killed."""
-    import time
-
     with serving(folder) as running:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:

@@ -31,6 +31,10 @@ def text(name: str, version: int) -> str:
     return f"{name} marker{name}v{version}\n\n" + "\n\n".join(paragraphs)
 
 
+def version_of(content: str) -> str:
+    return content.split()[1].partition("v")[2]
+
+
 def say(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
@@ -80,12 +84,15 @@ class Victim:
         folder = self._documents
         folder.mkdir(exist_ok=True)
         self._change(folder)
-        there = {str(path): path.read_text().split()[1].partition("v")[2] for path in sorted(folder.glob("*.txt"))}
-        gone = [d.source for d in self._library.documents() if d.source.startswith("/") and d.source not in there]
+        there = {str(path): version_of(path.read_text()) for path in sorted(folder.glob("*.txt"))}
+        held = {d.source: version_of(self._library.text(d.id, 0, 60)) for d in self._library.documents()}
+        gone = [path for path in held if path.startswith("/") and path not in there]
+        # A file that was renamed takes its document along; what has its old name now may come later.
+        moved = [path for path in there if path in held and held[path] in {**there, path: ""}.values()]
+        for path in (*gone, *moved):
+            say(f"? {path} gone")
         for path, version in there.items():
             say(f"? {path} {version}")
-        for path in gone:
-            say(f"? {path} gone")
         self._library.sync(folder)
         for path, version in there.items():
             say(f"+ {path} {version}")
