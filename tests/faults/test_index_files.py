@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from footnotes.engine import Library
 from footnotes.errors import FootnotesError
 from footnotes.index import IndexDamaged, IndexUnreadable, damage_told_apart, manifest
 from footnotes.index.lexical_files import segment_files
@@ -90,6 +91,30 @@ def test_no_descriptors_left_is_no_damage(folder: Path) -> None:
         assert not library.verify().repaired
 
 
+@pytest.mark.parametrize("action", ["reindex", "compact", "add"])
+def test_few_descriptors_left_is_an_error_with_a_code(folder: Path, action: str) -> None:
+    """However far the work comes, what stops it is an error of the tree, and nothing is lost."""
+    refused = 0
+    with quick_library(folder) as library:
+        steps = {"reindex": library.reindex, "compact": library.compact, "add": lambda: _add_and_delete(library)}
+        steps[action]()
+        for left in range(12):
+            with no_descriptors(left=left):
+                try:
+                    steps[action]()
+                except FootnotesError:
+                    refused += 1
+        steps[action]()
+        assert library.verify().ok
+        assert library.search("walrus").hits[0].filename == "a.txt"
+    assert refused
+
+
+def _add_and_delete(library: Library) -> None:
+    added = library.add_text("the badger digs", filename="c.txt", source=f"c{len(library.documents())}")
+    library.delete(str(added.document_id))
+
+
 @pytest.mark.parametrize("number", [24, 13, 12, 5])
 def test_errors_of_the_system_are_no_damage(number: int) -> None:
     with pytest.raises(IndexUnreadable), damage_told_apart("x"):
@@ -106,10 +131,10 @@ def _contents(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 
 @contextmanager
-def no_descriptors() -> Iterator[None]:
-    """No file can be opened, except those that are open."""
+def no_descriptors(*, left: int = 0) -> Iterator[None]:
+    """No file can be opened, except those that are open and so many that are left."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    taken = [os.open("/dev/null", os.O_RDONLY)]
+    taken = [os.open("/dev/null", os.O_RDONLY) for _ in range(left + 1)]
     resource.setrlimit(
         resource.RLIMIT_NOFILE, (max(int(path.name) for path in Path("/proc/self/fd").iterdir()) + 1, hard)
     )
@@ -118,6 +143,8 @@ def no_descriptors() -> Iterator[None]:
             taken.append(os.open("/dev/null", os.O_RDONLY))
     except OSError:
         pass
+    for _ in range(left):
+        os.close(taken.pop())
     try:
         yield
     finally:

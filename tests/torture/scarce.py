@@ -56,7 +56,7 @@ def no_descriptors(name: str, *, budget: Budget, seed: int) -> Row:
     """A writer that may open only a few more files."""
     row, chance = Row(name), random.Random(seed)
     for number in budget.rounds():
-        action, left = ACTIONS[number % len(ACTIONS)], chance.randint(1, 30)
+        action, left = ACTIONS[number % len(ACTIONS)], chance.randint(2, 16)  # two: the victim opens files of its own
         with noted(row, f"{action} {number}, {left} descriptors"), tempfile.TemporaryDirectory() as place:
             folder, oracle = Path(place) / "library", Oracle()
             run(row, folder, action, seed * 10_000 + number, oracle, "--descriptors", left)

@@ -14,6 +14,7 @@ import random
 import resource
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from footnotes.engine import Library
@@ -134,9 +135,15 @@ def serve(folder: Path, seed: int, rounds: int) -> None:
 
 
 def leave_descriptors(count: int) -> None:
-    """So many files can be opened from here on."""
-    used = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
-    resource.setrlimit(resource.RLIMIT_NOFILE, (used + count, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    """So many files can be opened from here on: the limit is of numbers, and those in between are taken."""
+    most = max(int(path.name) for path in Path("/proc/self/fd").iterdir()) + count + 1
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    taken: list[int] = []
+    with suppress(OSError):
+        while True:
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+    for file in taken[:count]:
+        os.close(file)
 
 
 def work(library: Library, chosen: argparse.Namespace) -> None:

@@ -187,7 +187,8 @@ class LexicalIndex:
 
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True)
-        self._index = tantivy.Index(_schema(), path=str(self._folder))
+        with damage_told_apart("tantivy cannot make the index"):
+            self._index = tantivy.Index(_schema(), path=str(self._folder))
 
     def _write_manifest(self, *, clean: bool, seq: int) -> None:
         meta = manifest.crc_of(self._folder / "meta.json")

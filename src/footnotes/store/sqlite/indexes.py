@@ -379,7 +379,7 @@ class Indexes:
 
     def _made_anew(self, slot: Slot[I], generation: Generation, reason: str) -> I:
         """An index rebuilt from the database. Another process may be doing the same: the lock decides who does."""
-        with self._held(slot, "rebuilding an index"):
+        with self._held(slot, "rebuilding an index"), _unreadable():
             shutil.rmtree(slot.folder, ignore_errors=True)
             index = slot.open()
             with self._database.snapshot() as connection:
