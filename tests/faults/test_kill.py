@@ -108,3 +108,24 @@ with footnotes.open(sys.argv[1], embedder="hashing") as library:
         assert library.resume() == []
         assert [(job.stage, job.error and job.error.code) for job in library.jobs()] == [("failed", "not_found")]
         assert library.add_text("Storks winter in Africa.", filename="a.txt").status == "ready"
+
+
+def test_a_document_that_waits_though_it_has_its_vectors_is_no_problem_of_an_index(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys, footnotes
+from footnotes.store.sqlite.store import SqliteStore
+def die(self, *args):
+    os.kill(os.getpid(), signal.SIGKILL)
+SqliteStore.finish_waiting = die
+with footnotes.open(sys.argv[1], embedder="hashing") as library:
+    library.add_text("Storks winter in Africa.", filename="a.txt")
+"""
+    folder = tmp_path / "library"
+    assert subprocess.run([sys.executable, "-c", code, str(folder)], check=False).returncode == -9
+    with quick_library(folder) as library:
+        assert [document.status for document in library.documents()] == ["queued"]
+        library.compact()  # both indexes are made anew: the dense one takes in what has vectors
+        assert library.verify().problems == []
+        library.resume()
+        assert [document.status for document in library.documents()] == ["ready"]
+        assert library.verify().problems == []
