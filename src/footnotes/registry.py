@@ -42,7 +42,7 @@ def find(kind: Kind, name: str) -> Any:
             f"{name} needs the package {error.name!r}, which is not installed",
             remedy=f'pip install "footnotes[{provider}]"',
         ) from error
-    except Exception as error:  # code of other packages may raise anything
+    except (Exception, SystemExit) as error:  # code of other packages may raise anything, or want to leave
         raise PluginBroken(f"{name} cannot be loaded ({type(error).__name__}: {error})") from error
 
 

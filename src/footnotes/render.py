@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from footnotes.places import source_of, source_place
-from footnotes.types import Answer, Citation, Hit, Leg, SearchResult
+from footnotes.types import SEARCHED_FOR, Answer, Citation, Hit, Leg, SearchResult
 
 QUOTE_CHARACTERS = 160
 UNSUPPORTED = "[?]"
@@ -110,6 +110,9 @@ def note_on_search(result: SearchResult) -> str | None:
 
 def notes_on(answer: Answer) -> Iterator[str]:
     """What the reader must know beside the answer: missing support, a break, legs that did not run."""
+    for step in answer.steps:
+        if step.text.startswith(SEARCHED_FOR):
+            yield f"Note: {step.text[0].lower()}{one_line(step.text[1:])}"
     if answer.unsupported:
         yield f"{UNSUPPORTED} Nothing in the documents supports this."
     if answer.uncertain:

@@ -271,6 +271,10 @@ class Citation:
     commit: str = ""
 
 
+SEARCHED_FOR = "Searched for: "
+"""How the step begins that says in which other spelling a question was searched for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One thing done on the way to an answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import shutil
@@ -259,3 +260,81 @@ def test_a_database_is_backed_up_while_it_is_written_and_restored_into_another_a
             assert library.text(library.documents()[0].id) == words(0, 300)
             assert [*everything(other)] == ["bees.txt"]
             assert library.verify().ok and library.search(words(3, 300)[:60]).hits
+
+
+def crafted(file: Path, path: str, *, size: int = 3, block: bytes = b"abc", packed: bytes | None = None) -> None:
+    """Put a file of any name into a backup."""
+    raw = apsw.Connection(str(file))
+    digest = hashlib.sha256(block).digest()
+    raw.execute("INSERT OR IGNORE INTO blocks VALUES (?, ?, ?)", (digest, int(packed is not None), packed or block))
+    raw.execute("INSERT INTO files VALUES (1, ?, ?, ?, ?)", (path, size, digest, digest))
+    raw.close()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../evil", "/tmp/evil", "a/../../evil", "a\\..\\evil", "a\x00b", "a" * 5_000, "footnotes.db/x", "d/" * 400 + "f"],
+    ids=range(8),
+)
+def test_a_crafted_backup_is_refused_and_writes_nothing_outside(tmp_path: Path, file: Path, path: str) -> None:
+    with quick_library(tmp_path / "library") as library:
+        library.add_text("A document.", filename="a.txt")
+        library.backup(file)
+    crafted(file, path)
+    before = {each for each in tmp_path.rglob("*") if "library" not in each.parts}
+    with pytest.raises(BackupDamaged):
+        restore_library(quick_settings(tmp_path / "again"), tmp_path / "again", file)
+    assert {each for each in tmp_path.rglob("*") if "library" not in each.parts} == before
+
+
+def test_a_block_that_unpacks_without_end_is_refused(tmp_path: Path, file: Path) -> None:
+    with quick_library(tmp_path / "library") as library:
+        library.add_text("A document.", filename="a.txt")
+        library.backup(file)
+    bomb = bytes(50_000_000)
+    crafted(file, "bomb", size=len(bomb), block=bomb, packed=zlib.compress(bomb))
+    with pytest.raises(BackupDamaged, match="block"):
+        restore_library(quick_settings(tmp_path / "again"), tmp_path / "again", file)
+
+
+def test_settings_of_a_backup_are_set_aside(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "footnotes.toml").write_text('embedder = "hashing"\nmodel = "openai:any"\n')
+    with quick_library(tmp_path / "library") as library:
+        library.add_text("A document.", filename="a.txt")
+        library.backup(file)
+    assert "look at them" in run("restore", str(file), "-l", str(tmp_path / "again")).output
+    assert not (tmp_path / "again" / "footnotes.toml").exists()
+    assert "openai:any" in (tmp_path / "again" / "footnotes.toml.restored").read_text()
+
+
+def test_places_that_cannot_be_written_are_clear_errors(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with quick_library(tmp_path / "library") as library:
+        library.add_text("A document.", filename="a.txt")
+        library.backup(file)
+    (tmp_path / "a file").write_text("x")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "empty")
+    assert "store_unavailable" in run("backup", "/proc/x/y", "-l", str(tmp_path / "library")).output
+    for place, code in (("a file", "copy_target_in_use"), ("a file/x", "store_unavailable"), ("link", "restored")):
+        assert code in run("restore", str(file), "-l", str(tmp_path / place)).output, place
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert "restored" in run("restore", str(file), "-l", ".").output
+    (tmp_path / "none").touch()
+    assert "backup_damaged" in run("restore", str(tmp_path / "none"), "--list").output
+    assert (tmp_path / "none").stat().st_size == 0
+
+
+def test_what_a_killed_backup_left_is_removed_by_the_next(tmp_path: Path, file: Path) -> None:
+    left = file.parent / ".backup-999999999-abc"
+    left.mkdir(parents=True)
+    (left / "footnotes.db").write_text("a copy of everything")
+    with quick_library(tmp_path / "library") as library:
+        library.add_text("A document.", filename="a.txt")
+        file.touch(mode=0o644)
+        library.backup(file)
+    assert not left.exists() and file.stat().st_mode & 0o077 == 0

@@ -274,6 +274,8 @@ def test_a_library_put_back_from_a_copy_is_brought_anew(
         assert len(there) == 3 + later and _statuses(library) == {"ready"}
         for mode in ("lexical", "dense"):
             assert {hit.filename for hit in library.search("text others", mode=mode, limit=50).hits} == there
+        assert any("change" in problem.what for problem in library.verify().problems), "that commits are gone is said"
+        library.verify(repair=True)
         assert library.verify().ok
 
 

@@ -27,7 +27,7 @@ from footnotes.retrieve.expand import Variant, merged_hits, variants_of
 from footnotes.retrieve.retriever import checked_query
 from footnotes.retrieve.where import as_filter, both
 from footnotes.retrieve.words import split_words
-from footnotes.types import Event, Leg, SearchResult, Step, Usage
+from footnotes.types import SEARCHED_FOR, Event, Leg, SearchResult, Step, Usage
 
 Gathering: TypeAlias = tuple[SearchResult, tuple[str, ...]]
 """What was found, and the parts of the question where it has several."""
@@ -140,7 +140,7 @@ class Run:
         variants = self._variants(question)
         found = self.ground.search(question, **self.options.searching())
         if spelled := self._spelled(question, found):
-            yield self._step(Step("thought", f"Searched for: {spelled}"))
+            yield self._step(Step("thought", f"{SEARCHED_FOR}{spelled}"))
             question = self.spelled = spelled
             found = self.ground.search(question, **self.options.searching())
         variants += [Variant(side, None, f"Searched for one side: {side}") for side in sides_of(question) or ()]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from footnotes.render import one_line
+
 if TYPE_CHECKING:
     from footnotes.config import Settings
     from footnotes.store.backup import BackupSnapshot
@@ -51,6 +53,7 @@ def restore_command(file: Path, library: str | None, snapshot: int | None, listi
     from footnotes.ingest.backup import restore_library
     from footnotes.serve.moving import load_server
     from footnotes.store.backup import BackupFile
+    from footnotes.store.sqlite.backup import RESTORED_SETTINGS
 
     if listing:
         with BackupFile(file) as found:
@@ -66,6 +69,8 @@ def restore_command(file: Path, library: str | None, snapshot: int | None, listi
         load_server(settings, draft)
 
     _say(restore_library(settings, folder, file, snapshot=snapshot, beside=bring), as_json, "restored")
+    if not as_json and not settings.store and (folder / RESTORED_SETTINGS).is_file():
+        click.echo(f"Its settings are in {RESTORED_SETTINGS}: look at them, then rename it to footnotes.toml.")
 
 
 def _settings(library: str | None) -> tuple[Settings, Path]:
@@ -81,4 +86,4 @@ def _say(snapshot: BackupSnapshot, as_json: bool, done: str) -> None:
 
 def _line(one: BackupSnapshot) -> str:
     files = f"{one.files} file" + ("" if one.files == 1 else "s")
-    return f"snapshot {one.id} of {one.created_at}: {files}, {one.bytes / 2**20:.1f} MB, {one.library}"
+    return one_line(f"snapshot {one.id} of {one.created_at}: {files}, {one.bytes / 2**20:.1f} MB, {one.library}")

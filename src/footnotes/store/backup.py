@@ -26,6 +26,7 @@ APPLICATION_ID = 0x466E4261
 BLOCK_BYTES = 16 * 1024
 """Two pages of a database: one document that came changes few of them."""
 DIGEST_BYTES = 32
+LONGEST_PATH = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +63,24 @@ class BackupFile:
             raise NotFound(f"there is no backup at {path}", remedy="Check the name of the file.")
         self._path = path
         with _translated(path):
-            if create and not path.exists():
+            if create:
                 path.touch(mode=0o600)
-            self._connection = apsw.Connection(str(path))
+                path.chmod(0o600)  # it holds documents and hashes of keys
+            size = path.stat().st_size
+            if (size and not _is_backup(path)) or (not size and not create):
+                raise BackupDamaged(f"{path} is not a backup", remedy="Name a file that `footnotes backup` made.")
+            flags = apsw.SQLITE_OPEN_READWRITE if create else apsw.SQLITE_OPEN_READONLY
+            self._connection = apsw.Connection(str(path), flags=flags)
             self._connection.set_busy_timeout(5_000)
-            found = self._connection.pragma("application_id")
-            if found not in (0, APPLICATION_ID) or (found == 0 and path.stat().st_size):
-                raise BackupDamaged(f"{path} is not a backup")
-            self._connection.execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL")
-            if found == 0:
-                self._connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-                self._connection.execute(_sql()["schema"])
-                self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            if create:
+                self._prepare(is_new=not size)
+
+    def _prepare(self, *, is_new: bool) -> None:
+        self._connection.execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL")
+        if is_new:
+            self._connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            self._connection.execute(_sql()["schema"])
+            self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def __enter__(self) -> BackupFile:
         return self
@@ -174,6 +181,11 @@ class BackupFile:
             count += 1
         return count
 
+    def has(self, number: int, path: str) -> bool:
+        """Whether a snapshot holds a file."""
+        with _translated(self._path):
+            return any(row[0] == path for row in self._connection.execute(_sql()["files"], (number,)))
+
     def _files(self, number: int) -> Iterator[tuple[str, Iterator[bytes]]]:
         with _translated(self._path):
             rows: Any = self._connection.execute(_sql()["files"], (number,)).fetchall()
@@ -195,7 +207,7 @@ class BackupFile:
     def _block(self, digest: bytes) -> bytes:
         row = self._connection.execute(_sql()["block"], (digest,)).fetchone()
         try:
-            block = b"" if row is None else zlib.decompress(row[1]) if row[0] else bytes(row[1])
+            block = b"" if row is None else _unpacked(row[1]) if row[0] else bytes(row[1])
         except zlib.error:
             block = b""
         if hashlib.sha256(block).digest() != digest:
@@ -210,7 +222,20 @@ def _digests(blocks: bytes) -> Iterator[bytes]:
 
 def _is_inside(path: str) -> bool:
     parts = PurePosixPath(path).parts
-    return bool(parts) and not PurePosixPath(path).is_absolute() and ".." not in parts and "\\" not in path
+    ordinary = path.isprintable() and "\\" not in path and len(path) <= LONGEST_PATH
+    return bool(parts) and ordinary and not PurePosixPath(path).is_absolute() and ".." not in parts
+
+
+def _is_backup(path: Path) -> bool:
+    """Whether the head of a file is that of a backup: SQLite's, with our number in it."""
+    with path.open("rb") as file:
+        head = file.read(100)
+    return head.startswith(b"SQLite format 3\x00") and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
+def _unpacked(content: bytes) -> bytes:
+    """A packed block; one that would unpack to more than a block is cut off, and fails its digest."""
+    return zlib.decompressobj().decompress(content, BLOCK_BYTES + 1)
 
 
 def _sql() -> dict[str, str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import apsw
 
-from footnotes.errors import CopyTargetInUse, NotALibrary, StoreCorrupt, StoreLocked
+from footnotes.errors import BackupDamaged, CopyTargetInUse, NotALibrary, StoreCorrupt, StoreLocked, StoreUnavailable
 from footnotes.store.backup import BackupFile, BackupSnapshot, SourceFile, SourceVanished
 from footnotes.store.originals import FOLDER
 from footnotes.store.sqlite.connection import checksum_vfs, translated
@@ -25,7 +25,9 @@ from footnotes.store.sqlite.sql import queries
 LIBRARY = "footnotes.db"
 DATABASES = ("server.db", LIBRARY)
 """The server's jobs first: what is done after that is done again, and finds its documents there."""
-BESIDE = ("footnotes.toml", "library.json", "server.keyed", "spool")
+SETTINGS, RESTORED_SETTINGS = "footnotes.toml", "footnotes.toml.restored"
+WORK = ".backup-"
+BESIDE = (SETTINGS, "library.json", "server.keyed", "spool")
 """What else belongs to a library: its settings, marks of what there must be, and uploads that wait."""
 ROUNDS = 5
 
@@ -37,26 +39,61 @@ def backup_folder(folder: Path, target: Path, *, keep: int | None = None, librar
     """
     if not (folder / LIBRARY).is_file():
         raise NotALibrary(f"there is no library in {folder}")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    with _translated(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target.parent)
     with BackupFile(target, create=True) as file:
         for _ in range(ROUNDS):
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as work, suppress(SourceVanished):
+            with (
+                tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{WORK}{os.getpid()}-") as work,
+                suppress(SourceVanished),
+            ):
                 return file.add(_gather(folder, Path(work)), library=library or str(folder.resolve()), keep=keep)
     raise StoreLocked("documents were deleted faster than they could be copied", remedy="Try again.")
 
 
 def restore_folder(source: Path, folder: Path, *, snapshot: int | None = None) -> BackupSnapshot:
     """Write a snapshot into a folder that is empty or not there yet. It gets its name when it is complete."""
-    if folder.exists() and any(folder.iterdir()):
-        raise CopyTargetInUse(f"{folder} is not empty", remedy="Restore into an empty folder, or move this one away.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with BackupFile(source) as file, _placed(folder) as draft:
+    folder = folder.resolve()
+    with BackupFile(source) as file, _translated(folder):
         found = file.snapshot(snapshot)
-        file.extract(found.id, draft)
-        for name in DATABASES:
-            if (draft / name).is_file():
-                _check_pages(draft / name)
+        if not file.has(found.id, LIBRARY):
+            raise BackupDamaged(f"snapshot {found.id} of {source} holds no library")
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            remedy = "Restore into an empty folder, or move this one away."
+            raise CopyTargetInUse(f"{folder} is not an empty folder", remedy=remedy)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _placed(folder) as draft:
+            _extract(file, found, draft)
     return found
+
+
+def _extract(file: BackupFile, found: BackupSnapshot, draft: Path) -> None:
+    try:
+        file.extract(found.id, draft)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise BackupDamaged(f"snapshot {found.id} names a file twice") from error
+    for name in DATABASES:
+        if (draft / name).is_file():
+            _check_pages(draft / name)
+    if (draft / SETTINGS).is_file():  # addresses that keys are sent to are not taken over unseen
+        (draft / SETTINGS).rename(draft / RESTORED_SETTINGS)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what backups left that were killed."""
+    for left in folder.glob(f"{WORK}*"):
+        owner = left.name.removeprefix(WORK).partition("-")[0]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be written or read ({error.strerror or error})") from error
 
 
 @contextmanager
@@ -89,6 +126,7 @@ def _gather(folder: Path, work: Path) -> list[SourceFile]:
 def _copy_database(source: Path, target: Path) -> None:
     """Copy all pages in one read transaction: writers go on, and the copy is one state."""
     target.unlink(missing_ok=True)
+    target.touch(mode=0o600)
     with translated():
         reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY, vfs=checksum_vfs())
         writing = apsw.Connection(str(target), vfs=checksum_vfs())

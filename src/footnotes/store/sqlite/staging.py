@@ -54,9 +54,20 @@ def stage(connection: apsw.Connection, generation: Generation, before: DocumentR
     kept = {name: getattr(draft, name) for name in _KEPT}
     packed = {**kept, "id": before.document.id, "at": at, "publication": asdict(what)}
     facets = [(facet.key, facet.text, facet.number) for facet in facets_of(after)]
+    _drop_staged(connection, user_id, before)
     seq = documents.log_change(connection, user_id, generation.pk, before.pk, [])
     row = (before.pk, user_id, generation.pk, version, seq, what.title, _json(packed), _json(facets), int(draft.waits))
     connection.execute(queries()["stage"], row)
+
+
+def _drop_staged(connection: apsw.Connection, user_id: str, before: DocumentRow) -> None:
+    """Give up a version that was staged and never shown, because indexes could not be written meanwhile."""
+    older: Any = connection.execute(queries()["staged_version"], (before.pk,)).fetchone()
+    if older is None:
+        return
+    documents.log_removal(connection, user_id, replace(before, current=older[0]), leg=ONLY_REMOVED)
+    connection.execute(queries()["drop_staged"], (before.pk,))
+    documents.drop_version(connection, user_id, older[0])
 
 
 def show(connection: apsw.Connection, generation: Generation, reached: int) -> bool:
