@@ -13,7 +13,7 @@ from footnotes.answer.candidates import DocumentFrequency
 from footnotes.answer.citations import Cited, cite_with
 from footnotes.answer.compose import nearest_passages, written
 from footnotes.answer.context import Context, Count, ReadText, build_context
-from footnotes.answer.decompose import sides_of
+from footnotes.answer.decompose import parts_of, sides_of
 from footnotes.answer.extractive import ABSTENTION, Embed, Extract, extract, extract_parts, extract_sides
 from footnotes.answer.generate import Transcript
 from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, estimated_usage
@@ -159,8 +159,9 @@ def _extracted(findings: Findings, settings: Settings) -> Extract:
     reader = findings.reader
     if sides := sides_of(findings.question):
         return extract_sides(findings.question, sides, findings.hits, document_frequency=frequency, reader=reader)
-    if len(findings.parts) > 1:
-        return extract_parts(findings.parts, findings.hits, limit=limit, document_frequency=frequency, reader=reader)
+    parts = findings.parts or parts_of(findings.question)
+    if len(parts) > 1:
+        return extract_parts(parts, findings.hits, limit=limit, document_frequency=frequency, reader=reader)
     embed = findings.embed if settings.answer_vectors else None
     return extract(
         findings.question, findings.hits, limit=limit, embed=embed, document_frequency=frequency, reader=reader

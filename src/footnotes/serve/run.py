@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
+import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -37,6 +38,7 @@ def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], Non
     from footnotes.serve.logs import set_up_logs
 
     set_up_logs(settings.serve_log_level)
+    check_port(host, port)
     app = create_app(root, settings=settings, needs_keys=keyed, local=local)
     say(f"Footnotes on http://{host}:{port} (Ctrl-C stops it)")
     uvicorn.run(
@@ -66,6 +68,20 @@ def end_without_threads() -> None:
         logging.shutdown()
         sys.stdout.flush()
         os._exit(0)
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise where another program listens already, before anything is opened."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host.strip("[]"), port))
+        except OSError as error:
+            raise AddressRefused(
+                f"{host}:{port} cannot be listened on ({error.strerror})",
+                remedy="Stop the program that listens there, or choose another port with --port.",
+            ) from error
 
 
 def is_loopback(host: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -33,3 +34,12 @@ def test_what_was_accepted_outlives_a_kill(tmp_path: Path) -> None:
         assert second.returncode == 1 and "another server serves" in second.stderr
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=20)
+
+
+def test_a_port_that_is_taken_is_a_clear_error_before_anything_is_opened(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "footnotes", "serve", "--library", str(tmp_path / "library"), "--port", port]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "--port" in done.stderr and "Traceback" not in done.stderr
+    assert "Footnotes on http" not in done.stderr
