@@ -141,7 +141,7 @@ def _described(cluster: Cluster) -> list[str]:
         "SELECT tablename, policyname, roles::text, cmd, qual, with_check FROM pg_policies ORDER BY 1, 2",
         "SELECT relname, relrowsecurity, array(SELECT unnest(relacl)::text ORDER BY 1) FROM pg_class "
         "WHERE relnamespace IN ('public'::regnamespace, 'footnotes_server'::regnamespace) "
-        "AND relkind IN ('r', 'v', 'S') ORDER BY 1",
+        "AND relkind IN ('r', 'v', 'S') ORDER BY 1, relnamespace::regnamespace::text",
         "SELECT proname, array(SELECT unnest(proacl)::text ORDER BY 1) FROM pg_proc "
         "WHERE pronamespace = 'public'::regnamespace AND proname IN ('search_chunks', 'living') ORDER BY 1",
     )
