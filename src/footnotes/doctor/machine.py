@@ -6,7 +6,6 @@ import importlib.metadata
 import os
 import platform
 import shutil
-import socket
 import stat
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from footnotes import __version__
 from footnotes.doctor import Check, Checks
+from footnotes.errors import AddressRefused
 
 LEAST_PYTHON = (3, 11)
 LEAST_SQLITE = (3, 51, 3)
@@ -141,13 +141,11 @@ def check_limits() -> Checks:
 
 def check_port(host: str, port: int) -> Checks:
     """Whether `footnotes serve` could listen."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            remedy = f"Another program listens there. Stop it, or run `footnotes serve --port {port + 1}`."
-            yield Check("port", "warning", f"{host}:{port} cannot be used ({error.strerror})", remedy)
-            return
-    yield Check("port", "ok", f"{host}:{port} is free")
+    from footnotes.serve.run import check_port as check_server_port
+
+    try:
+        check_server_port(host, port)
+    except AddressRefused as error:
+        yield Check("port", "warning", error.message, error.remedy)
+    else:
+        yield Check("port", "ok", f"{host}:{port} is free")
