@@ -1,4 +1,4 @@
-"""The command line: thin, no logic. Every command prints for people, or with --json the shapes of `shapes.py`."""
+"""The command line: thin, no logic. Every command prints for people, or with --json what `wire.py` writes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from footnotes import __version__, shapes
+from footnotes import __version__
 from footnotes.commands.backup import backup_command, restore_command
 from footnotes.commands.copy import copy_command
 from footnotes.commands.doctor import doctor_command
@@ -36,6 +37,7 @@ from footnotes.render import (
     shortened,
 )
 from footnotes.types import Turn
+from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.engine import Library
@@ -61,7 +63,7 @@ class _Commands(click.Group):
 
 def _show_error(error: FootnotesError, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"error": shapes.error_shape(error.info())}, ensure_ascii=False))
+        click.echo(json.dumps({"error": to_json(error.info())}, ensure_ascii=False))
         return
     click.secho(f"error: {one_line(error.message)}", fg="red", err=True)
     click.echo(f"       {error.remedy} [{error.code}]", err=True)
@@ -203,7 +205,7 @@ def _show_all_added(stream: Iterator[Added], as_json: bool, verbose: bool) -> No
             _show_added(added, verbose)
     took = (time.monotonic() - began) * 1000
     if as_json:
-        _print_json(shapes.added_shape(results, took))
+        _print_json({"documents": results, "took_ms": round(took, 1)})
     else:
         _show_summary(results, took)
     if any(added.status == "failed" for added in results):
@@ -285,7 +287,7 @@ def search(
         reranker=reranker,
     )
     if as_json:
-        _print_json(shapes.search_shape(result))
+        _print_json(result)
         return
     for number, hit in enumerate(result.hits, start=1):
         _show_hit(number, hit)
@@ -344,7 +346,7 @@ def ask(
         return
     answer = library.ask(asked, where=where, **options)
     if as_json:
-        _print_json(shapes.answer_shape(answer))
+        _print_json(answer)
     else:
         click.echo(answer_as_text(answer))
 
@@ -387,7 +389,7 @@ def _next_question(*, quiet: bool) -> str:
 
 def _echoed(events: Iterable[Event]) -> Iterator[Event]:
     for event in events:
-        click.echo(json.dumps(shapes.event_shape(event), ensure_ascii=False))
+        click.echo(json.dumps(to_json(event), ensure_ascii=False))
         yield event
 
 
@@ -404,7 +406,7 @@ def list_(library: Library, collection: str | None, as_json: bool, where: Sequen
     found = library.documents(collection=collection, where=where, limit=limit)
     alike = library.near_duplicates()
     if as_json:
-        _print_json({"documents": [shapes.document_shape(document, alike.get(document.id)) for document in found]})
+        _print_json({"documents": [replace(document, near_duplicate_of=alike.get(document.id)) for document in found]})
         return
     for document in found:
         pages = f", {_count(document.pages, 'page')}" if document.pages else ""
@@ -440,11 +442,11 @@ def show(
 
 def _show_document(library: Library, document_id: str, as_json: bool) -> None:
     document = library.document(document_id)
-    shape = shapes.document_shape(document, library.near_duplicates().get(document.id))
+    shown = to_json(replace(document, near_duplicate_of=library.near_duplicates().get(document.id)))
     if as_json:
-        _print_json(shape)
+        _print_json(shown)
         return
-    for name, value in shape.items():
+    for name, value in shown.items():
         if value not in (None, [], {}):
             click.echo(f"{name:18} {one_line(value if isinstance(value, str) else json.dumps(value))}")
 
@@ -460,9 +462,7 @@ def _show_text(library: Library, document_id: str, as_json: bool) -> None:
 def _show_chunks(library: Library, document_id: str, as_json: bool) -> None:
     chunks = library.chunks(document_id)
     if as_json:
-        language = library.document(document_id).metadata.get("language")
-        shown = [shapes.chunk_shape(chunk, language) for chunk in chunks]
-        _print_json({"document_id": document_id, "chunks": shown})
+        _print_json({"document_id": document_id, "chunks": chunks})
         return
     for chunk in chunks:
         place = " > ".join(one_line(heading) for heading in chunk.headings)
@@ -635,12 +635,13 @@ def _progress() -> ProgressLine:
     return ProgressLine(sys.stderr, live=sys.stderr.isatty())
 
 
-def _print_json(shape: dict[str, Any]) -> None:
-    text = json.dumps(shape, ensure_ascii=False)
+def _print_json(value: Any) -> None:
+    shown = to_json(value)
+    text = json.dumps(shown, ensure_ascii=False)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:  # a question may hold what is no Unicode; as an escape it is JSON all the same
-        text = json.dumps(shape)
+        text = json.dumps(shown)
     click.echo(text)
 
 

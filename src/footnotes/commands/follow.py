@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from footnotes import shapes
 from footnotes.commands.options import pairs
 from footnotes.errors import FootnotesError
 from footnotes.render import one_line
+from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.engine import Library
@@ -153,7 +153,7 @@ def _near(path: str) -> str:
 
 def _show(done: Synced, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(shapes.synced_shape(done), ensure_ascii=False))
+        click.echo(json.dumps(to_json(done), ensure_ascii=False))
         return
     click.echo(summary(done))
 
@@ -167,7 +167,7 @@ def summary(done: Synced) -> str:
 
 def _show_error(error: FootnotesError, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"error": shapes.error_shape(error.info())}, ensure_ascii=False))
+        click.echo(json.dumps({"error": to_json(error.info())}, ensure_ascii=False))
     else:
         at = time.strftime("%H:%M:%S")
         click.secho(f"{at} error: {one_line(error.message)}. {error.remedy} [{error.code}]", fg="red", err=True)

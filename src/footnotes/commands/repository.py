@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from footnotes import shapes
 from footnotes.commands.follow import EXIT_SOME_FAILED, follower, summary
 from footnotes.types import Followed, Synced, SyncStatus
+from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.engine import Library
@@ -43,9 +43,9 @@ def _shown(path: str, stream: Iterable[Followed], *, as_json: bool, verbose: boo
             files.append(file)
             if not as_json:
                 show(file)
-    done = Synced(path, tuple(files), counts, False, (time.monotonic() - began) * 1000)
+    done = Synced(path, tuple(files), counts, False, round((time.monotonic() - began) * 1000, 1))
     if as_json:
-        click.echo(json.dumps(shapes.synced_shape(done), ensure_ascii=False))
+        click.echo(json.dumps(to_json(done), ensure_ascii=False))
     else:
         click.echo(summary(done))
         _show_left_out(files)
