@@ -264,6 +264,7 @@ class SearchResult:
     legs: Mapping[str, Leg]
     degraded: bool
     took_ms: float
+    expanded: tuple[str, ...] = ()
 
 
 # ── answer ───────────────────────────────────────────────────────────────────────────────────────────────
