@@ -73,7 +73,8 @@ class FolderSync:
             self._origins.move({old: (new, as_text(self._seen[new].path.name)) for old, new in plan.moved.items()})
             self._note(self._origin(new) for new in plan.moved.values())
             yield from (self._moved(old, new) for old, new in plan.moved.items())
-        yield from self._take(plan)
+        moved = set(plan.moved.values())
+        yield from (file for file in self._take(plan) if file.error is not None or file.path not in moved)
         if plan.changed:
             self._origins.mend_names(set(plan.changed))
         yield from self._settled(plan)
@@ -234,7 +235,7 @@ def synced(one: FolderSync, *, dry_run: bool, delete_all: bool, on_file: Callabl
         if followed.status != "unchanged":
             files.append(followed)
             on_file(followed)
-    took = (time.monotonic() - began) * 1000
+    took = round((time.monotonic() - began) * 1000, 1)
     return Synced(as_text(one.root), tuple(files), counts, dry_run, took)
 
 
