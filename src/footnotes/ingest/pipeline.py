@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from footnotes import tracing
 from footnotes.chunk import Chunker
@@ -144,6 +145,50 @@ class Pipeline:
     def _generation(self) -> Generation:
         return open_generation(self._store, self._user_id, self._embedder)
 
+    def recut(self, rows: Sequence[DocumentRow], chunker_of: ChunkerOf) -> Iterator[Added]:
+        """Cut documents again from their stored text, each into a new version of itself."""
+        self._serving = self._generation()
+        for row in rows:
+            self._pending.append(self._recut(row, chunker_of(row.document.collection, row.document.mime)))
+            if self._is_full():
+                yield from self._flush()
+        yield from self._flush()
+        yield from self._complete(self._now())
+
+    def _recut(self, row: DocumentRow, chunker: Chunker) -> _Work:
+        document = row.document
+        # The parser's part of the version stays: it is the text that was parsed then.
+        pipeline, parser, parser_version, *_ = document.ingestion_version.split("/")
+        made_by = (pipeline, parser, parser_version, chunker_fingerprint(chunker), self._embedder.fingerprint)
+        draft = Draft(
+            collection=document.collection,
+            source=document.source,
+            filename=document.filename,
+            file_hash=document.file_hash,
+            size=document.bytes,
+            ingestion_version="/".join(made_by),
+            metadata=document.metadata,
+            replaces=row,
+        )
+        draft.title = document.title
+        origin = NewSource(Path(document.filename), document.source, document.filename, document.collection)
+        work = _Work(origin, draft, "replaced", list(document.warnings))
+        described = describer(document.mime, document.metadata, document.title)
+        derive = Deriver(chunker, document.file_hash, document.title, described)
+        for part in self._store.parts(self._user_id, document.id):
+            self._derive(work, derive, part)
+        draft.sketch = work.sketcher.sketch()
+        draft.publication = Publication(
+            mime=document.mime,
+            title=document.title,
+            characters=document.characters,
+            pages=document.pages,
+            chunks=derive.count,
+            metadata=document.metadata,
+            warnings=document.warnings,
+        )
+        return work
+
     # ── one file
 
     def _take(self, origin: NewSource, chunker_of: ChunkerOf) -> Iterator[Added]:
@@ -151,6 +196,8 @@ class Pipeline:
         if any(self._collides(work.draft, origin, file_hash) for work in self._pending):
             yield from self._flush()
         kind = sniff(origin.path, origin.filename) if not origin.mime else Sniffed(origin.mime)
+        chosen = origin.chunker
+        chunker_of = chunker_of if chosen is None else lambda *_: chosen
         chunker = chunker_of(origin.collection, kind.mime)
         version = self.ingestion_version(kind.mime, chunker)
         same = self._store.find_by_hash(self._user_id, origin.collection, file_hash)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from footnotes.errors import NotFound, ServerBusy, StorageQuota, is_retryable
 from footnotes.serve.database import ServerDatabase, now
 from footnotes.store.naming import INSIDE, source_mark
+from footnotes.tracing import REQUEST_ID
 from footnotes.types import ErrorInfo, NearDuplicate
 from footnotes.wire import to_json
 
@@ -72,7 +73,7 @@ class ServerJob:
 
     @property
     def retryable(self) -> bool:
-        return bool(self.error and (is_retryable(self.error.code) or self.spool))
+        return bool(self.error and is_retryable(self.error.code))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ class Jobs:
     ) -> ServerJob:
         """Accept a job, if there is room for it: that is looked up and taken in one statement."""
         moment, job_id = now(), "job_" + secrets.token_hex(8)
-        what = (job_id, tenant, kind, name, json.dumps(dict(request)), spool, size, moment)
+        written = json.dumps({**request, "request_id": REQUEST_ID.get()})  # calls made for it carry the same id
+        what = (job_id, tenant, kind, name, written, spool, size, moment)
         limits = (self._most_waiting, room.since if room else moment, room.left if room else -1)
         rows = self._database.rows(self._accept, (*what, *limits))
         if not rows and self.waiting(tenant) >= self._most_waiting:

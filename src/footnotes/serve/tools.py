@@ -1,6 +1,6 @@
 """Tools for agents: five functions with their JSON schemas, usable in process by any framework. MCP only wraps them.
 
-context = ToolContext(library, user="local")
+context = ToolContext(library)
 call_tool("search_documents", {"query": "notice period"}, context)
 """
 
@@ -39,15 +39,15 @@ class ToolLimits:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """On whose behalf tools run, in which library, and how much they may."""
+    """The library tools run in, which is one tenant's, and how much they may."""
 
     library: Library
-    user: str = "local"
     request_id: str = field(default_factory=lambda: secrets.token_hex(8))
     limits: ToolLimits = field(default_factory=ToolLimits)
     scopes: frozenset[str] = frozenset(("read", "write"))
     index: Callable[[str, str, Mapping[str, Any] | None, str | None], Outcome] | None = None
     before_answer: Callable[[], object] = lambda: None
+    after_failure: Callable[[], object] = lambda: None
     before_search: Callable[[], object] = lambda: None
     after_answer: Callable[[Answer], object] = lambda _: None
     after_search: Callable[[SearchResult], object] = lambda _: None
@@ -163,7 +163,11 @@ def _delete_document(context: ToolContext, given: dict[str, Any]) -> dict[str, A
 
 def _ask(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
     context.before_answer()
-    answer = last_answer(context.library.ask_stream(given.pop("question"), **given))
+    try:
+        answer = last_answer(context.library.ask_stream(given.pop("question"), **given))
+    except Exception:
+        context.after_failure()
+        raise
     context.after_answer(answer)
     names = ("answer", "kind", "abstained", "citations", "unsupported", "uncertain", "degraded")
     return {"text": answer_as_text(answer), **to_json({name: getattr(answer, name) for name in names})}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -36,7 +35,7 @@ _BEGINNING = 200
     "/upload",
     openapi_extra={"requestBody": FORM_BODY},
     summary="Upload files and wait for them",
-    responses=errors(*TAKEN_IN, body=True),
+    responses={207: {"description": "What became of each"}, **errors(*TAKEN_IN, body=True, flat=True)},
 )
 async def api_upload(request: Request, state: State, caller: Writer) -> r.ApiUploaded | r.ApiOutcomes | Response:
     """One file, or all of several: 200. Several of which one fails: 207, and each says what became of it."""
@@ -59,7 +58,7 @@ async def api_upload(request: Request, state: State, caller: Writer) -> r.ApiUpl
     return SafeJson(r.ApiOutcomes(rows), 207)
 
 
-@router.get("/search", summary="Search, or with rag=true an answer", responses=errors(400, *MODEL_ERRORS))
+@router.get("/search", summary="Search, or with rag=true an answer", responses=errors(400, *MODEL_ERRORS, flat=True))
 async def api_search(
     request: Request,
     library: Books,

@@ -50,11 +50,18 @@ class RagSearchBody(Body):
     query: str = Field(examples=["when was the bridge built"])
     limit: int = Field(TOP, ge=1, le=100, examples=[5])
     fusion: Literal["adaptive", "alpha", "rrf"] = "rrf"
-    rrf_k: int = Field(60, ge=1, le=10_000)
-    weights: Weights | None = None
+    rrf_k: int | None = Field(None, ge=1, le=10_000, description="60, unless another is given.")
+    weights: Weights | None = Field(None, description="Of the lexical and the dense leg in rrf.")
+    missing_rank: int | None = Field(None, ge=0, le=1_000_000, description="The rank of what a leg did not list.")
     per_document: int = Field(1, ge=1, le=100)
     where: Filter | None = None
     collection: Name | None = None
+
+    def given(self) -> dict[str, Any]:
+        """The keywords of `Library.search`. No setting of the server changes what a client calls `rrf_score`."""
+        if self.fusion != "rrf":
+            return dict(self)
+        return {**dict(self), "rrf_k": self.rrf_k or 60, "weights": self.weights or (1.0, 1.0)}
 
 
 @router.post("/rag/index", summary="Index a text and wait for it", responses=errors(*TAKEN_IN, body=True))
@@ -87,16 +94,14 @@ def indexed(job: ServerJob) -> r.RagIndexed:
     if job.state != "ready":
         raise ServerBusy(f"the document waits as job {job.id}", remedy=f"Look at /v1/jobs/{job.id}.")
     (row, *_) = job.result
-    return r.RagIndexed(
-        str(row.document_id), "deduplicated" if row.status == "deduplicated" else "indexed", row.chunks
-    )
+    return r.RagIndexed(str(row.document_id), "deduplicated" if row.status == "deduplicated" else "indexed", row.chunks)
 
 
 @router.post("/rag/search", summary="Search by reciprocal rank fusion", responses=errors(body=True))
 async def rag_search(body: RagSearchBody, library: Books, state: State, caller: Reader) -> r.RagFound:
     """`rrf_score` is Σ weight / (rrf_k + rank) over the legs, unless another fusion is asked for."""
     await charged_reranker(state, caller)
-    found = await state.pools.search.run(lambda: library.search(**dict(body)))
+    found = await state.pools.search.run(lambda: library.search(**body.given()))
     state.metrics.searched(found)
     return r.RagFound(body.query, [_hit(hit) for hit in found.hits])
 

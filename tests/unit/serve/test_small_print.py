@@ -1,0 +1,127 @@
+"""What the server says and keeps in the small: settings by name, forms, counters, ids of requests, probes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import run
+from footnotes.testing.provider import ScriptedProvider, embeds, status
+from serving import Running, serving, settled
+
+
+def test_too_large_names_the_setting(tmp_path: Path) -> None:
+    limits = {"serve_body_bytes": 20_000, "serve_upload_bytes": 40_000, "max_file_bytes": 10_000}
+    with serving(tmp_path / "library", **limits) as running:
+        body = running.client.post("/v1/search", json={"query": "a" * 30_000})
+        upload = running.client.post("/v1/documents", files={"file": ("a.txt", b"a" * 50_000)})
+        file = running.client.post("/v1/documents", files={"file": ("a.txt", b"a" * 20_000)})
+        assert [answer.status_code for answer in (body, upload, file)] == [413, 413, 413]
+        for answer, setting in ((body, "serve_body_bytes"), (upload, "serve_upload_bytes"), (file, "max_file_bytes")):
+            named = [name for name in limits if name in answer.json()["error"]["remedy"]]
+            assert named == [setting]
+
+
+def test_a_refused_upload_leaves_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path / "library", max_file_bytes=1_000, embedder="hashing") as running:
+        files = [("file", ("small.txt", b"a small file")), ("file", ("large.txt", b"a" * 5_000))]
+        assert running.client.post("/v1/documents", files=files).status_code == 413
+        metadata = running.client.post("/v1/documents", files={"file": ("a.txt", b"a")}, data={"metadata": "[1]"})
+        assert metadata.status_code == 422
+        for job in running.client.get("/v1/jobs").json()["jobs"]:
+            settled(running.client, job["id"])
+        assert not list((tmp_path / "library" / "spool").iterdir())
+
+
+def test_a_job_is_retryable_only_where_another_try_may_help(server: Running) -> None:
+    made = server.client.post("/v1/documents", files={"file": ("bad.pdf", b"%PDF-1.7 broken")}).json()
+    job = settled(server.client, made["jobs"][0]["id"])
+    assert job["state"] == "failed" and job["retryable"] is False
+
+
+def test_options_of_a_chunker_are_an_object_and_checked_first(server: Running) -> None:
+    body = {"chunker": "rules", "chunker_options": {"tokens": 64, "overlap": 0}}
+    assert server.client.put("/v1/collections/staff", json=body).json()["chunker_options"] == body["chunker_options"]
+    for wrong in ({"chunker": "rules", "chunker_options": {"token": 64}}, {"chunker_options": {"tokens": 64}}):
+        assert server.client.put("/v1/collections/staff", json=wrong).status_code == 422
+    (row,) = [row for row in server.client.get("/v1/collections").json()["collections"] if row["name"] == "staff"]
+    assert row["chunker_options"] == body["chunker_options"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"colection": "staff"},
+        {"collection": "x" * 201},
+        {"metadata": "not json"},
+        {"metadata": '{"a": 1, "a": 2}'},
+        {"metadata": '{"a": NaN}'},
+        {"metadata": "[1]"},
+    ],
+)
+def test_the_fields_of_a_form_are_checked_like_json(server: Running, fields: dict[str, str]) -> None:
+    answer = server.client.post("/v1/documents", files={"file": ("a.txt", b"a")}, data=fields)
+    assert answer.status_code == 422, answer.text
+    assert server.client.get("/v1/jobs").json()["jobs"] == []
+
+
+def test_searches_made_for_answers_are_counted(server: Running) -> None:
+    server.add("a.txt", "The lake is 40 metres deep.")
+
+    def searches() -> float:
+        lines = server.client.get("/metrics").text.splitlines()
+        return sum(
+            float(line.split()[-1]) for line in lines if line.startswith('footnotes_searches_total{leg="lexical"')
+        )
+
+    before = searches()
+    server.client.post("/v1/ask", json={"question": "How deep is the lake?"})
+    assert searches() == before + 1
+    server.client.post("/v1/search", json={"query": "lake"})
+    assert searches() == before + 2
+
+
+@pytest.fixture
+def provider() -> Any:
+    with ScriptedProvider(embeds(8)) as running:
+        yield running
+
+
+def test_calls_for_an_upload_carry_the_id_of_its_request(tmp_path: Path, provider: ScriptedProvider) -> None:
+    settings = {"embedder": "openai:own", "openai_base_url": provider.base_url, "openai_api_key": "k"}
+    with serving(tmp_path / "library", **settings) as running:
+        headers = {"X-Request-ID": "the-upload-1"}
+        body = {"filename": "a.txt", "content": "The lake is 40 metres deep."}
+        assert running.client.post("/rag/index", json=body, headers=headers).status_code == 200
+    calls = [one for one in provider.requests if one.body.get("input") != ["dimensions"]]
+    assert calls and {one.headers["X-Request-ID"] for one in calls} == {"the-upload-1"}
+
+
+def test_calls_of_the_command_line_carry_one_id(
+    tmp_path: Path, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("The lake is 40 metres deep.")
+    given = {"EMBEDDER": "openai:own", "OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": "k"}
+    for name, value in given.items():
+        monkeypatch.setenv(f"FOOTNOTES_{name}", value)
+    done = run("add", str(tmp_path / "a.txt"), "--library", str(tmp_path / "library"))
+    assert done.exit_code == 0, done.output
+    assert len({one.headers["X-Request-ID"] for one in provider.requests}) == 1
+
+
+def test_the_dimension_is_asked_for_again_and_only_once(tmp_path: Path, provider: ScriptedProvider) -> None:
+    def probes() -> int:
+        return sum(one.body.get("input") == ["dimensions"] for one in provider.requests)
+
+    provider.script(status(503))
+    settings = {"embedder": "openai:own", "openai_base_url": provider.base_url, "openai_api_key": "k"}
+    with serving(tmp_path / "library", **settings) as running:
+        running.add("a.txt", "The lake is 40 metres deep.")
+    assert probes() >= 2
+    before = probes()
+    with serving(tmp_path / "library", **settings) as running:
+        found = running.client.post("/v1/search", json={"query": "lake"}).json()
+        assert found["legs"]["dense"]["status"] == "ok" and found["hits"]
+    assert probes() == before
