@@ -20,6 +20,7 @@ import numpy as np
 from footnotes import tracing
 from footnotes.answer import Answerer, last_answer
 from footnotes.answer.answerer import EXTRACTIVE
+from footnotes.answer.sources import sources_of
 from footnotes.asking import Asking, AskOptions, as_turns, changed_settings
 from footnotes.asking.ground import LibraryGround
 from footnotes.asking.reranking import Reranking
@@ -681,7 +682,24 @@ class Library:
             deep=deep,
             settings=changed_settings(self.settings, settings),
         )
-        return tracing.stream("answer", self._asking.stream(question, options), deep=deep)
+        return tracing.stream("answer", self._with_sources(self._asking.stream(question, options)), deep=deep)
+
+    def _with_sources(self, events: Iterator[Event]) -> Iterator[Event]:
+        """The events; what is said of an answer tells which files its footnotes point to."""
+        try:
+            for event in events:
+                if event.answer is not None:
+                    sources = sources_of(event.answer, self._checksum)
+                    event = replace(event, answer=replace(event.answer, sources=sources))
+                yield event
+        finally:
+            if callable(close := getattr(events, "close", None)):
+                close()
+
+    def _checksum(self, document_id: str) -> str:
+        with suppress(NotFound):  # deleted meanwhile
+            return self.document(document_id).file_hash
+        return ""
 
     def _query_embedding(self, name: str, fingerprint: str) -> Callable[[str], Vector]:
         def embed(query: str) -> Vector:

@@ -125,3 +125,44 @@ def test_the_dimension_is_asked_for_again_and_only_once(tmp_path: Path, provider
         found = running.client.post("/v1/search", json={"query": "lake"}).json()
         assert found["legs"]["dense"]["status"] == "ok" and found["hits"]
     assert probes() == before
+
+
+def test_an_answer_names_its_sources(server: Running) -> None:
+    made = server.add("handbook.md", "# Handbook\n\n## Notice\n\nThe notice period is three months.\n")
+    answer = server.client.post("/v1/ask", json={"question": "How long is the notice period?"}).json()
+    checksum = server.client.get(f"/v1/documents/{made}").json()["file_hash"]
+    said = {"id": made, "filename": "handbook.md", "section": "Notice", "page": None, "checksum": checksum}
+    assert answer["sources"] == [said]
+
+
+def test_documents_are_listed_and_deleted_by_checksum(server: Running) -> None:
+    made, other = server.add("a.txt", "The lake is deep."), server.add("b.txt", "The hill is high.")
+    checksum = server.client.get(f"/v1/documents/{made}").json()["file_hash"]
+    listed = server.client.get("/v1/documents", params={"checksum": checksum}).json()["documents"]
+    assert [row["id"] for row in listed] == [made]
+    found = server.client.post("/v1/search", json={"query": "deep high", "where": {"checksum": checksum}}).json()
+    assert {hit["document_id"] for hit in found["hits"]} == {made}
+    assert server.client.delete("/v1/documents", params={"checksum": checksum}).json() == {"deleted": [made]}
+    assert [row["id"] for row in server.client.get("/v1/documents").json()["documents"]] == [other]
+    assert server.client.delete("/v1/documents", params={"checksum": checksum}).status_code == 404
+
+
+def test_a_search_takes_weights_and_a_missing_rank(server: Running) -> None:
+    server.add("a.txt", "The lake is deep."), server.add("b.txt", "The hill is high.")
+    body = {"query": "deep lake", "fusion": "rrf", "rrf_k": 10, "weights": [0.5, 2], "missing_rank": 100}
+    (top, *_) = server.client.post("/v1/search", json=body).json()["hits"]
+    lexical, dense = top["scores"]["lexical"]["rank"], top["scores"]["dense"]["rank"]
+    assert top["scores"]["fused"] == pytest.approx(0.5 / (10 + lexical) + 2 / (10 + dense))
+    for wrong in ({"weights": [1, -1]}, {"weights": [1, 1, 1]}, {"fusion": "adaptive"}, {"missing_rank": -1}):
+        assert server.client.post("/v1/search", json={**body, **wrong}).status_code == 422
+
+
+def test_no_room_for_a_passage_is_said_and_is_no_abstention(tmp_path: Path, provider: ScriptedProvider) -> None:
+    settings = {"model": "openai:own", "openai_base_url": provider.base_url, "openai_api_key": "k"}
+    with serving(tmp_path / "library", **settings, context_tokens=8_192, max_tokens=8_000) as running:
+        running.add("a.txt", "The lake is 40 metres deep. " * 40)
+        answer = running.client.post("/v1/ask", json={"question": "How deep is the lake?"}).json()
+        assert answer["kind"] == "answer" and "40 metres" in answer["answer"] and answer["degraded"]
+        assert "max_tokens" in str(answer["legs"]["model"]) or "8,000" in answer["legs"]["model"]["reason"]
+        strict = running.client.post("/v1/ask", json={"question": "How deep is the lake?", "strict": True})
+        assert strict.status_code == 422 and "max_tokens" in strict.json()["error"]["remedy"]
