@@ -174,7 +174,7 @@ class Pipeline:
         """Cut documents again from their stored text, each into a new version of itself."""
         self._serving = self._generation()
         for row in rows:
-            self._pending.append(self._recut(row, chunker_of(row.document.collection, row.document.mime)))
+            self._pending.add(self._recut(row, chunker_of(row.document.collection, row.document.mime)))
             if self._is_full():
                 yield from self._flush()
         yield from self._flush()

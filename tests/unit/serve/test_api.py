@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from footnotes.testing.provider import ScriptedProvider, embeds, says, status
 from serving import Running, serving
 
@@ -107,3 +109,37 @@ def test_each_of_several_files_has_its_outcome(server: Running) -> None:
     assert both.status_code == 200 and len(both.json()["documents"]) == 2
     alone = server.client.post("/api/upload", files=[("file", bad)])
     assert alone.status_code == 422 and isinstance(alone.json()["error"], str)
+
+
+def test_cohere_alone_is_a_model_with_its_settings(tmp_path: Path) -> None:
+    with ScriptedProvider(says("The notice period is three months [1].")) as provider:
+        settings = {"model": "cohere", "cohere_base_url": provider.base_url, "cohere_api_key": "k"}
+        with serving(tmp_path / "library", **settings) as running:
+            running.add("handbook.md", HANDBOOK)
+            found = rag(running)
+        (asked,) = provider.requests
+    assert found["model"] == "cohere:command-r-08-2024" and "three months" in found["final_answer"]
+    assert (asked.body["model"], asked.body["temperature"], asked.body["max_tokens"]) == (
+        "command-r-08-2024",
+        0.3,
+        2000,
+    )
+    assert "stream_options" not in asked.body and asked.headers["authorization"] == "Bearer k"
+
+
+def test_keys_are_read_from_the_variables_of_the_providers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COHERE_API_KEY", "from-the-variable")
+    with ScriptedProvider(says("The notice period is three months [1].")) as provider:
+        with serving(tmp_path / "library", model="cohere", cohere_base_url=provider.base_url) as running:
+            running.add("handbook.md", HANDBOOK)
+            rag(running)
+        assert provider.requests[0].headers["authorization"] == "Bearer from-the-variable"
+
+
+def test_a_missing_key_is_said_before_a_request_goes_out(tmp_path: Path) -> None:
+    with serving(tmp_path / "library", model="cohere", proxy="http://127.0.0.1:9") as running:
+        running.add("handbook.md", HANDBOOK)
+        found = rag(running)
+        strict = running.client.post("/v1/ask", json={"question": "How long is it?", "strict": True}).json()["error"]
+    assert found["degraded"] and any("needs a key" in step["text"] for step in found["agent_steps"])
+    assert strict["code"] == "provider_refused" and "cohere_api_key" in strict["remedy"]
