@@ -5,15 +5,28 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from footnotes.store import near
+from footnotes.store.database import Database
+from footnotes.store.memories import Memories
 from footnotes.store.outside import Outside
 from footnotes.store.records import Generation
-from footnotes.types import ErrorInfo, IndexState
+from footnotes.types import ErrorInfo, IndexState, NearDuplicate
 
 
 class BaseStore(ABC):
     """Choices of chunkers, which generations stay, and how a vector database is doing."""
 
+    database: Database
     outside: Outside | None = None
+
+    def memories(self, user_id: str) -> Memories:
+        """What models said of the tenant's texts."""
+        return Memories(self.database, user_id)
+
+    def near_duplicates(self, user_id: str) -> dict[str, NearDuplicate]:
+        """Every document that nearly equals another, by its id."""
+        with self.database.read(user_id) as cursor:
+            return near.near_duplicates(cursor)
 
     @property
     def index_failure(self) -> ErrorInfo | None:

@@ -21,8 +21,8 @@ from footnotes.store.copying import (
 from footnotes.store.postgres import chunks, documents, generations, statistics
 from footnotes.store.postgres.chunks import Where
 from footnotes.store.postgres.clean import clean, clean_json
+from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Connection
-from footnotes.store.postgres.near import PostgresSketches
 from footnotes.store.postgres.sql import queries
 from footnotes.store.postgres.texts import WHOLE, TextRows, TextWriter
 from footnotes.store.records import DocumentRow
@@ -49,7 +49,7 @@ class PostgresSide(StoredSide):
 
     def document(self, document_id: str) -> CopiedDocument:
         row = self._store.find(self._user_id, document_id)
-        with self._database.snapshot(self._user_id) as connection:
+        with self._database.raw_snapshot(self._user_id) as connection:
             sketch = connection.value(queries()["copied_sketch"], self._user_id, row.pk)
             derived = connection.fetch(queries()["copied_derived"], self._user_id, row.pk)
             origins = connection.fetch(queries()["copied_origins"], self._user_id, row.pk)
@@ -182,8 +182,7 @@ class PostgresSide(StoredSide):
             connection.execute(queries()["copy_origin"], *key, *stat)
         if document.has_text:
             documents.put_facets(connection, self._user_id, [row], new=True)
-            place = (self._user_id, clean(collection))
-            near.put(PostgresSketches(connection, self._user_id), place, row.pk, document.sketch, new=True)
+            near.put(PostgresCursor(connection, self._user_id), clean(collection), row.pk, document.sketch, new=True)
 
     def finish(self) -> None:
         if serving := self._store.serving(self._user_id):

@@ -10,9 +10,9 @@ from footnotes.store.facets import facets_of
 from footnotes.store.naming import source_mark
 from footnotes.store.postgres import statistics
 from footnotes.store.postgres.clean import clean, clean_json
+from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Connection
 from footnotes.store.postgres.filters import compile_filter
-from footnotes.store.postgres.near import PostgresSketches
 from footnotes.store.postgres.rows import document_row
 from footnotes.store.postgres.sql import queries
 from footnotes.store.records import DocumentRow
@@ -112,11 +112,11 @@ def drop(connection: Connection, user_id: str, rows: Sequence[DocumentRow]) -> N
     """Remove documents and everything derived from them."""
     led = [source for row in rows for source in {row.document.source, *sources(connection, user_id, row.pk)}]
     connection.execute(queries()["drop_jobs_of"], user_id, [row.document.id for row in rows], led)
-    sketches = PostgresSketches(connection, user_id)
+    cursor = PostgresCursor(connection, user_id)
     for row in rows:
         if row.current is not None:
             uncount(connection, user_id, row.current)
-        near.drop(sketches, (user_id, row.document.collection), row.pk)
+        near.drop(cursor, row.document.collection, row.pk)
     connection.execute(queries()["drop_documents"], user_id, [row.pk for row in rows])
 
 

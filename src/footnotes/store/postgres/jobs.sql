@@ -82,30 +82,6 @@ SELECT d.id, (SELECT min(o.source) FROM sources o WHERE o.document = d.pk) FROM 
 WHERE d.user_id = $1 AND d.collection = $2 AND NOT EXISTS (
     SELECT 1 FROM sources s WHERE s.user_id = $1 AND s.collection = $2 AND s.source = d.source AND s.document = d.pk)
 
--- name: make_original
-INSERT INTO originals (user_id, path, holder) VALUES ($1, $2, $3) RETURNING pk
-
--- name: release_original
-UPDATE originals SET document = NULL WHERE user_id = $1 AND document = $2
-
--- name: attach_original
-UPDATE originals SET document = $3, file_hash = $4, bytes = $5, holder = NULL WHERE user_id = $1 AND pk = $2
-
--- name: original_of
-SELECT o.path FROM originals o JOIN documents d ON d.pk = o.document
-WHERE o.user_id = $1 AND d.id = $2 AND o.file_hash = d.file_hash
-
--- name: loose_originals
-SELECT pk, path FROM originals WHERE user_id = $1 AND document IS NULL
-AND (holder IS NULL OR holder = $2 OR holder NOT IN (SELECT living()))
-
--- name: drop_originals
-DELETE FROM originals WHERE user_id = $1 AND pk = ANY ($2)
-
--- name: all_originals
-SELECT o.path, o.file_hash, d.id FROM originals o LEFT JOIN documents d ON d.pk = o.document
-WHERE o.user_id = $1 ORDER BY o.pk
-
 -- name: is_unfinished
 SELECT EXISTS (SELECT 1 FROM versions WHERE user_id = $1 AND holder IS NOT NULL AND holder NOT IN (SELECT living()))
     OR EXISTS (SELECT 1 FROM documents WHERE user_id = $1 AND status NOT IN ('ready', 'failed', 'queued')

@@ -68,7 +68,7 @@ class PostgresTruth(BaseTruth):
 
     @contextmanager
     def portion(self, generation: Generation, after: int) -> Iterator[Portion | None]:
-        with self._database.snapshot(generation.user_id) as connection:
+        with self._database.raw_snapshot(generation.user_id) as connection:
             bindings = (generation.user_id, generation.pk, after, DOCUMENTS_AT_ONCE)
             rows = connection.fetch(queries()["changed_documents"], *bindings)
             last = rows[-1]["seq"] if rows else after
@@ -76,7 +76,7 @@ class PostgresTruth(BaseTruth):
 
     @contextmanager
     def again(self, generation: Generation, keys: Keys, seq: int) -> Iterator[Portion]:
-        with self._database.snapshot(generation.user_id) as connection:
+        with self._database.raw_snapshot(generation.user_id) as connection:
             bindings = (generation.user_id, generation.pk, keys.tolist())
             rows = connection.fetch(queries()["documents_of_keys"], *bindings)
             yield Portion(seq, self._changes(connection, generation, rows, seq))

@@ -9,11 +9,12 @@ from typing import Any
 from footnotes.errors import NotFound, StoreReadOnly
 from footnotes.store.base import BaseStore
 from footnotes.store.missing import without_text
-from footnotes.store.postgres import chunks, documents, generations, near, texts, upkeep
+from footnotes.store.postgres import chunks, documents, generations, texts, upkeep
+from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.sql import queries
 from footnotes.store.records import DocumentRow, Generation
-from footnotes.types import Chunk, Document, Filter, NearDuplicate, Part
+from footnotes.types import Chunk, Document, Filter, Part
 
 
 def refused(primary: str) -> StoreReadOnly:
@@ -66,7 +67,7 @@ class PostgresReading(BaseStore):
 
     def text(self, user_id: str, document_id: str, start: int = 0, end: int | None = None) -> str:
         """Canonical text of a document, or a span of it."""
-        with self.database.snapshot(user_id) as connection:
+        with self.database.raw_snapshot(user_id) as connection:
             row, version = self._current(connection, user_id, document_id)
             last = row.document.characters if end is None else min(end, row.document.characters)
             return texts.read_span(connection, user_id, version, max(start, 0), last)
@@ -84,13 +85,13 @@ class PostgresReading(BaseStore):
         return row, row.current
 
     def chunks(self, user_id: str, document_id: str) -> list[Chunk]:
-        with self.database.snapshot(user_id) as connection:
+        with self.database.raw_snapshot(user_id) as connection:
             row, _ = self._current(connection, user_id, document_id)
             generation = generations.serving(connection, user_id)
             return [] if generation is None else chunks.of_document(connection, user_id, generation.pk, row.pk)
 
     def neighbours(self, user_id: str, document_id: str, first: int, last: int) -> list[Chunk]:
-        with self.database.snapshot(user_id) as connection:
+        with self.database.raw_snapshot(user_id) as connection:
             generation = generations.serving(connection, user_id)
             if generation is None:
                 return []
@@ -104,15 +105,11 @@ class PostgresReading(BaseStore):
         with self.database.reading(user_id) as connection:
             return [dict(row) for row in connection.fetch(queries()["collections"], user_id)]
 
-    def near_duplicates(self, user_id: str) -> dict[str, NearDuplicate]:
-        with self.database.reading(user_id) as connection:
-            return near.listed(connection, user_id)
-
     def counts(self, user_id: str) -> dict[str, Any]:
-        with self.database.snapshot(user_id) as connection:
+        with self.database.raw_snapshot(user_id) as connection:
             ready, count, characters, size = connection.row(queries()["counts"], user_id)
             by_status = {row[0]: row[1] for row in connection.fetch(queries()["counts_by_status"], user_id)}
-            alike = near.count(connection, user_id)
+            alike = PostgresCursor(connection, user_id).value("count_near_duplicates")
         found = {"ready": ready, "chunks": count, "characters": characters, "bytes": size, "by_status": by_status}
         return {**found, "near_duplicates": alike}
 

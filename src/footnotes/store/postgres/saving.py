@@ -14,8 +14,8 @@ from footnotes.store.postgres import chunks, documents, statistics
 from footnotes.store.postgres.chunks import NewRow, Where
 from footnotes.store.postgres.claiming import Handle
 from footnotes.store.postgres.clean import clean, clean_json
+from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Connection, Database
-from footnotes.store.postgres.near import PostgresSketches
 from footnotes.store.postgres.persistence import persistently
 from footnotes.store.postgres.rows import document_row
 from footnotes.store.postgres.sql import queries
@@ -227,10 +227,10 @@ def _relate(
     planned = [(work.handle.pk, work.draft.ingestion_version, work.publication.chunks) for work in works]
     columns = [list(column) for column in zip(*planned, strict=True)]
     connection.execute(queries()["put_planned"], user_id, generation.pk, *columns)
-    sketches = PostgresSketches(connection, user_id)
+    cursor = PostgresCursor(connection, user_id)
     for work in works:
-        place, is_new = (user_id, clean(work.draft.collection)), before[work.handle.pk] is None
-        work.draft.near_duplicate_of = near.put(sketches, place, work.handle.pk, work.draft.sketch, new=is_new)
+        collection, is_new = clean(work.draft.collection), before[work.handle.pk] is None
+        work.draft.near_duplicate_of = near.put(cursor, collection, work.handle.pk, work.draft.sketch, new=is_new)
 
 
 def discard(connection: Connection, user_id: str, holder: int, handle: Handle) -> None:
@@ -254,7 +254,7 @@ def save_reindexed(
 ) -> None:
     """The chunks of a document in a generation that does not serve yet, in one transaction."""
     assert row.current is not None
-    with database.snapshot(user_id) as connection:
+    with database.raw_snapshot(user_id) as connection:
         reader = SpanReader(connection, user_id, row.current, row.document.characters)
         rows = chunks.analyzed(made, reader.read, row.document.title)
     averages = chunks.averages_for(database, user_id, generation.pk, rows)

@@ -43,8 +43,6 @@ from footnotes.store.postgres.clean import clean
 from footnotes.store.postgres.copying import PostgresSide
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.indexes import Indexes
-from footnotes.store.postgres.memories import PostgresMemories
-from footnotes.store.postgres.originals import PostgresOriginals
 from footnotes.store.postgres.origins import PostgresOrigins
 from footnotes.store.postgres.outside import PostgresTruth
 from footnotes.store.postgres.outside_legs import OutsideLegs
@@ -105,9 +103,7 @@ class PostgresStore(PostgresReading):
             raise
         self._writers = Writers(self.database, folder / INCOMING)
         self._indexes = Indexes(self.database)
-        self.originals = Originals(
-            files or FolderFiles(folder / FOLDER), PostgresOriginals(self.database, self._writers)
-        )
+        self.originals = Originals(files or FolderFiles(folder / FOLDER), self.database, self.holder)
         self.outside = None if vectors is None else self._made_outside(vectors, legs, tells)
         self._served: dict[str, Served] = {}
         self._grower: threading.Thread | None = None
@@ -187,6 +183,10 @@ class PostgresStore(PostgresReading):
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_LOOK)
 
+    def holder(self, user_id: str) -> int:
+        """The number under which this thread writes; 0, which is nobody's, where it does not."""
+        return self._writers.number_if_any(user_id)
+
     def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
         """Whether another living writer is at a document."""
         mine = self._writers.number_if_any(user_id)
@@ -250,9 +250,6 @@ class PostgresStore(PostgresReading):
             return generations.serving(connection, user_id)
 
     # ── reading: see also `reading.py`
-
-    def memories(self, user_id: str) -> PostgresMemories:
-        return PostgresMemories(self.database, user_id)
 
     def origins(self, user_id: str, collection: str) -> PostgresOrigins:
         return PostgresOrigins(self, user_id, collection)
@@ -494,7 +491,7 @@ class PostgresStore(PostgresReading):
 
     def documents_to_fill(self, user_id: str, generation: Generation) -> list[DocumentRow]:
         """Documents that have no chunks in a generation yet, or chunks without vectors."""
-        with self.database.snapshot(user_id) as connection:
+        with self.database.raw_snapshot(user_id) as connection:
             missing = connection.fetch(queries()["documents_to_fill"], user_id, generation.pk)
             return documents.by_pk(connection, user_id, [row[0] for row in missing])
 

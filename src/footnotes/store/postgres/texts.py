@@ -101,7 +101,7 @@ def read_parts(database: Database, user_id: str, version: int) -> Iterator[Part]
     """The parts as the parser gave them, some at a time: no connection is kept while somebody works on one."""
     after = -1
     while True:
-        with database.snapshot(user_id) as connection:
+        with database.raw_snapshot(user_id) as connection:
             rows = connection.fetch(queries()["parts"], user_id, version, after, _PARTS_AT_ONCE)
             found = [_part(connection, user_id, version, row) for row in rows]
         if not rows:

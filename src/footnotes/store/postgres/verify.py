@@ -22,7 +22,7 @@ def verified(database: Database, generation: Generation, hash_of: Callable[[str,
             found.problems.append(item)
         else:
             intact += item
-    with database.snapshot(generation.user_id) as connection:
+    with database.raw_snapshot(generation.user_id) as connection:
         found.problems.extend(check_vectors(connection, generation))
         found.problems.extend(check_statistics(connection, generation))
     found.checked["chunks"] = intact
@@ -36,7 +36,7 @@ def check_text(
     after = 0
     user_id = generation.user_id
     while True:
-        with database.snapshot(user_id) as connection:
+        with database.raw_snapshot(user_id) as connection:
             rows = connection.fetch(queries()["chunk_inputs"], user_id, generation.pk, after, _AT_ONCE)
             yield from [_checked(connection, user_id, row, hash_of) for row in rows]
         if not rows:

@@ -25,6 +25,7 @@ from footnotes.errors import (
     StoreLocked,
     StoreUnavailable,
 )
+from footnotes.store.sqlite.cursor import SqliteCursor
 
 APPLICATION_ID = 0x464E5445
 _BUSY_MS = 10_000
@@ -96,6 +97,24 @@ class Database:
         return connection
 
     @contextmanager
+    def read(self, user_id: str) -> Iterator[SqliteCursor]:
+        """Queries that each see what is committed when they begin."""
+        with translated():
+            yield SqliteCursor(self.reader, user_id)
+
+    @contextmanager
+    def snapshot(self, user_id: str) -> Iterator[SqliteCursor]:
+        """Several queries that see one state."""
+        with self.raw_snapshot() as connection:
+            yield SqliteCursor(connection, user_id)
+
+    @contextmanager
+    def write(self, user_id: str) -> Iterator[SqliteCursor]:
+        """One write transaction: all of it or nothing."""
+        with self.transaction() as connection:
+            yield SqliteCursor(connection, user_id)
+
+    @contextmanager
     def transaction(self) -> Iterator[apsw.Connection]:
         """One write transaction: all of it or nothing."""
         if self.read_only:
@@ -114,7 +133,7 @@ class Database:
                 raise
 
     @contextmanager
-    def snapshot(self) -> Iterator[apsw.Connection]:
+    def raw_snapshot(self) -> Iterator[apsw.Connection]:
         """Several reads of one state."""
         connection = self.reader
         with translated():

@@ -23,7 +23,7 @@ from footnotes.store.packing import unpack_headings
 from footnotes.store.records import DocumentRow
 from footnotes.store.rows import packed_error
 from footnotes.store.sqlite import chunks, documents, generations
-from footnotes.store.sqlite.near import SqliteSketches
+from footnotes.store.sqlite.cursor import SqliteCursor
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import TextWriter
 from footnotes.types import Part
@@ -42,12 +42,12 @@ class SqliteSide(StoredSide):
     # ── reading
 
     def document_ids(self) -> list[str]:
-        with self._store.database.snapshot() as connection:
+        with self._store.database.raw_snapshot() as connection:
             return [str(row[0]) for row in connection.execute(queries()["copied_documents"], (self._user_id,))]
 
     def document(self, document_id: str) -> CopiedDocument:
         row = self._store.find(self._user_id, document_id)
-        with self._store.database.snapshot() as connection:
+        with self._store.database.raw_snapshot() as connection:
             sketch: Any = connection.execute(queries()["copied_sketch"], (row.pk,)).fetchone()
             derived: Any = connection.execute(queries()["copied_derived"], (row.pk,)).fetchall()
             origins: Any = connection.execute(queries()["copied_origins"], (row.pk,)).fetchall()
@@ -64,7 +64,7 @@ class SqliteSide(StoredSide):
 
     def chunks(self, document_id: str) -> Iterator[Sequence[CopiedChunk]]:
         row = self._store.find(self._user_id, document_id)
-        with self._store.database.snapshot() as connection:
+        with self._store.database.raw_snapshot() as connection:
             found = connection.execute(queries()["copied_chunks"], (row.current, self._user_id))
             yield from some_at_a_time(map(_chunk, found))
 
@@ -165,8 +165,7 @@ class SqliteSide(StoredSide):
             connection.execute(queries()["copy_origin"], (self._user_id, collection, o.source, *stat))
         if document.has_text:
             documents.refresh_facets(connection, self._user_id, row)
-            place = (self._user_id, collection)
-            near.put(SqliteSketches(connection), place, row.pk, document.sketch, new=True)
+            near.put(SqliteCursor(connection, self._user_id), collection, row.pk, document.sketch, new=True)
 
     def finish(self) -> None:
         if serving := self._store.serving(self._user_id):

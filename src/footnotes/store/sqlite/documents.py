@@ -13,8 +13,8 @@ import apsw
 from footnotes.store import near
 from footnotes.store.facets import facets_of
 from footnotes.store.records import DocumentRow, Draft, Generation
+from footnotes.store.sqlite.cursor import SqliteCursor
 from footnotes.store.sqlite.filters import compile_filter
-from footnotes.store.sqlite.near import SqliteSketches
 from footnotes.store.sqlite.rows import document_row
 from footnotes.store.sqlite.sql import queries
 from footnotes.types import DocumentStatus, ErrorInfo, Filter, Metadata
@@ -47,7 +47,7 @@ def listed(
     columns = queries()["document"].split("FROM")[0].replace("SELECT pk", "SELECT d.pk")
     sql, bindings = "1", list[Any]()
     if where is not None:
-        sql, bindings = compile_filter(where, user_id)
+        sql, bindings = compile_filter(where, user_id, 2)
     if "c." in sql:
         sql = f"EXISTS (SELECT 1 FROM chunks c WHERE c.version = d.current AND {sql})"  # noqa: S608
     statement = f"{columns} FROM documents d WHERE d.user_id = ? AND {sql} ORDER BY d.pk LIMIT ? OFFSET ?"
@@ -133,7 +133,7 @@ def drop(connection: apsw.Connection, user_id: str, row: DocumentRow) -> None:
         drop_version(connection, user_id, version)
     for source in {row.document.source, *sources(connection, row.pk)}:
         connection.execute(queries()["drop_jobs_of"], (user_id, row.document.id, source))
-    near.drop(SqliteSketches(connection), (user_id, row.document.collection), row.pk)
+    near.drop(SqliteCursor(connection, user_id), row.document.collection, row.pk)
     connection.execute(queries()["drop_document"], (user_id, row.pk))
 
 

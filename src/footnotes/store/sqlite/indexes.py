@@ -183,7 +183,7 @@ class Indexes:
         return Reached(min(own, default=self._last(generation)), min([*own, outside]))
 
     def _last(self, generation: Generation) -> int:
-        with self._database.snapshot() as connection:
+        with self._database.raw_snapshot() as connection:
             return feed.last_change(connection, generation)
 
     def rebuild(self, generation: Generation) -> None:
@@ -244,7 +244,7 @@ class Indexes:
                 return False
             shutil.rmtree(fresh, ignore_errors=True)
             joined = LexicalIndex(fresh, self._identity(generation, "lexical"))
-            with self._database.snapshot() as connection, _no_damage(), _disk_errors():
+            with self._database.raw_snapshot() as connection, _no_damage(), _disk_errors():
                 seq, changes = feed.everything(connection, generation, slot.entries)
                 joined.apply(changes, seq=seq)
             with slot.guard:
@@ -356,7 +356,7 @@ class Indexes:
         with self._held(slot, "updating an index"), slot.guard:
             index = self._opened(slot, generation)
             self._refreshed(slot, generation)
-            with self._database.snapshot() as connection:
+            with self._database.raw_snapshot() as connection:
                 if index.seq == 0:
                     seq, changes = feed.everything(connection, generation, slot.entries)
                 else:
@@ -383,7 +383,7 @@ class Indexes:
         with self._held(slot, "rebuilding an index"), _unreadable():
             shutil.rmtree(slot.folder, ignore_errors=True)
             index = slot.open()
-            with self._database.snapshot() as connection:
+            with self._database.raw_snapshot() as connection:
                 seq, changes = feed.everything(connection, generation, slot.entries)
                 if seq:
                     with _no_damage(), _disk_errors():

@@ -30,13 +30,13 @@ class SqliteOrigins:
     def below(self, prefix: str) -> dict[str, Known]:
         """Every known source whose name begins with the prefix."""
         after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-        with self._store.database.snapshot() as connection:
+        with self._store.database.raw_snapshot() as connection:
             rows = connection.execute(queries()["known_below"], (self._user, self._collection, prefix, after))
             return {known.source: known for known in map(_known, rows)}
 
     def version(self, source: str) -> tuple[str | None, str | None]:
         """The entity tag and the date a server gave when the source was fetched last."""
-        with self._store.database.snapshot() as connection:
+        with self._store.database.raw_snapshot() as connection:
             key = (self._user, self._collection, source)
             row: Any = connection.execute(queries()["origin_version"], key).fetchone()
         return (None, None) if row is None else (row[0], row[1])

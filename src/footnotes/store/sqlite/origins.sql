@@ -33,28 +33,5 @@ SELECT d.id, (SELECT MIN(o.source) FROM sources o WHERE o.document = d.pk) FROM 
 WHERE d.user_id = ?1 AND d.collection = ?2 AND NOT EXISTS (
     SELECT 1 FROM sources s WHERE s.user_id = ?1 AND s.collection = ?2 AND s.source = d.source AND s.document = d.pk);
 
--- name: make_original
-INSERT INTO originals (user_id, document, path, file_hash, bytes) VALUES (?, NULL, ?, '', 0) RETURNING pk;
-
--- name: release_original
-UPDATE originals SET document = NULL WHERE user_id = ? AND document = ?;
-
--- name: attach_original
-UPDATE originals SET document = ?, file_hash = ?, bytes = ? WHERE user_id = ? AND pk = ?;
-
--- name: original_of
-SELECT o.path, o.file_hash, o.bytes FROM originals o JOIN documents d ON d.pk = o.document
-WHERE o.user_id = ? AND d.id = ? AND o.file_hash = d.file_hash;
-
 -- name: attached_originals
 SELECT path FROM originals WHERE document IS NOT NULL;
-
--- name: loose_originals
-SELECT pk, path FROM originals WHERE document IS NULL;
-
--- name: drop_original
-DELETE FROM originals WHERE pk = ?;
-
--- name: all_originals
-SELECT o.path, o.file_hash, o.bytes, d.id FROM originals o LEFT JOIN documents d ON d.pk = o.document
-WHERE o.user_id = ? ORDER BY o.pk;

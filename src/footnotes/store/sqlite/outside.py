@@ -58,7 +58,7 @@ class SqliteTruth(BaseTruth):
         return int(row[1]) if row and row[0] == self.words else 0
 
     def keys(self, generation: Generation) -> Keys:
-        with self._database.snapshot() as connection:
+        with self._database.raw_snapshot() as connection:
             rows = connection.execute(queries()["live_keys"], (generation.user_id, generation.pk)).fetchall()
         return np.array([row[0] for row in rows if self._lexical or not row[1]], dtype=np.int64)
 
@@ -66,7 +66,7 @@ class SqliteTruth(BaseTruth):
 
     @contextmanager
     def portion(self, generation: Generation, after: int) -> Iterator[Portion | None]:
-        with self._database.snapshot() as connection:
+        with self._database.raw_snapshot() as connection:
             bindings = (generation.user_id, generation.pk, after, DOCUMENTS_AT_ONCE)
             rows: Any = connection.execute(queries()["changed_documents"], bindings).fetchall()
             if not rows:
@@ -83,7 +83,7 @@ class SqliteTruth(BaseTruth):
 
     @contextmanager
     def again(self, generation: Generation, keys: Keys, seq: int) -> Iterator[Portion]:
-        with self._database.snapshot() as connection:
+        with self._database.raw_snapshot() as connection:
             bindings = (chunks.as_table(keys.tolist()), generation.pk)
             documents = [int(row[0]) for row in connection.execute(queries()["documents_of_keys"], bindings)]
             yield Portion(seq, self._changes(connection, generation, documents, seq))
@@ -160,7 +160,7 @@ class SqliteTruth(BaseTruth):
                 if words.measure_again(connection, generation.pk):
                     connection.execute(queries()["log_all_again"], (generation.user_id, generation.pk))
             return
-        with self._database.snapshot() as connection:
+        with self._database.raw_snapshot() as connection:
             bindings = (generation.user_id, generation.pk, 0, _MEASURED_DOCUMENTS)
             rows: Any = connection.execute(queries()["changed_documents"], bindings).fetchall()
             some = [terms for row in rows for _, terms in self._terms(connection, generation, row[1])]

@@ -12,10 +12,11 @@ from footnotes.errors import NotFound
 from footnotes.store.base import BaseStore
 from footnotes.store.missing import without_text
 from footnotes.store.records import DocumentRow, Generation
-from footnotes.store.sqlite import chunks, documents, generations, near, texts
+from footnotes.store.sqlite import chunks, documents, generations, texts
 from footnotes.store.sqlite.connection import Database, translated
+from footnotes.store.sqlite.cursor import SqliteCursor
 from footnotes.store.sqlite.sql import queries
-from footnotes.types import Chunk, Document, Filter, NearDuplicate, Part
+from footnotes.types import Chunk, Document, Filter, Part
 
 
 class SqliteReading(BaseStore):
@@ -51,12 +52,12 @@ class SqliteReading(BaseStore):
     def documents(
         self, user_id: str, *, where: Filter | None = None, limit: int | None = None, offset: int = 0
     ) -> list[Document]:
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             return [row.document for row in documents.listed(connection, user_id, where, limit, offset)]
 
     def text(self, user_id: str, document_id: str, start: int = 0, end: int | None = None) -> str:
         """Canonical text of a document, or a span of it."""
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             row = self._current(connection, user_id, document_id)
             last = row.document.characters if end is None else min(end, row.document.characters)
             assert row.current is not None
@@ -64,44 +65,39 @@ class SqliteReading(BaseStore):
 
     def parts(self, user_id: str, document_id: str) -> Iterator[Part]:
         """The parts of a document as its parser gave them, one at a time: a document may be larger than memory."""
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             row = self._current(connection, user_id, document_id)
             assert row.current is not None
             yield from texts.read_parts(connection, row.current)
 
     def chunks(self, user_id: str, document_id: str) -> list[Chunk]:
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             row = self._current(connection, user_id, document_id)
             generation, _ = generations.serving(connection, user_id)
             return [] if generation is None else chunks.of_document(connection, user_id, generation, row.pk)
 
     def neighbours(self, user_id: str, document_id: str, first: int, last: int) -> list[Chunk]:
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             generation, _ = generations.serving(connection, user_id)
             if generation is None:
                 return []
             return chunks.neighbours(connection, user_id, generation.pk, document_id, first, last)
 
     def sources(self, user_id: str, document_id: str) -> list[str]:
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             return documents.sources(connection, self.find(user_id, document_id).pk)
 
     def collections(self, user_id: str) -> list[dict[str, Any]]:
         names = ("name", "chunker", "chunker_options", "system_prompt", "documents")
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             rows = connection.execute(queries()["collections"], (user_id,))
             return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def near_duplicates(self, user_id: str) -> dict[str, NearDuplicate]:
-        """Every document that nearly equals another, by its id."""
-        with self.database.snapshot() as connection:
-            return near.listed(connection, user_id)
-
     def counts(self, user_id: str) -> dict[str, Any]:
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             ready, count, characters, size = connection.execute(queries()["counts"], (user_id,)).fetchone() or (0,) * 4
             by_status: dict[Any, Any] = dict(connection.execute(queries()["counts_by_status"], (user_id,)).fetchall())  # type: ignore[arg-type]
-            alike = near.count(connection, user_id)
+            alike = SqliteCursor(connection, user_id).value("count_near_duplicates")
         found = {"ready": ready, "chunks": count, "characters": characters, "bytes": size, "by_status": by_status}
         return {**found, "near_duplicates": alike}
 

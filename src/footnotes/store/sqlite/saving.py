@@ -10,7 +10,7 @@ from footnotes.store import near
 from footnotes.store.naming import document_id
 from footnotes.store.records import Draft, Generation
 from footnotes.store.sqlite import chunks, documents, staging, waiting
-from footnotes.store.sqlite.near import SqliteSketches
+from footnotes.store.sqlite.cursor import SqliteCursor
 from footnotes.store.sqlite.sql import queries
 from footnotes.store.sqlite.texts import TextWriter
 
@@ -44,7 +44,7 @@ def save(connection: apsw.Connection, user_id: str, generation: Generation, draf
         _publish(connection, user_id, generation, draft)
     documents.add_source(connection, user_id, draft.collection, draft.source, handle.pk)
     draft.near_duplicate_of = near.put(
-        SqliteSketches(connection), (user_id, draft.collection), handle.pk, draft.sketch, new=before.current is None
+        SqliteCursor(connection, user_id), draft.collection, handle.pk, draft.sketch, new=before.current is None
     )
     planned = (user_id, generation.pk, handle.pk, draft.ingestion_version, draft.publication.chunks)
     connection.execute(queries()["put_planned"], planned)

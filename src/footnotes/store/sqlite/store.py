@@ -47,8 +47,6 @@ from footnotes.store.sqlite.copying import SqliteSide
 from footnotes.store.sqlite.generations import Served
 from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes, Reached
-from footnotes.store.sqlite.memories import SqliteMemories
-from footnotes.store.sqlite.originals import SqliteOriginals
 from footnotes.store.sqlite.origins import SqliteOrigins
 from footnotes.store.sqlite.outside import SqliteTruth
 from footnotes.store.sqlite.presence import check_present, mark, was_library
@@ -93,7 +91,7 @@ class SqliteStore(SqliteReading):
         self._indexer = Indexer(folder)
         check_present(folder / DATABASE)
         self.database = Database(folder / DATABASE)
-        self.originals = Originals(FolderFiles(folder / FOLDER), SqliteOriginals(self.database))
+        self.originals = Originals(FolderFiles(folder / FOLDER), self.database, self.holder)
         try:
             migrate(self.database, migrations())
             library = self._library_id()
@@ -177,6 +175,10 @@ class SqliteStore(SqliteReading):
     def await_settled(self, user_id: str, pk: int) -> None:
         """As nobody else is at it, there is nothing to wait for."""
 
+    def holder(self, user_id: str) -> int:
+        """There is one writer at a time: it needs no number."""
+        return 0
+
     def _recover(self) -> None:
         if not self._writing_nested() and recovery.unfinished(self.database):
             for user_id in recovery.recover(self.database):
@@ -184,7 +186,7 @@ class SqliteStore(SqliteReading):
                 with suppress(StoreError):
                     if generation := self.serving(user_id):
                         self.publish_changes(user_id, generation)
-            self.originals.sweep()
+            self.originals.sweep("")
 
     def _before_writing(self, user_id: str) -> None:
         """See once that no index is ahead of a library that was put back from a copy, and that none elsewhere lags."""
@@ -266,9 +268,6 @@ class SqliteStore(SqliteReading):
 
     # ── reading: see also `reading.py`
 
-    def memories(self, user_id: str) -> SqliteMemories:
-        return SqliteMemories(self.database, user_id)
-
     def origins(self, user_id: str, collection: str) -> SqliteOrigins:
         return SqliteOrigins(self, user_id, collection)
 
@@ -291,7 +290,7 @@ class SqliteStore(SqliteReading):
             )
 
     def missing_vectors(self, user_id: str, generation: Generation, hashes: Iterable[bytes]) -> list[bytes]:
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             return chunks.missing_vectors(connection, user_id, generation.model, hashes)
 
     def save_vectors(
@@ -312,7 +311,7 @@ class SqliteStore(SqliteReading):
 
     def waiting(self, user_id: str) -> list[int]:
         """Documents that are found by their words and wait for their vectors, oldest first."""
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             return waiting.listed(connection, user_id)
 
     def claim_waiting(self, user_id: str) -> list[int]:
@@ -320,14 +319,14 @@ class SqliteStore(SqliteReading):
         return self.waiting(user_id)
 
     def waiting_chunks(self, user_id: str) -> int:
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             return waiting.chunk_count(connection, user_id)
 
     def inputs_without_vector(
         self, user_id: str, generation: Generation, pk: int, *, after: int, limit: int
     ) -> list[StoredInput]:
         """What is still to be embedded of a document, in order, beginning after a chunk."""
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             return list(waiting.inputs(connection, generation, pk, after, limit))
 
     def set_waiting(self, user_id: str, status: DocumentStatus, error: ErrorInfo | None = None) -> None:
@@ -345,7 +344,7 @@ class SqliteStore(SqliteReading):
 
     def jobs(self, user_id: str) -> list[Job]:
         """What was begun and has not been forgotten, oldest first."""
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             return jobs.listed(connection, user_id)
 
     def make_jobs(self, user_id: str, run: int | None, new: Sequence[NewJob], holder: str) -> list[int]:
@@ -451,7 +450,7 @@ class SqliteStore(SqliteReading):
 
     def documents_to_fill(self, user_id: str, generation: Generation) -> list[DocumentRow]:
         """Documents that have no chunks in a generation yet."""
-        with self.database.snapshot() as connection:
+        with self.database.raw_snapshot() as connection:
             missing = {row[0] for row in connection.execute(queries()["documents_to_fill"], (user_id, generation.pk))}
             return [row for row in documents.listed(connection, user_id, None, None, 0) if row.pk in missing]
 
@@ -636,7 +635,7 @@ class SqliteStore(SqliteReading):
         generation = self.serving(user_id)
         if generation is not None and self._publish(user_id, generation, self._indexes.catch_up(generation, soon=True)):
             self.publish_changes(user_id, generation)
-        self.originals.sweep()
+        self.originals.sweep("")
         self.checkpoint()
 
     def checkpoint(self) -> None:

@@ -29,7 +29,7 @@ def check_pages(database: Database) -> Iterator[Problem]:
 
 def check_losses(database: Database, user_id: str) -> Iterator[Problem]:
     """What indexes had seen, and the database does not have."""
-    with database.snapshot() as connection:
+    with database.raw_snapshot() as connection:
         for leg, seen, had in cast(Any, connection.execute(queries()["losses"], (user_id,)).fetchall()):
             yield Problem(loss_message(leg, seen, had), mendable=True)
 
@@ -38,7 +38,7 @@ def check_text(
     database: Database, generation: Generation, hash_of: Callable[[str, str], bytes]
 ) -> Iterator[Problem | int]:
     """Every chunk's span against the hash of what was embedded for it; yields 1 for each that holds."""
-    with database.snapshot() as connection:
+    with database.raw_snapshot() as connection:
         for row in connection.execute(queries()["chunk_inputs"], (generation.user_id, generation.pk)).fetchall():
             key, version, start, end, prefix, digest, document_id = cast(tuple[Any, ...], row)
             try:
@@ -51,7 +51,7 @@ def check_text(
 
 def check_vectors(database: Database, generation: Generation) -> Iterator[Problem]:
     """`ready` means that every chunk has a vector."""
-    with database.snapshot() as connection:
+    with database.raw_snapshot() as connection:
         bindings = (generation.user_id, generation.pk, generation.model)
         row = connection.execute(queries()["chunks_without_vector"], bindings).fetchone()
         if row and row[0]:
@@ -77,7 +77,7 @@ def _misfit(generation: Generation) -> tuple[str, int, int]:
 
 def check_indexes(database: Database, indexes: Indexes, generation: Generation) -> Iterator[Problem]:
     """The lexical index holds exactly the keys the database serves, the dense one those that have their vectors."""
-    with database.snapshot() as connection:
+    with database.raw_snapshot() as connection:
         _, seq = generations.serving(connection, generation.user_id)
         rows = connection.execute(queries()["live_keys"], (generation.user_id, generation.pk)).fetchall()
     served = np.array([row[0] for row in rows], dtype=np.int64)

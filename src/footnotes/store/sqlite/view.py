@@ -86,11 +86,11 @@ class SqliteSearchView:
 
     def allowed(self, where: Filter) -> Allowed:
         """The keys a filter lets through. The tenant is always part of it, and cannot be named in it."""
-        condition, bindings = compile_filter(where, self._user_id)
+        condition, bindings = compile_filter(where, self._user_id, 3)
         if self._generation is None:
             return Allowed(np.zeros(0, dtype=np.int64))
         statement = _ALLOWED.format(condition=condition)
-        with self._database.snapshot() as connection:
+        with self._database.raw_snapshot() as connection:
             rows = connection.execute(statement, (self._generation.pk, self._user_id, *bindings)).fetchall()
         keys = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
         keys.sort()
