@@ -20,6 +20,7 @@ import footnotes
 from footnotes.index import dense_files, manifest
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
+from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.store import SqliteStore
 
 WRITERS: list[tuple[Any, str]] = [
@@ -28,7 +29,7 @@ WRITERS: list[tuple[Any, str]] = [
     (SqliteStore, "finish_waiting"),
     (SqliteStore, "publish_changes"),
     (SqliteStore, "delete"),
-    (SqliteStore, "checkpoint"),
+    (Database, "checkpoint"),
     (SqliteStore, "save_reindexed"),
     (SqliteStore, "switch_generation"),
     (LexicalIndex, "apply"),

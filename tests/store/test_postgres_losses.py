@@ -59,8 +59,9 @@ def added_in_the_end(library: Library, text: str) -> str:
 def test_a_connection_cut_in_the_middle_of_saving(
     shared: Library, address: str, postgres: PostgresServer, statement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from footnotes.store.postgres.cursor import SQL
     from footnotes.store.postgres.database import Connection
-    from footnotes.store.postgres.sql import queries
+    from footnotes.store.statements import load_queries
 
     shared.add_text(TRAVEL, filename="before.txt")
     real, cut = Connection.execute, threading.Event()
@@ -69,7 +70,7 @@ def test_a_connection_cut_in_the_middle_of_saving(
     def cutting(kind: Any) -> Any:
         def call(self: Any, query: str, *bindings: Any) -> Any:
             result = kind(self, query, *bindings)
-            if query == queries()[statement] and not cut.is_set():
+            if query == load_queries(SQL)[statement].sql and not cut.is_set():
                 cut.set()
                 postgres.execute(_CUT, address=address)
             return result

@@ -29,7 +29,7 @@ class Cursor(Protocol):
 
     user_id: str
 
-    def all(self, query: str, *, where: Filter | None = None, **values: Any) -> list[Row]:
+    def all(self, query: str, where: Filter | None = None, /, **values: Any) -> list[Row]:
         """All rows. The filter stands in the query's place `{where}`."""
         ...
 
@@ -59,6 +59,14 @@ class Database(Protocol):
 
     def snapshot(self, user_id: str) -> AbstractContextManager[Cursor]:
         """Several queries that see one state."""
+        ...
+
+    def keep_state(self, user_id: str) -> AbstractContextManager[None]:
+        """Let everything this thread reads see one state, where that costs nobody else anything."""
+        ...
+
+    def checkpoint(self) -> None:
+        """Leave no copy of what was removed where only the database can reach it."""
         ...
 
     def write(self, user_id: str) -> AbstractContextManager[Cursor]:

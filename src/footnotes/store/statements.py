@@ -32,12 +32,8 @@ def load_queries(package: str) -> dict[str, Query]:
     for item in resources.files(package).iterdir():
         if _is_sql(item):
             _parse(item.read_text("utf-8"), found, fragments)
+    fragments = {name: _filled(fragment, fragments) for name, fragment in fragments.items()}
     return {name: Query(_filled(query.sql, fragments), query.parameters) for name, query in found.items()}
-
-
-def queries(package: str) -> dict[str, str]:
-    """The statements of a package by name, for code that binds by position."""
-    return {name: query.sql for name, query in load_queries(package).items()}
 
 
 def migrations(package: str) -> list[tuple[int, str]]:

@@ -33,7 +33,7 @@ class PostgresCursor:
         self._queries = load_queries(SQL)
         self.user_id = user_id
 
-    def all(self, query: str, *, where: Filter | None = None, **values: Any) -> list[Row]:
+    def all(self, query: str, where: Filter | None = None, /, **values: Any) -> list[Row]:
         found = self._queries[query]
         sql, bindings = found.sql, self._bindings(found, values)
         if "{where}" in sql:

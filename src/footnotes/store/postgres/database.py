@@ -11,7 +11,7 @@ import json
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any, TypeVar
 
 import asyncpg
@@ -155,6 +155,13 @@ class Database:
         """Several queries that see one state."""
         with self.raw_snapshot(user_id) as connection:
             yield PostgresCursor(connection, user_id)
+
+    def keep_state(self, user_id: str) -> AbstractContextManager[None]:
+        """No connection is kept while somebody works on what was read."""
+        return nullcontext()
+
+    def checkpoint(self) -> None:
+        """The server's log is its own."""
 
     @contextmanager
     def write(self, user_id: str) -> Iterator[PostgresCursor]:

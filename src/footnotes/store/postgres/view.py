@@ -12,10 +12,8 @@ import numpy as np
 
 from footnotes.errors import FootnotesError, InputError
 from footnotes.index import FIELD_WEIGHTS, Allowed, Found, Vector
-from footnotes.store.postgres.database import Database
-from footnotes.store.postgres.filters import compile_filter
+from footnotes.store.database import Database, Row
 from footnotes.store.postgres.outside_legs import Given, OutsideLegs, said_in_facets
-from footnotes.store.postgres.sql import queries
 from footnotes.store.postgres.words import definition
 from footnotes.store.records import Generation, HitRow, Place
 from footnotes.store.views import NO_SYMBOLS, Symbols
@@ -88,8 +86,9 @@ class PostgresSearchView:
     def stamp(self) -> str:
         """Asked of the database, unless a search has just told: answers are remembered by it, and it must not lag."""
         if self._fetched is None and not self._trial:
-            rows = self._database.fetch(self._user_id, queries()["stamp"], self._user_id)
-            return "0/0" if not rows else f"{rows[0]['serving'] or 0}/{rows[0]['changed']}"
+            with self._database.read(self._user_id) as cursor:
+                row = cursor.one("stamp")
+            return "0/0" if row is None else f"{row['serving'] or 0}/{row['changed']}"
         return f"{self._generation.pk if self._generation else 0}/{self._served.changed}"
 
     @property
@@ -155,39 +154,30 @@ class PostgresSearchView:
         per_document: int,
         symbols: Symbols,
         given: Given,
-    ) -> list[Any]:
+    ) -> list[Row]:
         from pgvector import HalfVector
 
         names = list(terms)
         half = None if vector is None or self._generation is None else HalfVector(vector.astype(np.float16))
-        bindings: list[Any] = [
-            self._user_id,
-            self._generation.pk if self._generation else 0,
-            [cut(term) for term in names],
-            [float(terms[term]) for term in names],
-            *([place(field, term) for term in names] for field in FIELDS),
-            [FIELD_WEIGHTS[field] for field in FIELDS],
-            [definition(name) for name in symbols.names],
-            [cut(term) for term in symbols.terms],
-            half,
-            depth,
-            BUDGET,
-            reading,
-            per_document,
-        ]
-        allowed, proposed = "NULL::bigint[]", {"{given_lexical}": "NULL", "{given_dense}": "NULL"}
-        if self._outside is not None:
-            bindings += [given.lexical, given.dense, self._served.reached]
-            places = zip(proposed, (len(bindings) - 2, len(bindings) - 1), strict=True)
-            proposed = {name: queries()["proposed"] % {"keys": at, "since": len(bindings)} for name, at in places}
-        if where is not None:
-            condition, values = compile_filter(where, self._user_id, len(bindings) + 1)
-            allowed = queries()["allowed_keys"].replace("{condition}", condition)
-            bindings += values
-        statement = queries()["search"].replace("{allowed}", allowed)
-        for name, keys in proposed.items():
-            statement = statement.replace(name, keys)
-        return self._database.fetch(self._user_id, statement, *bindings)
+        question = {
+            "generation": self._generation.pk if self._generation else 0,
+            "terms": [cut(term) for term in names],
+            "weights": [float(terms[term]) for term in names],
+            **{field: [place(field, term) for term in names] for field in FIELDS},
+            "fields": [FIELD_WEIGHTS[field] for field in FIELDS],
+            "defined": [definition(name) for name in symbols.names],
+            "used": [cut(term) for term in symbols.terms],
+            "vector": half,
+            "depth": depth,
+            "budget": BUDGET,
+            "reading": reading,
+            "per_document": per_document,
+            "given_lexical": given.lexical,
+            "given_dense": given.dense,
+            "since": self._served.reached,
+        }
+        with self._database.read(self._user_id) as cursor:
+            return cursor.all("search" if where is None else "search_filtered", where, **question)
 
     def _take(self, rows: Sequence[Any], names: Sequence[str]) -> None:
         assert self._fetched is not None
@@ -216,17 +206,15 @@ class PostgresSearchView:
             return known[term]
         if self._generation is None:
             return 0
-        with self._database.reading(self._user_id) as connection:
-            return int(connection.value(queries()["document_frequency"], self._generation.pk, cut(term)))
+        with self._database.read(self._user_id) as cursor:
+            return int(cursor.value("document_frequency", generation=self._generation.pk, term=cut(term)))
 
     def allowed(self, where: Filter) -> Allowed:
         """The keys a filter lets through. A search does this in its one round trip."""
-        condition, values = compile_filter(where, self._user_id, 3)
-        statement = f"SELECT {queries()['allowed_keys'].replace('{condition}', condition)}"
         generation = self._generation.pk if self._generation else 0
-        with self._database.reading(self._user_id) as connection:
-            keys = connection.value(statement, self._user_id, generation, *values)
-        return Allowed(np.sort(np.array(keys, dtype=np.int64)))
+        with self._database.read(self._user_id) as cursor:
+            rows = cursor.all("allowed_keys", where, generation=generation)
+        return Allowed(np.sort(np.array([row["key"] for row in rows], dtype=np.int64)))
 
     def search_lexical(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> Found:
         found = self._known("lexical")
@@ -271,7 +259,8 @@ class PostgresSearchView:
         missing = [row["key"] for row in known if row["content"] is None]
         texts: dict[int, str] = {}
         if missing:
-            texts = dict(self._database.fetch(self._user_id, queries()["contents"], missing))
+            with self._database.read(self._user_id) as cursor:
+                texts = {row["key"]: row["content"] for row in cursor.all("contents", keys=missing)}
             self._whole = len(texts) == len(missing)  # else a version went while it was read
         return [
             _hit(row, row["content"] or texts[row["key"]]) for row in known if row["content"] or row["key"] in texts

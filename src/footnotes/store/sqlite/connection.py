@@ -109,6 +109,31 @@ class Database:
             yield SqliteCursor(connection, user_id)
 
     @contextmanager
+    def keep_state(self, user_id: str) -> Iterator[None]:
+        """Let everything this thread reads see one state: a reader is in no writer's way."""
+        with self.raw_snapshot():
+            yield
+
+    def checkpoint(self) -> None:
+        """Leave no copy of what was removed in the write-ahead log."""
+        with self.write_lock, translated():
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def check(self) -> Iterator[str]:
+        """What is wrong with pages and their checksums, or with rows that refer to nothing."""
+        with translated():
+            for (message,) in self.reader.execute("PRAGMA integrity_check(20)"):
+                if message != "ok":
+                    yield str(message)
+            for row in self.reader.execute("PRAGMA foreign_key_check"):
+                yield f"a row of {row[0]} refers to nothing"
+
+    def vacuum(self) -> None:
+        """Write the file again, without the pages of what was removed."""
+        with self.write_lock, translated():
+            self._writer.execute("VACUUM")
+
+    @contextmanager
     def write(self, user_id: str) -> Iterator[SqliteCursor]:
         """One write transaction: all of it or nothing."""
         with self.transaction() as connection:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
 from footnotes.store.database import Json, Row
 from footnotes.store.sqlite.filters import compile_filter
@@ -27,8 +30,18 @@ class SqliteCursor:
         self._queries = load_queries(SQL)
         self.user_id = user_id
 
-    def all(self, query: str, *, where: Filter | None = None, **values: Any) -> list[Row]:
+    def each(self, query: str, **values: Any) -> Iterator[Row]:
+        """Rows as they are read, for results larger than memory."""
+        return self._rows(self._queries[query], None, values)
+
+    def all(self, query: str, where: Filter | None = None, /, **values: Any) -> list[Row]:
         return list(self._rows(self._queries[query], where, values))
+
+    def keys(self, query: str, where: Filter | None = None, /, **values: Any) -> NDArray[np.int64]:
+        """The only column of very many rows."""
+        sql, bindings = self._filled(self._queries[query], where, values)
+        rows: list[Any] = self._connection.execute(sql, bindings).fetchall()
+        return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
 
     def one(self, query: str, **values: Any) -> Row | None:
         return next(self._rows(self._queries[query], None, values), None)
@@ -48,15 +61,20 @@ class SqliteCursor:
         self._connection.executemany(found.sql, (self._bindings(found, row) for row in rows))
 
     def _rows(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> Iterator[Row]:
-        sql, bindings = query.sql, self._bindings(query, values)
-        if "{where}" in sql:
-            condition, bound = ("1", []) if where is None else compile_filter(where, self.user_id, len(bindings) + 1)
-            sql, bindings = sql.replace("{where}", condition), (*bindings, *bound)
+        sql, bindings = self._filled(query, where, values)
         cursor = self._connection.execute(sql, bindings)
         names: tuple[str, ...] = ()
         for row in cursor:
             names = names or tuple(column[0] for column in cursor.get_description())
             yield dict(zip(names, row, strict=True))
+
+    def _filled(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
+        """A query with its filter and all that is bound in it."""
+        sql, bindings = query.sql, self._bindings(query, values)
+        if "{where}" not in sql:
+            return sql, bindings
+        condition, bound = ("1", []) if where is None else compile_filter(where, self.user_id, len(bindings) + 1)
+        return sql.replace("{where}", condition), (*bindings, *bound)
 
     def _bindings(self, query: Query, values: Mapping[str, Any]) -> tuple[Any, ...]:
         known = {"user_id": self.user_id, **values}

@@ -27,7 +27,6 @@ from footnotes.store.records import Generation, Problem
 from footnotes.store.sqlite import feed
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.outside_legs import OutsideDense, OutsideWords
-from footnotes.store.sqlite.sql import queries
 
 I = TypeVar("I", LexicalIndex, DenseIndex)  # noqa: E741
 LexicalLeg: TypeAlias = LexicalReader | OutsideWords
@@ -173,9 +172,8 @@ class Indexes:
             return False
         leg = slot.folder.name
         if not self._database.read_only:
-            with self._database.transaction() as connection:
-                row = (generation.user_id, generation.pk, leg, seen, last)
-                connection.execute(queries()["note_loss"], row)
+            with self._database.write(generation.user_id) as cursor:
+                cursor.run("note_loss", generation=generation.pk, leg=leg, seen=seen, had=last)
         _LOG.warning(loss_message(leg, seen, last))
         return True
 
@@ -183,8 +181,8 @@ class Indexes:
         return Reached(min(own, default=self._last(generation)), min([*own, outside]))
 
     def _last(self, generation: Generation) -> int:
-        with self._database.raw_snapshot() as connection:
-            return feed.last_change(connection, generation)
+        with self._database.snapshot(generation.user_id) as cursor:
+            return feed.last_change(cursor, generation)
 
     def rebuild(self, generation: Generation) -> None:
         """Make all that lie in the folder anew from the database. Of a leg that is served elsewhere nothing stays."""
@@ -244,8 +242,8 @@ class Indexes:
                 return False
             shutil.rmtree(fresh, ignore_errors=True)
             joined = LexicalIndex(fresh, self._identity(generation, "lexical"))
-            with self._database.raw_snapshot() as connection, _no_damage(), _disk_errors():
-                seq, changes = feed.everything(connection, generation, slot.entries)
+            with self._database.snapshot(generation.user_id) as cursor, _no_damage(), _disk_errors():
+                seq, changes = feed.everything(cursor, generation, slot.entries)
                 joined.apply(changes, seq=seq)
             with slot.guard:
                 shutil.rmtree(slot.folder, ignore_errors=True)
@@ -356,11 +354,11 @@ class Indexes:
         with self._held(slot, "updating an index"), slot.guard:
             index = self._opened(slot, generation)
             self._refreshed(slot, generation)
-            with self._database.raw_snapshot() as connection:
+            with self._database.snapshot(generation.user_id) as cursor:
                 if index.seq == 0:
-                    seq, changes = feed.everything(connection, generation, slot.entries)
+                    seq, changes = feed.everything(cursor, generation, slot.entries)
                 else:
-                    seq, changes = feed.changes_after(connection, generation, index.seq, slot.entries)
+                    seq, changes = feed.changes_after(cursor, generation, index.seq, slot.entries)
                 if seq > index.seq:
                     index = self._applied(slot, generation, index, changes, seq)
             return index.seq
@@ -383,8 +381,8 @@ class Indexes:
         with self._held(slot, "rebuilding an index"), _unreadable():
             shutil.rmtree(slot.folder, ignore_errors=True)
             index = slot.open()
-            with self._database.raw_snapshot() as connection:
-                seq, changes = feed.everything(connection, generation, slot.entries)
+            with self._database.snapshot(generation.user_id) as cursor:
+                seq, changes = feed.everything(cursor, generation, slot.entries)
                 if seq:
                     with _no_damage(), _disk_errors():
                         index.apply(changes, seq=seq)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,9 +10,8 @@ from footnotes.index import Allowed, Found, Vector
 from footnotes.index.outside import Weights
 from footnotes.store.outside import Outside
 from footnotes.store.records import Generation
-from footnotes.store.sqlite import chunks, words
-from footnotes.store.sqlite.connection import Database, translated
-from footnotes.store.sqlite.sql import queries
+from footnotes.store.sqlite import words
+from footnotes.store.sqlite.connection import Database
 from footnotes.store.truth import hidden, hidden_filter
 from footnotes.store.weights import FIELDS, place, question_weights
 
@@ -63,11 +61,11 @@ class OutsideDense:
         if not keys:
             return [], np.zeros(0, dtype=np.float32)
         generation = self._generation
-        bindings = (chunks.as_table(keys), generation.model, generation.pk, generation.user_id)
-        with translated():
-            rows: Any = self._database.reader.execute(queries()["vectors_of_keys"], bindings).fetchall()
-        stored = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float16).astype(np.float32)
-        return [row[0] for row in rows], stored.reshape(len(rows), -1) if rows else stored
+        with self._database.read(generation.user_id) as cursor:
+            wanted = {"generation": generation.pk, "model": generation.model}
+            rows = cursor.all("vectors_of_keys", **wanted, keys=keys)
+        stored = np.frombuffer(b"".join(row["vector"] for row in rows), dtype=np.float16).astype(np.float32)
+        return [row["key"] for row in rows], stored.reshape(len(rows), -1) if rows else stored
 
 
 class OutsideWords:
@@ -119,6 +117,6 @@ class OutsideWords:
     def _look_up(self, places: Sequence[int]) -> None:
         missing = [at for at in places if at not in self._known]
         if missing:
-            with translated():
-                found = words.counts(self._database.reader, self._generation.pk, missing)
+            with self._database.read(self._generation.user_id) as cursor:
+                found = words.counts(cursor, self._generation.pk, missing)
             self._known |= dict.fromkeys(missing, 0) | found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 
 import numpy as np
 
@@ -14,21 +13,15 @@ from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.filters import facet_groups
 from footnotes.store.records import HitRow, Place
 from footnotes.store.sqlite import chunks
-from footnotes.store.sqlite.connection import Database, translated
+from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.filters import compile_filter
-from footnotes.store.sqlite.generations import Served
 from footnotes.store.sqlite.indexes import DenseLeg, Indexes, LexicalLeg
-from footnotes.store.sqlite.sql import queries
+from footnotes.store.sqlite.served import Served
 from footnotes.store.views import Symbols
 from footnotes.types import Filter
 
 MOST_DEFINITIONS = 50
 """A name that is defined more often than that tells little."""
-
-_ALLOWED = """
-SELECT c.key FROM documents d JOIN chunks c ON c.generation = ? AND c.document = d.pk AND c.version = d.current
-WHERE d.user_id = ? AND {condition}
-"""
 
 
 class SqliteSearchView:
@@ -79,20 +72,18 @@ class SqliteSearchView:
         """Whether what was read is still what is served: versions may have been replaced, or the generation."""
         if self._trial:
             return True
-        with translated():
-            row = self._database.reader.execute(queries()["serving_epoch"], (self._user_id,)).fetchone()
-        now = (None, 0) if row is None or row[0] is None else (row[0], row[1])
+        with self._database.read(self._user_id) as cursor:
+            row = cursor.one("serving_epoch")
+        now = (None, 0) if row is None or row["serving"] is None else (row["serving"], row["epoch"])
         return now == ((self._generation.pk, self._served.epoch) if self._generation else (None, 0))
 
     def allowed(self, where: Filter) -> Allowed:
         """The keys a filter lets through. The tenant is always part of it, and cannot be named in it."""
-        condition, bindings = compile_filter(where, self._user_id, 3)
         if self._generation is None:
+            compile_filter(where, self._user_id, 1)  # a wrong filter is an error in an empty library too
             return Allowed(np.zeros(0, dtype=np.int64))
-        statement = _ALLOWED.format(condition=condition)
-        with self._database.raw_snapshot() as connection:
-            rows = connection.execute(statement, (self._generation.pk, self._user_id, *bindings)).fetchall()
-        keys = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
+        with self._database.read(self._user_id) as cursor:
+            keys = cursor.keys("allowed_keys", where, generation=self._generation.pk)
         keys.sort()
         # What an index knows of documents is as old as the index: where it lags, the keys decide.
         settled = not self._served.staged and self._served.visible == self._served.last == self._seq
@@ -168,9 +159,8 @@ class SqliteSearchView:
         """Those of given chunks that are served."""
         if self._generation is None or not keys:
             return set()
-        bindings = (chunks.as_table(keys), self._user_id, self._generation.pk)
-        with translated():
-            return {int(row[0]) for row in self._database.reader.execute(queries()["live_of_keys"], bindings)}
+        with self._database.read(self._user_id) as cursor:
+            return {row["key"] for row in cursor.all("live_of_keys", generation=self._generation.pk, keys=keys)}
 
     @contextmanager
     def _distrusting(self, leg: str) -> Iterator[None]:
@@ -197,12 +187,12 @@ class SqliteSearchView:
     def places_of(self, keys: Sequence[int]) -> dict[int, Place]:
         if self._generation is None or not keys:
             return {}
-        with translated():
-            return chunks.places_of(self._database.reader, self._user_id, self._generation.pk, keys)
+        with self._database.read(self._user_id) as cursor:
+            return chunks.places_of(cursor, self._generation.pk, keys)
 
     def hits(self, keys: Sequence[int]) -> list[HitRow]:
         if self._generation is None or not keys:
             return []
         # One statement is one picture of the database; only a chunk longer than two pieces needs another.
-        with translated():
-            return chunks.hits(self._database.reader, self._user_id, self._generation.pk, keys)
+        with self._database.read(self._user_id) as cursor:
+            return chunks.hits(cursor, self._generation.pk, keys)
