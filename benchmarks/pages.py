@@ -56,7 +56,7 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         Library(options.library or Path(folder), settings=Settings()) as library,
     ):
-        if not library.status()["documents"]:
+        if not library.documents():
             library.add(DATA / "markdown" / "fastapi")
             library.settle()
         results = [ask(library, line, options.model) for line in lines]

@@ -68,8 +68,8 @@ def command_page() -> str:
     pages = [f"{WRITTEN_BY}# The command line\n"]
     context = click.Context(command_line, info_name="footnotes", **_HELP)
     pages.append(_help(command_line, context, "footnotes"))
-    for name in sorted(command_line.commands):
-        command = command_line.commands[name]
+    for name in sorted(command_line.list_commands(context)):
+        command = command_line.get_command(context, name)
         inner = click.Context(command, info_name=name, parent=context, **_HELP)
         pages.append(_help(command, inner, f"footnotes {name}"))
     pages.append(

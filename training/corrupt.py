@@ -66,6 +66,12 @@ def names_of(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def others_like(answer: str, text: str) -> list[str]:
+    """What else of a text could stand in an answer's place: numbers for a number, names for a name."""
+    found = _NUMBER.findall(text) if _NUMBER.fullmatch(answer) else names_of(text) if answer[:1].isupper() else []
+    return [each for each in dict.fromkeys(found) if each not in answer and answer not in each]
+
+
 def _exchanged(text: str, one: str, other: str) -> str | None:
     first, second = text.find(one), text.find(other)
     if first < 0 or second < 0 or one in other or other in one:

@@ -8,7 +8,9 @@ passage answer it, and is it this sentence?
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -62,19 +64,67 @@ class AnswerModel(nn.Module):
 
 
 def load_base(model: AnswerModel, weights: Path) -> None:
-    """The published weights of all-MiniLM-L6-v2 into the encoder; the heads stay as they are."""
-    given = load_file(weights)
-    names = {"words": "word", "places": "position", "types": "token_type"}
-    state = {f"{mine}.weight": given[f"embeddings.{theirs}_embeddings.weight"] for mine, theirs in names.items()}
-    state |= {f"norm.{part}": given[f"embeddings.LayerNorm.{part}"] for part in ("weight", "bias")}
-    parts = {
-        "query": "attention.self.query", "key": "attention.self.key", "value": "attention.self.value",
-        "out": "attention.output.dense", "norm": "attention.output.LayerNorm", "inner": "intermediate.dense",
-        "outer": "output.dense", "last": "output.LayerNorm",
-    }  # fmt: skip
-    for number in range(len(model.layers)):
-        for mine, theirs in parts.items():
-            for part in ("weight", "bias"):
-                state[f"layers.{number}.{mine}.{part}"] = given[f"encoder.layer.{number}.{theirs}.{part}"]
+    """Published weights into the encoder; the head stays as it is, unless the file has one of the same shape.
+
+    A `.safetensors` file as sentence-transformers writes it, or an int8 `.onnx` file of a BERT of this width, whose weights
+    are read back as single precision: layers the model does not have are left out.
+    """
+    given = load_file(weights) if weights.suffix == ".safetensors" else from_onnx(weights)
+    own = model.state_dict()
+    state = {
+        mine: each for name, each in given.items() if (mine := own_name(name)) in own and own[mine].shape == each.shape
+    }
     missing = model.load_state_dict(state, strict=False)
-    assert not missing.unexpected_keys and all(name.startswith("head") for name in missing.missing_keys)
+    assert all(name.startswith("head") for name in missing.missing_keys), missing
+
+
+def own_name(name: str) -> str:
+    """The name of a parameter of BERT in this module."""
+    name = name.removeprefix("bert.")
+    for theirs, mine in _NAMES.items():
+        name = name.replace(theirs, mine)
+    return name
+
+
+_NAMES = {
+    "embeddings.word_embeddings": "words", "embeddings.position_embeddings": "places",
+    "embeddings.token_type_embeddings": "types", "embeddings.LayerNorm": "norm", "encoder.layer.": "layers.",
+    "attention.self.": "", "attention.output.dense": "out", "attention.output.LayerNorm": "norm",
+    "intermediate.dense": "inner", "output.dense": "outer", "output.LayerNorm": "last",
+}  # fmt: skip
+
+
+def from_onnx(path: Path) -> dict[str, Tensor]:
+    """The parameters of a dynamically quantised BERT: plain ones as they are, int8 ones times their scale.
+
+    A weight that was transposed on export has lost its name: it is called after the bias that is added to its product.
+    """
+    import onnx
+    from onnx import numpy_helper
+
+    graph = onnx.load(str(path)).graph
+    values: dict[str, Any] = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    users: dict[str, list[Any]] = {}
+    for node in graph.node:
+        for each in node.input:
+            users.setdefault(each, []).append(node)
+    found = {
+        name: torch.from_numpy(np.array(each)) for name, each in values.items() if name.endswith((".weight", ".bias"))
+    }
+    for name in [each for each in values if each.endswith("_quantized")]:
+        stem = name.removesuffix("_quantized")
+        plain = (values[name].astype(np.float32) - values[stem + "_zero_point"]) * values[stem + "_scale"]
+        if stem.endswith("embeddings.weight") or stem in ("words.weight", "places.weight", "types.weight"):
+            found[stem] = torch.from_numpy(plain.astype(np.float32))
+        elif bias := _bias_after(users, users[name][0]):
+            found[bias.removesuffix("bias") + "weight"] = torch.from_numpy(plain.T.astype(np.float32).copy())
+    return found
+
+
+def _bias_after(users: dict[str, list[Any]], node: Any) -> str | None:
+    """The bias that is added to what a node gives, a few nodes on."""
+    for _ in range(5):
+        node = users[node.output[0]][0]
+        if biases := [each for each in node.input if each.endswith(".bias")]:
+            return str(biases[0])
+    return None

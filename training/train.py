@@ -54,11 +54,13 @@ def load_items(task: str, folder: Path, vocabulary: Path) -> tuple[list[Item], l
     training, entailed = folder / "training", folder / "entailment"
     if task == "verifier":
         trained, kept = data.entailment(entailed, chance)
-        trained += data.made_pairs(training, entailed, 26_000, chance) + data.statements(training, 4_000, chance)
+        trained += data.made_pairs(training, entailed, 22_000, chance) + data.statements(training, 4_000, chance)
+        trained += data.asked(training, 9_000, chance)
         kept += data.made_pairs(training, entailed, 2_400, chance, kept=True)
-        kept += data.statements(training, 400, chance, kept=True)
+        kept += data.statements(training, 400, chance, kept=True) + data.asked(training, 400, chance, kept=True)
 
         def item(pair: data.Pair) -> Item:
+            pair = data.unmarked(pair)
             return Item(encode_claim(tokenize, pair.evidence, pair.claim, limit=limit), (pair.label,), pair.kind)
 
         return list(map(item, trained)), list(map(item, kept))
@@ -157,6 +159,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--layers", type=int, default=6)
     options = parser.parse_args()
     torch.manual_seed(SEED)
     torch.set_num_threads(options.threads)
@@ -164,7 +167,7 @@ def main() -> None:
     vocabulary = options.vocabulary or options.base.parent / "vocab.txt"
     items, kept = load_items(options.task, options.data, vocabulary)
     print(len(items), "to train on,", len(kept), "kept;", sum(len(i.encoded.ids) for i in items), "tokens", flush=True)
-    model = AnswerModel(OUTPUTS[options.task])
+    model = AnswerModel(OUTPUTS[options.task], options.layers)
     load_base(model, options.base)
     train(model, options, items, kept)
 
@@ -176,7 +179,7 @@ def train(model: AnswerModel, options: argparse.Namespace, items: list[Item], ke
     groups = [{"params": body, "rate": RATE}, {"params": list(model.head.parameters()), "rate": HEAD_RATE}]
     optimizer = torch.optim.AdamW(groups, lr=RATE, weight_decay=0.01)
     began, shown, step, sums = time.time(), time.time(), 0, []
-    watched = Random(SEED).sample(kept, min(500, len(kept)))
+    watched = Random(SEED).sample(kept, min(900, len(kept)))
     for batch in batches(items, Random(SEED)):
         done = step / options.steps if options.steps else (time.time() - began) / (60 * options.minutes)
         if done >= 1:
@@ -192,7 +195,7 @@ def train(model: AnswerModel, options: argparse.Namespace, items: list[Item], ke
         sums.append(float(loss.detach()))
         if step % 50 == 0:
             print(f"{step} {time.time() - began:.0f}s {done:.3f} loss {np.mean(sums[-50:]):.4f}", flush=True)
-        if time.time() - shown > 600:
+        if time.time() - shown > 420:
             torch.save(model.state_dict(), options.out)
             print(json.dumps(figures(options.task, watched, predict(model, watched))), flush=True)
             shown = time.time()

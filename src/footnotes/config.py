@@ -1,8 +1,8 @@
 """Settings: the only reader of the environment and of footnotes.toml.
 
-Order, last wins: defaults, `footnotes.toml` in the library's folder, the file FOOTNOTES_CONFIG names,
-`FOOTNOTES_*` variables, keyword arguments. Settings are frozen and passed in; nothing else reads them from
-anywhere.
+Order, last wins: defaults, variables that other programs read too, `footnotes.toml` in the library's folder, the
+file FOOTNOTES_CONFIG names, `FOOTNOTES_*` variables, keyword arguments. Settings are frozen and passed in; nothing
+else reads them from anywhere.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -21,8 +21,14 @@ from footnotes.errors import ConfigError
 
 PREFIX = "FOOTNOTES_"
 FILE_NAME = "footnotes.toml"
-OTEL_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
-"""The one name of OpenTelemetry that is read; a setting of our own comes before it."""
+DEFAULT = "default"
+STANDARD_NAMES: Mapping[str, str] = {
+    "otel_endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "openai_api_key": "OPENAI_API_KEY",
+    "cohere_api_key": "COHERE_API_KEY",
+    "gemini_api_key": "GEMINI_API_KEY",
+}
+"""Variables that other programs read too; a setting of our own comes before them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +92,8 @@ class Settings:
     fusion: str = "adaptive"  # adaptive, alpha or rrf
     alpha: float = 0.7  # weight of the dense leg in alpha fusion
     rrf_k: int = 60  # the constant of reciprocal rank fusion
+    weights: tuple[float, ...] = (1.0, 1.0)  # weights of the lexical and the dense leg in reciprocal rank fusion
+    missing_rank: int = 0  # the rank such fusion gives what a leg did not list; 0 gives it nothing
     candidates: int = 50  # chunks each leg puts forward
     max_query_chars: int = 20_000  # longer questions are refused
     reranker: str = ""  # late, llm, onnx, server:model or cohere:model; empty for none
@@ -110,8 +118,8 @@ class Settings:
     stop: tuple[str, ...] = ()  # sequences at which a model stops
     seed: int = -1  # the model's seed; below zero sends none
     answer_seconds: float = 120.0  # time an answer may take, all calls and waits together
-    expand: tuple[str, ...] = ()  # further searches: "synonyms", "multi" and "hyde"
-    synonyms_file: str = ""  # words that stand for each other, one group a line, separated by commas
+    expand: tuple[str, ...] = ()  # further searches: "synonyms" (also of a plain search), "multi" and "hyde"
+    synonyms_file: str = ""  # words that stand for each other, one group a line, beside those that come with Footnotes
     agent_steps: int = 6  # tools a deep question may use
     agent_tokens: int = 50_000  # tokens it may use
     agent_seconds: float = 120.0  # time it may take before it answers
@@ -171,6 +179,8 @@ class Settings:
             value = _coerced(name, getattr(self, name), kind)
             _check_range(name, value)
             object.__setattr__(self, name, value)
+        if len(self.weights) != 2 or min(self.weights) < 0 or not any(self.weights):
+            raise ConfigError("the setting weights must be two numbers, none negative and not both 0")
         for pattern, layer in self.layers.items():
             if not isinstance(layer, str) or not layer.strip():
                 raise ConfigError(f"the layer of {pattern!r} must be a name, not {layer!r}")
@@ -209,24 +219,86 @@ _SAID = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": 
 def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
     """Settings for a library folder, from all sources."""
     environ = os.environ if environ is None else environ
-    folder = folder or Path(environ.get(PREFIX + "LIBRARY", Settings().library)).expanduser()
-    values: dict[str, Any] = {}
-    for path in _config_files(folder, environ):
+    values: dict[str, Any] = _from_standard_names(environ)
+    for path in _config_files(_library_folder(folder, environ), environ):
         values.update(_from_file(path))
     values.update(_from_environment(environ))
     values.update({name: value for name, value in overrides.items() if value is not None})
     return settings_from(values)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The value of a setting, and where it was set."""
+
+    value: Any
+    where: str
+    is_secret: bool
+
+    @property
+    def is_default(self) -> bool:
+        return self.where == DEFAULT
+
+
+def config_path(folder: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Path:
+    """Where the library's own file of settings is, or would be."""
+    return _library_folder(folder, os.environ if environ is None else environ) / FILE_NAME
+
+
+def origins(folder: Path | None = None, *, environ: Mapping[str, str] | None = None) -> dict[str, Origin]:
+    """Every setting with its value and where it was set."""
+    environ = os.environ if environ is None else environ
+    where = dict.fromkeys(_kinds(), DEFAULT)
+    where |= {name: STANDARD_NAMES[name] for name in _from_standard_names(environ)}
+    for path in _config_files(_library_folder(folder, environ), environ):
+        where |= dict.fromkeys(_from_file(path), str(path))
+    where |= {name: PREFIX + name.upper() for name in _from_environment(environ)}
+    settings = load(folder, environ=environ)
+    secret = {each.name for each in fields(Settings) if not each.repr}
+    return {name: Origin(getattr(settings, name), where[name], name in secret) for name in _kinds()}
+
+
+def check_value(name: str, value: str) -> Any:
+    """A value as it is written on a command line, in its setting's type; raises where it cannot be that."""
+    if name not in _kinds():
+        raise unknown_setting(repr(name), name)
+    checked = getattr(settings_from({name: value}), name)
+    return list(checked) if isinstance(checked, tuple) else checked
+
+
+def change_file(path: Path, changes: Mapping[str, Any]) -> None:
+    """Set values in a footnotes.toml, and take out those that are None. The rest, comments too, stays as it is."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8") if path.is_file() else "")
+        for name, value in changes.items():
+            document.pop(name, None)
+            if value is not None:
+                document[name] = value
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(tomlkit.dumps(document), encoding="utf-8")
+    except (TOMLKitError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written ({error.strerror})", remedy="Check who may write it.") from error
+
+
+def is_colour_refused() -> bool:
+    """Whether NO_COLOR is set, to anything: then no program prints colours unless it is asked to."""
+    return bool(os.environ.get("NO_COLOR"))
+
+
 def settings_from(values: Mapping[str, Any]) -> Settings:
     """Settings from plain values, each checked against its field."""
     for name in values:
         if name not in _kinds():
-            raise _unknown(repr(name), name)
+            raise unknown_setting(repr(name), name)
     return Settings(**values)
 
 
-def _unknown(written: str, name: str) -> ConfigError:
+def unknown_setting(written: str, name: str) -> ConfigError:
     near = get_close_matches(name, _kinds(), n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     remedy = "See docs/reference/settings.md for the names."
@@ -277,11 +349,17 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
         if not key.startswith(PREFIX) or name in _NO_SETTING:
             continue
         if name not in _kinds():
-            raise _unknown(key, name)
+            raise unknown_setting(key, name)
         found[name] = value
-    if standard := environ.get(OTEL_ENDPOINT):
-        found.setdefault("otel_endpoint", standard)
     return found
+
+
+def _from_standard_names(environ: Mapping[str, str]) -> dict[str, Any]:
+    return {name: environ[key] for name, key in STANDARD_NAMES.items() if environ.get(key)}
+
+
+def _library_folder(folder: Path | None, environ: Mapping[str, str]) -> Path:
+    return folder or Path(environ.get(PREFIX + "LIBRARY", Settings().library)).expanduser()
 
 
 def _coerced(name: str, value: Any, kind: Any) -> Any:
@@ -295,6 +373,9 @@ def _coerced(name: str, value: Any, kind: Any) -> Any:
             return int(value)
         if kind is bool and isinstance(value, str) and value.strip().lower() in _SAID:
             return _SAID[value.strip().lower()]
+        if kind == tuple[float, ...]:
+            parts = value.strip(" []").split(",") if isinstance(value, str) else value
+            return tuple(float(part) for part in parts)
         if kind == tuple[str, ...] and isinstance(value, str) and not value.strip().startswith("["):
             return tuple(filter(None, map(str.strip, value.split(","))))
         if isinstance(value, str):

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -54,6 +55,7 @@ from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.watch import watching
 from footnotes.ingest.work import NewSource, OnProgress, Progress, both, embedding_input, input_hash, quiet
 from footnotes.parse.open import Limits
+from footnotes.retrieve.expand import merged_hits, variants_of
 from footnotes.retrieve.rerankers.make import Parts
 from footnotes.retrieve.retriever import Retriever, SearchOptions, checked_query
 from footnotes.retrieve.where import Where, as_filter
@@ -531,32 +533,57 @@ class Library:
         per_document: int | None = None,
         fusion: str | None = None,
         alpha: float | None = None,
+        rrf_k: int | None = None,
+        weights: Sequence[float] | None = None,
+        missing_rank: int | None = None,
         candidates: int | None = None,
         reranker: str | None = None,
+        expand: Sequence[str] | None = None,
     ) -> SearchResult:
         """The best chunks for a question, with the rank and score each leg gave them.
 
-        Words of the question such as `layer:domain` are filters: see docs/reference/filters.md.
+        Words of the question such as `layer:domain` are filters: see docs/reference/filters.md. `alpha` belongs to the
+        fusion `alpha`; `rrf_k`, `weights` (of the lexical and the dense leg) and `missing_rank` to `rrf`. `expand`
+        searches for more than the question: `("synonyms",)` for other words of its words.
         """
         chosen = self.settings
+        fused_by = fusion or chosen.fusion
+        _check_fusion(
+            fused_by, alpha={"alpha": alpha}, rrf={"rrf_k": rrf_k, "weights": weights, "missing_rank": missing_rank}
+        )
         query, within = split_words(checked_query(query, chosen.max_query_chars))
         options = SearchOptions(
             mode=mode or chosen.mode,  # type: ignore[arg-type]
             limit=chosen.limit if limit is None else limit,
             per_document=chosen.per_document if per_document is None else per_document,
             where=_scoped(all_of(as_filter(where), within), collection),
-            fusion=fusion or chosen.fusion,  # type: ignore[arg-type]
+            fusion=fused_by,  # type: ignore[arg-type]
             alpha=chosen.alpha if alpha is None else alpha,
-            rrf_k=chosen.rrf_k,
+            rrf_k=chosen.rrf_k if rrf_k is None else rrf_k,
+            weights=tuple(chosen.weights if weights is None else weights),  # type: ignore[arg-type]
+            missing_rank=chosen.missing_rank if missing_rank is None else missing_rank,
             candidates=chosen.candidates if candidates is None else candidates,
             max_query_chars=chosen.max_query_chars,
         )
+        ways = [way for way in chosen.expand if way == "synonyms"] if expand is None else expand
         reranked_by = chosen.reranker if reranker is None else reranker
         if not reranked_by:
-            return self._search(query, options)
+            return self._expanded_search(query, options, ways)
         wanted = max(options.limit, chosen.rerank_candidates)
-        found = self._search(query, replace(options, limit=wanted, per_document=wanted))
+        found = self._expanded_search(query, replace(options, limit=wanted, per_document=wanted), ways)
         return self._reranking.apply(reranked_by, found, per_document=options.per_document, limit=options.limit)
+
+    def _expanded_search(self, query: str, options: SearchOptions, ways: Sequence[str]) -> SearchResult:
+        """One search, or several merged where other words stand for those of the question."""
+        say = None if self.settings.model == EXTRACTIVE else saying(self.settings, self.settings.model)
+        variants = variants_of(query, ways, synonyms=self.settings.synonyms_file, say=say) if ways else []
+        found = self._search(query, options)
+        if not variants:
+            return found
+        further = [self._search(each.query, replace(options, mode=each.mode or options.mode)) for each in variants]
+        hits = merged_hits([found.hits, *(each.hits for each in further)], options.limit)
+        took = round(sum(each.took_ms for each in (found, *further)), 3)
+        return replace(found, hits=tuple(hits), took_ms=took, expanded=tuple(each.added for each in variants))
 
     def _search(self, query: str, options: SearchOptions) -> SearchResult:
         embedded: dict[str, Callable[[str], Vector]] = {}
@@ -717,6 +744,14 @@ class Library:
     def collections(self) -> list[dict[str, Any]]:
         return self._store.collections(self._user)
 
+    def check_collection(self, name: str) -> None:
+        """Raise where there is no such collection."""
+        known = [row["name"] for row in self.collections()]
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise NotFound(f"there is no collection {name!r}{hint}", remedy="`footnotes collections` names them all.")
+
     def set_collection(
         self,
         name: str,
@@ -728,6 +763,8 @@ class Library:
         """Choose a collection's chunker and system prompt; documents added from now on follow it."""
         if chunker is not None:
             self._chunkers.made(chunker, chunker_options)
+        elif chunker_options is not None:
+            raise OptionError("options of a chunker need its name", remedy="Name the chunker too.")
         self._store.set_collection(
             self._user,
             checked_collection(name),
@@ -810,19 +847,43 @@ class Library:
         chunker: str | None = None,
         chunker_options: Mapping[str, Any] | None = None,
         embedder: str | None = None,
+        outdated: bool = False,
         keep: bool = False,
         gate: Callable[[int], dict[str, Any]] | None = None,
         on_progress: OnProgress | None = None,
     ) -> dict[str, Any]:
         """Build the next generation from stored text beside the one that serves, then switch in one step.
 
+        With `outdated`, nothing is done unless documents were made by an older version, chunker or model. Options of a
+        chunker without its name are for the chunker that is chosen already.
+
         A `gate` is given the number of the new generation before the switch, may look at it with `trying`, and raises
         to refuse it.
         """
         options = dict(chunker_options) if chunker_options else None
+        if collection is not None:
+            self.check_collection(collection)
+        if options and chunker is None:
+            chunker = self._chosen_chunker(collection)
+        if outdated and not self._needs_reindex(embedder, chunker):
+            generation = self._store.serving(self._user)
+            return {"generation": generation.pk if generation else None, "documents": 0, "embedded": 0,
+                    "replaced": None, "kept": False}  # fmt: skip
         choice = {"collection": collection, "chunker": chunker, "chunker_options": options}
         request = {**choice, "embedder": embedder, "keep": keep, "gated": gate is not None}
         return self._rebuild(request, gate, on_progress)
+
+    def _chosen_chunker(self, collection: str | None) -> str:
+        """The chunker of a collection, or of all of them where they chose the same."""
+        choices = self._store.choices(self._user)
+        names = {choice[0] for name, choice in choices.items() if collection in (None, name)} or {None}
+        if len(names) > 1:
+            remedy = "Name the chunker too, or the collection that is meant."
+            raise OptionError("collections have chosen different chunkers", remedy=remedy)
+        return names.pop() or self.settings.chunker
+
+    def _needs_reindex(self, embedder: str | None, chunker: str | None) -> bool:
+        return embedder is not None or chunker is not None or bool(self.outdated())
 
     def _rebuild(
         self,
@@ -1000,6 +1061,16 @@ class Library:
 
     def _embed_passages(self, texts: Sequence[str]) -> Any:
         return embed_all(self.embedder(), texts, role="passage", batch=self.settings.embed_batch)
+
+
+def _check_fusion(fusion: str, **belonging: Mapping[str, Any]) -> None:
+    """Raise where an option is given that the chosen fusion would ignore."""
+    for owner, options in belonging.items():
+        for name, value in options.items():
+            if value is not None and owner != fusion:
+                raise OptionError(
+                    f"{name} has no meaning in the fusion {fusion!r}", remedy=f"Choose the fusion {owner!r} with it."
+                )
 
 
 def _log_search(result: SearchResult, options: SearchOptions) -> None:

@@ -46,7 +46,7 @@ def marked(answer: Answer) -> str:
     for position in sorted(marks):
         text += answer.answer[begin:position] + " " + "".join(dict.fromkeys(marks[position]))
         begin = position
-    return "".join(char for char in text + answer.answer[begin:] if char.isprintable() or char in "\n\t")
+    return printable(text + answer.answer[begin:])
 
 
 def distinct_footnotes(citations: tuple[Citation, ...]) -> list[Citation]:
@@ -87,6 +87,11 @@ def shortened(text: str, limit: int = QUOTE_CHARACTERS) -> str:
     cut = line[: limit - 1]
     head, _, tail = cut.rpartition(" ")
     return (head if head and len(tail) < limit // 4 else cut).rstrip(" ,;:") + "…"
+
+
+def printable(text: str, instead: str = "") -> str:
+    """The text without characters that could draw on a terminal."""
+    return "".join(char if char.isprintable() or char in "\n\t" else instead for char in text)
 
 
 def one_line(text: str) -> str:

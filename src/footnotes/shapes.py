@@ -98,6 +98,7 @@ def search_shape(result: SearchResult) -> dict[str, Any]:
         "hits": [hit_shape(hit) for hit in result.hits],
         "legs": legs_shape(result.legs),
         "degraded": result.degraded,
+        "expanded": list(result.expanded),
         "took_ms": result.took_ms,
     }
 

@@ -244,6 +244,7 @@ class SearchResult:
     legs: Mapping[str, Leg]
     degraded: bool
     took_ms: float
+    expanded: tuple[str, ...] = ()
 
 
 # ── answer ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -61,7 +61,7 @@ def test_add_prints_its_contract(tmp_path: Path, documents: Path) -> None:
 
 def test_search_prints_its_contract(library: str) -> None:
     shape = run_json("search", "paid leave", "--library", library)
-    assert set(shape) == {"query", "hits", "legs", "degraded", "took_ms"}
+    assert set(shape) == {"query", "hits", "legs", "degraded", "expanded", "took_ms"}
     assert set(shape["legs"]) == {"lexical", "dense"}
     assert set(shape["legs"]["lexical"]) == {"status", "reason", "ms"}
     hit = shape["hits"][0]

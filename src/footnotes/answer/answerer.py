@@ -19,13 +19,16 @@ from footnotes.answer.generate import Transcript
 from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, estimated_usage
 from footnotes.answer.models.counting import ModelTokens
 from footnotes.answer.models.make import make_chat_model
+from footnotes.answer.passages import passages_of
 from footnotes.answer.prompt import answer_messages, load_template, split_template
 from footnotes.answer.questions import form_of
 from footnotes.answer.reader import Reader
+from footnotes.answer.tables.found import best_answer
+from footnotes.answer.tables.write import written_table
 from footnotes.config import Settings
 from footnotes.errors import ConfigError, FootnotesError, ModelDamaged, ProviderBadResponse, ProviderError
 from footnotes.remote import Deadline
-from footnotes.types import Answer, AnswerKind, Event, Hit, Leg, Step, Usage
+from footnotes.types import Answer, AnswerKind, Citation, Event, Hit, Leg, Step, Usage
 
 EXTRACTIVE = "extractive"
 LONGEST_REPLY = 200_000
@@ -139,7 +142,9 @@ def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]
     extracted = _extracted(findings, settings)
     kind: AnswerKind = "answer" if extracted.sentences else "nothing"
     text, citations = written(extracted, form_of(findings.question), findings.read)
-    if not extracted.sentences and not settings.strict and (near := nearest_passages(extracted)):
+    if tabled := _from_tables(findings, extracted):
+        kind, (text, citations) = "answer", tabled
+    elif not extracted.sentences and not settings.strict and (near := nearest_passages(extracted)):
         kind, (text, citations) = "passages", near
     begin = 0
     for citation in citations:
@@ -166,6 +171,18 @@ def _extracted(findings: Findings, settings: Settings) -> Extract:
     return extract(
         findings.question, findings.hits, limit=limit, embed=embed, document_frequency=frequency, reader=reader
     )
+
+
+TABLE_SURE, TABLE_ALONE = 0.9, 0.75
+"""How much of a question a row and its column must say to answer in place of a sentence, and where no sentence does."""
+
+
+def _from_tables(findings: Findings, extracted: Extract) -> tuple[str, tuple[Citation, ...]] | None:
+    """What a table of the hits answers, where it says more of the question than the best sentence."""
+    found = best_answer(findings.question, passages_of(findings.hits), findings.read)
+    if found is None or found[0].score < (TABLE_SURE if extracted.sentences else TABLE_ALONE):
+        return None
+    return written_table(*found)
 
 
 def _with_loaded_reader(findings: Findings, name: str) -> Findings:

@@ -5,7 +5,9 @@ The training reads through the same functions, so that what was learnt is what i
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +20,8 @@ START, END, MARK = 101, 102, 103
 """[CLS], [SEP] and, before each sentence that is to be judged, [MASK]: the ids of BERT's vocabulary."""
 CLAIM_TOKENS, QUESTION_TOKENS, TITLE_TOKENS, SENTENCE_TOKENS = 72, 40, 16, 96
 PAIR_TOKENS, WINDOW_TOKENS = 160, 160
+SEEN_AGAIN = 0.4
+"""What a word of the claim is still worth in a sentence of the evidence when one before has it."""
 _WORD = re.compile(r"\w{3,}|\d+")
 
 
@@ -42,18 +46,26 @@ def encode_claim(tokenize: Tokenize, evidence: str, claim: str, *, limit: int = 
 
 
 def _nearest_sentences(tokenize: Tokenize, evidence: str, claim: str, room: int) -> list[int]:
-    wanted = set(_WORD.findall(claim.lower()))
+    """The sentences that together hold most of the claim's words, the rarer in the evidence the heavier, in order."""
     spans = [evidence[start:end] for start, end in sentence_spans(evidence)]
     tokens = [tokenize(span)[:room] for span in spans]
-    shared = [
-        len(wanted & set(_WORD.findall(span.lower()))) / (4 + len(ids) ** 0.5)
-        for span, ids in zip(spans, tokens, strict=True)
-    ]
+    held = [set(_WORD.findall(span.lower())) for span in spans]
+    counts = Counter(word for words in held for word in words)
+    weights = {word: math.log(1 + len(spans) / counts[word]) for word in _WORD.findall(claim.lower()) if word in counts}
     taken: set[int] = set()
-    for place in sorted(range(len(spans)), key=lambda place: -shared[place]):
-        if len(tokens[place]) <= room:
-            taken.add(place)
-            room -= len(tokens[place])
+    left = set(range(len(spans)))
+
+    def worth(place: int) -> float:
+        return sum(weights.get(word, 0.0) for word in held[place]) / (4 + math.sqrt(len(tokens[place])))
+
+    while left:
+        best = max(left, key=lambda place: (worth(place), -place))
+        left.remove(best)
+        if len(tokens[best]) <= room:
+            taken.add(best)
+            room -= len(tokens[best])
+            for word in held[best] & weights.keys():
+                weights[word] *= SEEN_AGAIN
     return [each for place in sorted(taken) for each in tokens[place]]
 
 

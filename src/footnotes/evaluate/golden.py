@@ -2,7 +2,8 @@
 
 A line of JSON: `question`, and any of `id`, `documents` (names or ids, or a mapping to grades), `passages` (texts
 that should be found), `spans` (`document`, `start`, `end`), `answer`, `answerable` (false: nothing supports one).
-A CSV has the same columns; several documents or passages are parted by `|`.
+A CSV has the same columns; several documents or passages are parted by `|`. The names of other tools are read too:
+`query` for the question, `expected_doc_ids` for the documents, `expected_answer` for the answer.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from footnotes.errors import GoldenError
 from footnotes.evaluate.metrics import Span
 
 _SEPARATOR = "|"
+_OTHER_NAMES = {"query": "question", "expected_doc_ids": "documents", "expected_answer": "answer"}
+"""What other tools call the fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def _json_of(text: str, place: str) -> Any:
 def _from_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         for number, row in enumerate(csv.DictReader(file), start=2):
-            values: dict[str, Any] = {key: value for key, value in row.items() if key and value}
+            values: dict[str, Any] = {_OTHER_NAMES.get(key, key): value for key, value in row.items() if key and value}
             for name in ("documents", "passages"):
                 values[name] = [each.strip() for each in values.get(name, "").split(_SEPARATOR) if each.strip()]
             if "spans" in values:
@@ -108,6 +111,7 @@ def _judgements(folder: Path) -> dict[str, dict[str, int]]:
 
 
 def _question(values: Mapping[str, Any], place: str, number: int) -> Question:
+    values = {_OTHER_NAMES.get(name, name): value for name, value in values.items()}
     text = values.get("question")
     if not isinstance(text, str) or not text.strip():
         raise GoldenError(f"{place} has no question")

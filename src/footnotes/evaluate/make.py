@@ -1,4 +1,4 @@
-"""Golden questions from a library, for people to edit: by a chat model, or from headings and telling sentences."""
+"""Golden questions from a library, for people to edit: by a chat model, or by turning telling sentences around."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from itertools import islice
 
 from footnotes.engine import Library
 from footnotes.evaluate.golden import Question
+from footnotes.evaluate.questions import person_question
 from footnotes.text.analysis import analyze, analyze_question
 from footnotes.text.sentences import sentence_spans
 from footnotes.types import Chunk, Document
@@ -87,7 +88,10 @@ def _rarity(term: str, shares: Counter[str]) -> float:
 
 
 def _by_rule(chunk: Chunk, sentence: str, shares: Counter[str]) -> str:
-    """What is said about its three rarest words, under its heading: clumsy on purpose, to be edited."""
+    """The sentence turned into a question; else what is said about its three rarest words, under its heading."""
+    small = set(re.findall(r"\b[a-z]+\b", chunk.text))
+    if asked := person_question(sentence, small.__contains__):
+        return asked
     telling = set(analyze_question(sentence))
     worth = {
         word: max(_rarity(term, shares) for term in terms)
@@ -98,8 +102,12 @@ def _by_rule(chunk: Chunk, sentence: str, shares: Counter[str]) -> str:
     rarest = sorted(words, key=lambda word: -worth[word])[:3]
     if len(rarest) < 2:
         return ""
-    about = ", ".join(word for word in words if word in rarest)
-    return f"{chunk.headings[-1]}: {about}?" if chunk.headings else f"What is said about {about}?"
+    *others, last = [word for word in words if word in rarest]
+    about = f"{', '.join(others)} and {last}"
+    if not sentence.isascii():  # in a language whose words for a question we do not know
+        return f"{chunk.headings[-1]}: {about}?" if chunk.headings else f"{about}?"
+    where = f" under “{chunk.headings[-1]}”" if chunk.headings else ""
+    return f"What is said about {about}{where}?"
 
 
 def _by_model(chunk: Chunk, sentence: str, say: Say) -> str:

@@ -26,6 +26,8 @@ class Options:
     mode: str | None = None
     fusion: str | None = None
     alpha: float | None = None
+    weights: tuple[float, float] | None = None
+    missing_rank: int | None = None
     reranker: str | None = None
     answers: bool = False
 
@@ -111,6 +113,8 @@ def _search(library: Library, text: str, options: Options, *, limit: int, per_do
         mode=options.mode,
         fusion=options.fusion,
         alpha=options.alpha,
+        weights=options.weights,
+        missing_rank=options.missing_rank,
         reranker=options.reranker,
     )
     return result.hits
@@ -119,6 +123,7 @@ def _search(library: Library, text: str, options: Options, *, limit: int, per_do
 def _ranking_measures(ranking: Sequence[str], judged: Mapping[str, int]) -> dict[str, float]:
     return {
         MAIN: metrics.ndcg_at(ranking, judged, DEPTH),
+        "recall@3": metrics.recall_at(ranking, judged, 3),
         "recall@5": metrics.recall_at(ranking, judged, 5),
         "recall@10": metrics.recall_at(ranking, judged, 10),
         "precision@5": metrics.precision_at(ranking, judged, 5),

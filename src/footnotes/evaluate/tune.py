@@ -128,20 +128,6 @@ def held_out_scores(scores: Sequence[Sequence[float]], *, folds: int = FOLDS) ->
     return found
 
 
-def write_settings(path: Path, changes: Mapping[str, Any]) -> None:
-    """Set these in a footnotes.toml, leaving the rest of it as it is."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    kept = [line for line in lines if line.split("=")[0].strip() not in changes]
-    new = [f"{name} = {_as_toml(value)}" for name, value in changes.items()]
-    path.write_text("\n".join([*new, *kept]) + "\n", encoding="utf-8")
-
-
-def _as_toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name} = {_as_toml(each)}" for name, each in value.items()) + "}"
-    return f'"{value}"' if isinstance(value, str) else str(value)
-
-
 def _best(scores: Sequence[Sequence[float]]) -> int:
     """The variant with the highest mean; of equals the first, which is the one that changes least."""
     means = [fmean(row) for row in scores]

@@ -62,6 +62,12 @@ def code_mime(language: str) -> str:
     return f"text/x-{language}"
 
 
+def is_code_name(filename: str) -> bool:
+    """Whether a file's name ends like that of source in a programming language."""
+    ending = filename.rpartition(".")[2].lower()
+    return any(ending in endings for endings in LANGUAGES.values())
+
+
 def is_source_code(mime: str) -> bool:
     """Whether a content type is that of a programming language we cut by function and class."""
     return any(mime == code_mime(language) for language in LANGUAGES)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
 from footnotes.errors import ConfigError, OptionError
@@ -54,15 +56,27 @@ def variants_of(question: str, ways: Sequence[str], *, synonyms: str = "", say: 
     return found
 
 
-def load_synonyms(path: str) -> list[list[str]]:
-    """Groups of words and phrases that stand for each other: one group a line, separated by commas; # comments."""
+def load_synonyms(path: str = "") -> list[list[str]]:
+    """Groups of words and phrases that stand for each other: those of a user's file, then those that come with us.
+
+    One group a line, separated by commas; # comments.
+    """
     if not path:
-        raise ConfigError("the expansion 'synonyms' needs a file", remedy="Name it as synonyms_file.")
+        return _built_in()
     try:
-        lines = Path(path).expanduser().read_text(encoding="utf-8").splitlines()
+        text = Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the synonyms file {path} cannot be read: {error}") from error
-    groups = [re.split(r"\s*[,=]\s*", line.partition("#")[0].strip()) for line in lines]
+    return _groups(text) + _built_in()
+
+
+@cache
+def _built_in() -> list[list[str]]:
+    return _groups(resources.files("footnotes.retrieve").joinpath("data/synonyms.txt").read_text(encoding="utf-8"))
+
+
+def _groups(text: str) -> list[list[str]]:
+    groups = [re.split(r"\s*[,=]\s*", line.partition("#")[0].strip()) for line in text.splitlines()]
     return [[word for word in group if word] for group in groups if len(group) > 1]
 
 
@@ -82,11 +96,18 @@ def _by_synonyms(question: str, groups: Sequence[Sequence[str]]) -> list[Variant
     terms = analyze(question)
     added: list[str] = []
     for group in groups:
-        if any(_holds(terms, analyze(word)) for word in group):
-            added += [word for word in group if not _holds(terms, analyze(word))]
+        if any(_is_meant(word, question, terms) for word in group):
+            added += [word for word in group if not _holds(terms, analyze(word)) and word not in added]
     if not added:
         return []
     return [Variant(f"{question} {' '.join(added)}", None, f"Synonyms added: {', '.join(added)}.")]
+
+
+def _is_meant(word: str, question: str, terms: list[str]) -> bool:
+    """Whether a question has a word. One of two capitals is an ordinary word without them: "US" is not "us"."""
+    if len(word) == 2 and word.isupper():
+        return re.search(rf"\b{word}\b", question) is not None
+    return _holds(terms, analyze(word))
 
 
 def _holds(terms: list[str], phrase: list[str]) -> bool:

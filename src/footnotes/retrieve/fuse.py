@@ -46,14 +46,18 @@ class Candidates:
     words: float = 0.0
 
 
-def rrf(candidates: Candidates, *, k: int = RRF_K, lexical_weight: float = 1.0, dense_weight: float = 1.0) -> Floats:
-    """Reciprocal rank fusion: Σ weight / (k + rank) over the legs that listed the candidate.
+def rrf(
+    candidates: Candidates, *, k: int = RRF_K, weights: tuple[float, float] = (1.0, 1.0), missing_rank: int = 0
+) -> Floats:
+    """Reciprocal rank fusion: Σ weight / (k + rank) over the legs, `weights` of the lexical and the dense one.
 
+    A leg that did not list a candidate gives it nothing, or with `missing_rank` as much as if it stood there.
     Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
     methods", SIGIR 2009. Looks at ranks alone.
     """
-    legs = [(candidates.lexical_ranks, lexical_weight), (candidates.dense_ranks, dense_weight)]
-    shares = [np.where(ranks > 0, weight / (k + ranks), 0.0) for ranks, weight in legs if ranks is not None]
+    absent = 1 / (k + missing_rank) if missing_rank else 0.0
+    legs = zip((candidates.lexical_ranks, candidates.dense_ranks), weights, strict=True)
+    shares = [weight * np.where(ranks > 0, 1 / (k + ranks), absent) for ranks, weight in legs if ranks is not None]
     return _sum(shares)
 
 

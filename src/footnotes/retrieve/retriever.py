@@ -45,6 +45,8 @@ class SearchOptions:
     fusion: Fusion = "adaptive"
     alpha: float = 0.7
     rrf_k: int = 60
+    weights: tuple[float, float] = (1.0, 1.0)
+    missing_rank: int = 0
     candidates: int = 50
     max_query_chars: int = 20_000
 
@@ -182,7 +184,7 @@ def checked_query(query: str, max_chars: int) -> str:
 
 
 def _check(options: SearchOptions) -> None:
-    for name in ("limit", "per_document", "candidates", "rrf_k"):
+    for name in ("limit", "per_document", "candidates", "rrf_k", "missing_rank"):
         if not isinstance(getattr(options, name), int):
             raise OptionError(f"{name} must be a whole number, not {getattr(options, name)!r}")
     if not 1 <= options.limit <= MAX_LIMIT:
@@ -191,6 +193,10 @@ def _check(options: SearchOptions) -> None:
         raise OptionError("per_document and candidates must be at least 1")
     if not 0 <= options.alpha <= 1 or options.rrf_k < 1:
         raise OptionError("alpha must be between 0 and 1, and rrf_k at least 1")
+    if len(options.weights) != 2 or not all(math.isfinite(each) and each >= 0 for each in options.weights):
+        raise OptionError("weights must be two numbers that are not negative: of the lexical and of the dense leg")
+    if not any(options.weights) or options.missing_rank < 0:
+        raise OptionError("one of the weights must be above 0, and missing_rank not below it")
     if options.mode not in ("hybrid", "lexical", "dense"):
         raise OptionError(f"there is no mode {options.mode!r}; use hybrid, lexical or dense")
     if options.fusion not in ("adaptive", "alpha", "rrf"):
@@ -241,7 +247,7 @@ def _fused(
 
 def _fuse(candidates: fuse.Candidates, options: SearchOptions) -> fuse.Floats:
     if options.fusion == "rrf":
-        return fuse.rrf(candidates, k=options.rrf_k)
+        return fuse.rrf(candidates, k=options.rrf_k, weights=options.weights, missing_rank=options.missing_rank)
     if options.fusion == "alpha":
         return fuse.alpha_blend(candidates, alpha=options.alpha)
     return fuse.adaptive(candidates)

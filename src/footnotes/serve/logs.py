@@ -30,6 +30,18 @@ class JsonLines(logging.Formatter):
         return json.dumps({name: value for name, value in said.items() if value != ""}, default=str)
 
 
+class PlainLines(logging.Formatter):
+    """A record for a person at a terminal: the time, what happened, and what was said beside it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
+        beside = {name: value for name, value in vars(record).items() if name not in _PLAIN and value not in ("", None)}
+        said = " ".join(f"{name}={value}" for name, value in beside.items())
+        level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
+        line = f"{moment} {level}{record.getMessage()}" + (f"  {said}" if said else "")
+        return f"{line}  {_places(record)}" if record.exc_info else line
+
+
 def _places(record: logging.LogRecord) -> str:
     """Where an error came from, without its message: that may quote a document."""
     assert record.exc_info is not None
@@ -42,8 +54,8 @@ def _places(record: logging.LogRecord) -> str:
     return f"{kind.__name__ if kind else ''} at " + " < ".join(reversed(places[-12:]))
 
 
-def set_up_logs(named: str = "info") -> None:
-    """Write all logs to standard error, from a level on: debug, info, warning or error.
+def set_up_logs(named: str = "info", *, plain: bool = False) -> None:
+    """Write all logs to standard error, from a level on: debug, info, warning or error; as JSON, or `plain` lines.
 
     Of libraries their warnings are written, in the same shape; so is what no code caught.
     """
@@ -51,7 +63,7 @@ def set_up_logs(named: str = "info") -> None:
     if level is None:
         raise ConfigError(f"there is no log level {named!r}; use debug, info, warning or error")
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(PlainLines() if plain else JsonLines())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(max(level, logging.WARNING))

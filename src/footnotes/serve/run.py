@@ -8,7 +8,10 @@ import os
 import socket
 import sys
 import threading
+import time
+import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from footnotes.config import Settings, load
@@ -17,10 +20,20 @@ from footnotes.serve.database import open_database
 from footnotes.serve.keys import Keys
 
 STOP_SECONDS = 10
+OPEN_TRIES = 300
 
 
-def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], None], read_only: bool = False) -> None:
-    """Serve the library in a folder until interrupted."""
+def serve(
+    folder: Path | None,
+    host: str,
+    port: int,
+    *,
+    say: Callable[[str], None],
+    read_only: bool = False,
+    opens: bool = False,
+    plain_logs: bool = False,
+) -> None:
+    """Serve the library in a folder until interrupted; `opens` shows the page in a browser."""
     try:
         import uvicorn
 
@@ -37,10 +50,12 @@ def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], Non
         raise AddressRefused(f"{host} can be reached from other machines, and there is no key")
     from footnotes.serve.logs import set_up_logs
 
-    set_up_logs(settings.serve_log_level)
+    set_up_logs(settings.serve_log_level, plain=plain_logs)
     check_port(host, port)
     app = create_app(root, settings=settings, needs_keys=keyed, local=local)
     say(f"Footnotes on http://{host}:{port} (Ctrl-C stops it)")
+    if opens:
+        open_when_served(host, port)
     uvicorn.run(
         app,
         host=host,
@@ -55,6 +70,20 @@ def serve(folder: Path | None, host: str, port: int, *, say: Callable[[str], Non
         http=connection_class(settings),
     )
     end_without_threads()
+
+
+def open_when_served(host: str, port: int) -> None:
+    """Open the page in a browser as soon as the port answers."""
+    shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104
+
+    def wait_and_open() -> None:
+        for _ in range(OPEN_TRIES):
+            with suppress(OSError), socket.create_connection((shown.strip("[]"), port), timeout=1):
+                webbrowser.open(f"http://{shown}:{port}/")
+                return
+            time.sleep(0.1)
+
+    threading.Thread(target=wait_and_open, name="open-page", daemon=True).start()
 
 
 def end_without_threads() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from footnotes.cli.evaluate import EXIT_WORSE, eval_command, tune_command
 from footnotes.engine import Library
 from footnotes.errors import OptionError
-from footnotes.evaluate.commands import EXIT_WORSE, eval_command, tune_command
 from footnotes.evaluate.golden import read_golden, write_golden
 from golden_sample import MANY, QUESTIONS
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.config import load
+from footnotes.config import change_file, load
 from footnotes.engine import Library
 from footnotes.errors import GoldenError
-from footnotes.evaluate.tune import chunker_variants, held_out_scores, tune, write_settings
+from footnotes.evaluate.tune import chunker_variants, held_out_scores, tune
 from golden_sample import MANY
 
 
@@ -48,7 +48,7 @@ def test_chunkers_are_tried_in_copies(library: Library) -> None:
 def test_settings_are_written_beside_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "footnotes.toml"
     path.write_text('limit = 5\nfusion = "alpha"\n')
-    write_settings(path, {"fusion": "rrf", "chunker": "rules", "chunker_options": {"tokens": 256}})
+    change_file(path, {"fusion": "rrf", "chunker": "rules", "chunker_options": {"tokens": 256}})
     settings = load(tmp_path, environ={})
     assert (settings.limit, settings.fusion, settings.chunker) == (5, "rrf", "rules")
     assert settings.chunker_options == {"tokens": 256}

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import footnotes.progress as progress_module
+import footnotes.cli.progress as progress_module
 from footnotes.cli import main
+from footnotes.cli.progress import ProgressLine
 from footnotes.config import Settings
 from footnotes.embed import Matrix
 from footnotes.engine import Library
@@ -21,7 +22,6 @@ from footnotes.errors import DimensionMismatch, FootnotesError, ProviderUnavaila
 from footnotes.evaluate.gate import golden_gate
 from footnotes.ingest.journal import unfinished_runs
 from footnotes.ingest.work import Progress
-from footnotes.progress import ProgressLine
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.types import Role
 

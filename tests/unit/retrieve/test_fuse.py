@@ -41,7 +41,10 @@ BOTH = Candidates(
 
 def test_rrf_by_hand() -> None:
     assert rrf(BOTH) == pytest.approx([1 / 61, 1 / 61, 2 / 62])
-    assert rrf(BOTH, k=1, lexical_weight=2.0) == pytest.approx([2 / 2, 1 / 2, 3 / 3])
+    assert rrf(BOTH, k=1, weights=(2.0, 1.0)) == pytest.approx([2 / 2, 1 / 2, 3 / 3])
+    assert rrf(BOTH, weights=(0.5, 0.5)) == pytest.approx([0.5 / 61, 0.5 / 61, 1 / 62])
+    missing = rrf(BOTH, missing_rank=100)
+    assert missing == pytest.approx([1 / 61 + 1 / 160, 1 / 61 + 1 / 160, 2 / 62]), "as if it stood at that rank"
 
 
 def test_alpha_by_hand() -> None:

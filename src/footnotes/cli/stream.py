@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from footnotes.render import distinct_footnotes, footnote_line, notes_on, one_line, shortened
+from footnotes.cli.printing import wrap_lines
+from footnotes.render import distinct_footnotes, footnote_line, notes_on, one_line, printable, shortened
 from footnotes.types import Answer, Citation, Event, Step
 
 HELD = 48
@@ -48,10 +49,10 @@ class StreamedAnswer:
     def _flush(self, until: int) -> None:
         """Write the text up to a place, with the marks that stand in it."""
         for place in sorted(place for place in self._marks if self._written <= place <= until):
-            self._write(_clean(self._text[self._written : place]) + " " + "".join(self._marks.pop(place)))
+            self._write(printable(self._text[self._written : place]) + " " + "".join(self._marks.pop(place)))
             self._written = place
         if until > self._written:
-            self._write(_clean(self._text[self._written : until]))
+            self._write(printable(self._text[self._written : until]))
             self._written = until
 
     def _end(self, answer: Answer) -> None:
@@ -60,14 +61,14 @@ class StreamedAnswer:
             self._write(("\n" if self._text else "") + answer.answer)
         self._write("\n")
         if footnotes := [footnote_line(citation) for citation in distinct_footnotes(answer.citations)]:
-            self._write("\n" + "\n".join(footnotes) + "\n")
+            self._write("\n" + wrap_lines("\n".join(footnotes)) + "\n")
         notes = [
             f"[?] Nothing in the documents supports: “{shortened(answer.answer[a:b])}”" for a, b in answer.unsupported
         ]
         notes += [f"[~] Not certain: “{shortened(answer.answer[a:b])}”" for a, b in answer.uncertain]
         notes += [note for note in notes_on(answer) if not note.startswith(("[?]", "[~]"))]
         if notes:
-            self._write("\n" + "\n".join(notes) + "\n")
+            self._write("\n" + wrap_lines("\n".join(notes)) + "\n")
 
 
 def step_line(step: Step) -> str:
@@ -78,8 +79,3 @@ def step_line(step: Step) -> str:
     if step.type == "tool_result":
         return "  " + shortened(str(step.tool_output), 100)
     return "· " + shortened(step.text, 200)
-
-
-def _clean(text: str) -> str:
-    """Nothing a document or a model says can draw on the terminal."""
-    return "".join(char for char in text if char.isprintable() or char in "\n\t")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from footnotes.cli.options import json_option, progress_line
 
 if TYPE_CHECKING:
     from footnotes.config import Settings
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @click.option("--user", metavar="NAME", help="The tenant to copy. [default: the one of the settings]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@json_option
 def copy_command(source: str, target: str, user: str | None, as_json: bool) -> None:
     """Copy a library between stores, with its vectors, ids and generations.
 
@@ -26,9 +27,8 @@ def copy_command(source: str, target: str, user: str | None, as_json: bool) -> N
     stopped; at the end every document is compared with the one it came from.
     """
     from footnotes.ingest.copying import copy_between
-    from footnotes.progress import ProgressLine
 
-    with ProgressLine(sys.stderr, live=sys.stderr.isatty()) as progress:
+    with progress_line() as progress:
         done = copy_between(_settings(source, user), _settings(target, user), on_progress=progress)
     if as_json:
         click.echo(json.dumps(asdict(done)))

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from footnotes.cli.options import json_option
+
 if TYPE_CHECKING:
     from footnotes.config import Settings
 
 
 @click.command("migrate")
 @click.option("--library", metavar="FOLDER", envvar="FOOTNOTES_LIBRARY", help="The library's folder.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@json_option
 def migrate_command(library: str | None, as_json: bool) -> None:
     """Bring the schema of the library's store up to date, as opening it does unless the setting migrate is false.
 

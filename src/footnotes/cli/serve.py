@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,21 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from footnotes.cli.options import json_option, library_option
 from footnotes.render import one_line
 
 if TYPE_CHECKING:
     from footnotes.serve.keys import Keys
 
-_library = click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+log_format_option = click.option(
+    "--log-format", type=click.Choice(["plain", "json"]), help="Lines of the log.  [default: plain on a terminal]"
+)
 
 
 @click.command("serve")
-@_library
+@library_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
 @click.option("--read-only", is_flag=True, help="Search and ask alone, on a replica of PostgreSQL.")
-def serve_command(library: str | None, host: str, port: int, read_only: bool) -> None:
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser once it is served.")
+@log_format_option
+def serve_command(
+    library: str | None, host: str, port: int, read_only: bool, opens: bool, log_format: str | None
+) -> None:
     """Serve the library over HTTP, with a page to ask in.
 
     Without keys it listens on this machine alone. For others, make keys first with `footnotes keys create`.
@@ -32,14 +40,28 @@ def serve_command(library: str | None, host: str, port: int, read_only: bool) ->
     from footnotes.serve.run import serve
 
     folder = Path(library).expanduser() if library else None
-    serve(folder, host, port, say=lambda text: click.echo(text, err=True), read_only=read_only)
+    serve(
+        folder,
+        host,
+        port,
+        say=lambda text: click.echo(text, err=True),
+        read_only=read_only,
+        opens=opens,
+        plain_logs=_plain_logs(log_format),
+    )
+
+
+def _plain_logs(log_format: str | None) -> bool:
+    """Plain lines for a person at a terminal; JSON for whatever collects them."""
+    return log_format == "plain" if log_format else sys.stderr.isatty()
 
 
 @click.command("worker")
-@_library
+@library_option
 @click.option("--concurrency", default=2, show_default=True, type=click.IntRange(1, 64), help="Jobs done at once.")
 @click.option("--once", is_flag=True, help="Stop when nothing is left to do.")
-def worker_command(library: str | None, concurrency: int, once: bool) -> None:
+@log_format_option
+def worker_command(library: str | None, concurrency: int, once: bool, log_format: str | None) -> None:
     """Take in what servers accepted, for a store in PostgreSQL. Start as many as you like, on any machine."""
     from footnotes.config import load
     from footnotes.errors import ConfigError
@@ -56,12 +78,12 @@ def worker_command(library: str | None, concurrency: int, once: bool) -> None:
         from footnotes.serve.shared.running import run
     except ModuleNotFoundError as error:
         raise missing(error) from error
-    set_up_logs()
+    set_up_logs(plain=_plain_logs(log_format))
     run(Path(library or settings.library).expanduser(), settings, concurrency, once=once)
 
 
 @click.command("mcp")
-@_library
+@library_option
 @click.option("--read-only", is_flag=True, help="Leave out what changes the library.")
 def mcp_command(library: str | None, read_only: bool) -> None:
     """Serve the library to an agent over standard input and output (Model Context Protocol)."""
@@ -96,14 +118,14 @@ def _keys(library: str | None) -> Iterator[Keys]:
 
 
 @keys_command.command("create")
-@_library
+@library_option
 @click.option("--tenant", default="local", show_default=True, help="Whose documents the key opens.")
 @click.option("--name", default="", help="What the key is for.")
 @click.option("--scope", "scopes", multiple=True, default=["read"],
               type=click.Choice(["read", "write", "admin", "metrics"]), show_default=True,
               help="What it may do; may be given several times.")  # fmt: skip
 @click.option("--days", type=float, help="Days it is valid.  [default: without end]")
-@_json
+@json_option
 def create(
     library: str | None, tenant: str, name: str, scopes: Sequence[str], days: float | None, as_json: bool
 ) -> None:
@@ -118,8 +140,8 @@ def create(
 
 
 @keys_command.command("list")
-@_library
-@_json
+@library_option
+@json_option
 def list_keys(library: str | None, as_json: bool) -> None:
     """The keys there are, without their secrets."""
     with _keys(library) as keys:
@@ -141,8 +163,8 @@ def _line(key: dict[str, Any]) -> str:
 
 @keys_command.command("revoke")
 @click.argument("key_id")
-@_library
-@_json
+@library_option
+@json_option
 def revoke(key_id: str, library: str | None, as_json: bool) -> None:
     """Refuse a key from now on, by its id."""
     with _keys(library) as keys:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import IO, Any
 
@@ -12,6 +15,8 @@ from footnotes.ingest.work import Progress
 SHOWN_AFTER = 1.0
 PLAIN_EVERY = 5.0
 STALLED_AFTER = 30.0
+LEAST_SECONDS = 5.0
+"""Before this, and before a tenth is done, no time left is said."""
 _UNITS = {
     "importing": "records",
     "reading": "files",
@@ -48,6 +53,18 @@ class ProgressLine:
         if self._bar is not None:
             self._bar.stop()
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take the bar away while something is printed where it stands."""
+        shows = self._bar is not None and sys.stdout.isatty()
+        if shows:
+            self._bar.stop()
+        try:
+            yield
+        finally:
+            if shows:
+                self._bar.start()
+
     def _watch(self) -> None:
         """Say so when nothing moves for long, and in which stage."""
         while not self._ended.wait(1.0):
@@ -77,27 +94,44 @@ class ProgressLine:
             self._print(self.line(progress, now))
 
     def line(self, progress: Progress, now: float) -> str:
-        """`embedding 128 of 640 chunks, 43/s, 12 s left (file 3 of 155)`."""
+        """`embedding 128 of 640 chunks, 43/s (file 3 of 155), 12 s left`."""
         parts: list[str] = [progress.stage]
         if progress.done:
             amount = f"{progress.done:,}" + (f" of {progress.total:,}" if progress.total else "")
             parts[0] += f" {amount} {_UNITS[progress.stage]}"
-            rate = progress.done / max(now - self._stage_began, 0.001)
-            parts.append(f"{rate:,.0f}/s")
-            if progress.total > progress.done:
-                parts.append(f"{_duration((progress.total - progress.done) / max(rate, 0.001))} left")
+            if (elapsed := now - self._stage_began) >= 1:
+                parts.append(f"{progress.done / elapsed:,.0f}/s")
         text = ", ".join(parts)
         done, total = self._files
-        return f"{text} (file {done + 1:,} of {total:,})" if total else text
+        text += f" (file {done + 1:,} of {total:,})" if total else ""
+        left = self._seconds_left(progress, now)
+        return text if left is None else f"{text}, {_duration(left)} left"
+
+    def _seconds_left(self, progress: Progress, now: float) -> float | None:
+        """One estimate: of all files where there are several, else of the stage; none while it would be a guess."""
+        done, total = self._files
+        began = self._began
+        if progress.stage == "graph" or total < 2:
+            done, total, began = progress.done, progress.total, self._stage_began
+        elapsed = now - began
+        if not done or done >= total or (elapsed < LEAST_SECONDS and done < total / 10):
+            return None
+        return elapsed / done * (total - done)
 
     def _draw(self, progress: Progress, now: float) -> None:
         if self._bar is None:
             from rich.console import Console
-            from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bar
 
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-            self._bar = Bar(*columns, console=Console(file=self._stream), transient=True)
+            self._bar = Bar(
+                BarColumn(bar_width=20),
+                TextColumn("{task.description}"),
+                console=Console(file=self._stream),
+                transient=True,
+                redirect_stdout=False,  # click writes past it; whoever prints results pauses the bar
+                redirect_stderr=False,
+            )
             self._task = self._bar.add_task("", total=None)
             self._bar.start()
         done, total = self._files if self._files[1] else (progress.done, progress.total)

@@ -6,8 +6,8 @@ import json
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -15,33 +15,38 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from footnotes import shapes
-from footnotes.commands.options import pairs
+from footnotes.cli.options import (
+    EXIT_SOME_FAILED,
+    chunker_options,
+    json_option,
+    library_option,
+    pairs,
+    progress_line,
+    stack,
+)
+from footnotes.cli.printing import near, print_error
 from footnotes.errors import FootnotesError
 from footnotes.render import one_line
 
 if TYPE_CHECKING:
+    from footnotes.cli.progress import ProgressLine
     from footnotes.engine import Library
     from footnotes.types import Followed, Synced
 
-EXIT_SOME_FAILED = 3
+MOST_LINES = 20
+"""Files that are named one by one; of more there is a summary, and -v names them all."""
 _SHOWN = ("added", "changed", "renamed", "deleted", "unchanged", "skipped", "failed")
 
 
-def _following(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of both commands."""
-    options = (
-        click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]"),
-        click.option("--collection", "-c", metavar="NAME", help="The collection that follows the folder."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
-        click.option("--chunker", metavar="NAME", help="How to cut; see docs/reference/chunkers.md."),
-        click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="An option of the chunker."),
-        click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document."),
-        click.option("--delete-all", is_flag=True, help="Delete documents also when every file of the folder is gone."),
-        click.option("--verbose", "-v", is_flag=True, help="Name what was left out, and what failed before."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+_following = stack(
+    library_option,
+    click.option("--collection", "-c", metavar="NAME", help="The collection that follows the folder."),
+    json_option,
+    chunker_options,
+    click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document."),
+    click.option("--delete-all", is_flag=True, help="Delete documents also when every file of the folder is gone."),
+    click.option("--verbose", "-v", is_flag=True, help="Name every file, what was left out, and what failed before."),
+)
 
 
 @click.command("sync")
@@ -55,8 +60,8 @@ def sync_command(
 
     Documents from elsewhere are never touched. A folder that is missing is an error, not a deletion.
     """
-    with _opened(library) as opened, _progress() as progress:
-        shown = _quiet if as_json else follower(verbose)
+    with _opened(library) as opened, progress_line() as progress:
+        shown = _quiet if as_json else follower(verbose, progress)
         done = opened.sync(folder, dry_run=dry_run, on_file=shown, on_progress=progress, **_arguments(**options))
     _show(done, as_json)
     if any(file.status == "failed" for file in done.files):
@@ -77,7 +82,7 @@ def watch_command(folder: Path, library: str | None, as_json: bool, verbose: boo
     with _opened(library) as opened:
         for result in opened.watch(folder, stop=stop, on_file=shown, **_arguments(**options)):
             if isinstance(result, FootnotesError):
-                _show_error(result, as_json)
+                print_error(result, as_json=as_json)
             else:
                 _show(result, as_json)
     if not as_json:
@@ -102,12 +107,6 @@ def _opened(folder: str | None) -> Library:
     return Library(folder)
 
 
-def _progress() -> Any:
-    from footnotes.progress import ProgressLine
-
-    return ProgressLine(sys.stderr, live=sys.stderr.isatty())
-
-
 def _arguments(
     chunker_option: Sequence[str],
     metadata: Sequence[str],
@@ -128,27 +127,33 @@ def _quiet(_: object) -> None:
     return None
 
 
-def follower(verbose: bool) -> Callable[[Followed], None]:
-    """Prints a line for every file; what was left out or failed before only when asked."""
+def follower(verbose: bool, progress: ProgressLine | None = None) -> Callable[[Followed], None]:
+    """Prints a line for every file; of many only the first, and what was left out or failed before only when asked."""
+    shown = 0
 
     def show(file: Followed) -> None:
+        nonlocal shown
         old_news = file.status == "skipped" or (file.status == "failed" and file.warnings)
         if old_news and not verbose:
             return
-        came = f"  from {_near(file.before)}" if file.before else ""
-        size = f"  {file.chunks:,} chunk{'' if file.chunks == 1 else 's'}" if file.chunks and not came else ""
-        click.secho(f"{file.status:13} {_near(file.path)}{came}{size}", fg="red" if file.error else None)
-        if file.error:
-            click.echo(f"              {one_line(file.error.message)}. {file.error.remedy} [{file.error.code}]")
-        for warning in file.warnings:
-            click.secho(f"              note: {one_line(warning)}", fg="yellow")
+        shown += file.error is None
+        with progress.paused() if progress is not None else nullcontext():
+            if verbose or file.error is not None or shown <= MOST_LINES:
+                _show_file(file)
+            elif shown == MOST_LINES + 1:
+                click.echo("…             (-v names every file)")
 
     return show
 
 
-def _near(path: str) -> str:
-    """A path as the user would write it from here."""
-    return one_line(path.removeprefix(str(Path.cwd()) + "/"))
+def _show_file(file: Followed) -> None:
+    came = f"  from {near(file.before)}" if file.before else ""
+    size = f"  {file.chunks:,} chunk{'' if file.chunks == 1 else 's'}" if file.chunks and not came else ""
+    click.secho(f"{file.status:13} {near(file.path)}{came}{size}", fg="red" if file.error else None)
+    if file.error:
+        click.echo(f"              {one_line(file.error.message)}. {file.error.remedy} [{file.error.code}]")
+    for warning in file.warnings:
+        click.secho(f"              note: {one_line(warning)}", fg="yellow")
 
 
 def _show(done: Synced, as_json: bool) -> None:
@@ -163,11 +168,3 @@ def summary(done: Synced) -> str:
     counts = [f"{done.counts[name]:,} {name}" for name in _SHOWN if done.counts[name]]  # type: ignore[index]
     would = " (dry run: nothing was changed)" if done.dry_run else ""
     return f"{', '.join(counts) or 'nothing there'} in {done.took_ms / 1000:.1f} s{would}"
-
-
-def _show_error(error: FootnotesError, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps({"error": shapes.error_shape(error.info())}, ensure_ascii=False))
-    else:
-        at = time.strftime("%H:%M:%S")
-        click.secho(f"{at} error: {one_line(error.message)}. {error.remedy} [{error.code}]", fg="red", err=True)

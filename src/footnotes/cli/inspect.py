@@ -1,4 +1,4 @@
-"""`footnotes inspect`, for the command line to mount."""
+"""`footnotes inspect`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from footnotes.cli.options import chunker_options, json_option, pairs
 from footnotes.errors import OptionError, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -20,16 +21,15 @@ _PAGES_DRAWN = 20
 
 @click.command("inspect")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--chunker", metavar="NAME", help="Cut with this chunker; see docs/reference/chunkers.md.")
-@click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="An option of the chunker.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@chunker_options
+@json_option
 @click.option("--html", "page", type=click.Path(path_type=Path), help="Write a page to look at.")
 @click.option("--pages", type=int, default=_PAGES_DRAWN, show_default=True, help="Pages of a PDF drawn in it.")
 def inspect_command(
     file: Path, chunker: str | None, chunker_option: Sequence[str], as_json: bool, page: Path | None, pages: int
 ) -> None:
     """Show what is read from a file, and how it is cut. Nothing is stored; no library is needed."""
-    found = _inspected(file, chunker, _options(chunker_option))
+    found = _inspected(file, chunker, pairs(chunker_option))
     if page is not None:
         if page.exists() and page.samefile(file):
             raise OptionError(f"{page} is the file that is inspected", remedy="Name another file for the page.")
@@ -42,17 +42,6 @@ def inspect_command(
         from footnotes.inspect.show import show
 
         show(found)
-
-
-def _options(written: Sequence[str]) -> dict[str, Any]:
-    """`key=value`, whole numbers as such."""
-    pairs: dict[str, Any] = {}
-    for item in written:
-        key, separator, value = item.partition("=")
-        if not separator or not key:
-            raise click.UsageError(f"{item!r} is not of the form KEY=VALUE")
-        pairs[key] = int(value) if value.lstrip("-").isdigit() else value
-    return pairs
 
 
 def _inspected(file: Path, chunker: str | None, options: Mapping[str, Any]) -> Inspection:

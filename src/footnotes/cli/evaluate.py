@@ -1,15 +1,17 @@
-"""`footnotes eval` and `footnotes tune`, for the command line to mount."""
+"""`footnotes eval` and `footnotes tune`."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from footnotes.cli.options import fusion_options, json_option, library_option, mode_option, pairs
 from footnotes.errors import OptionError
 
 if TYPE_CHECKING:
@@ -20,23 +22,20 @@ if TYPE_CHECKING:
 
 EXIT_WORSE = 4
 
-_library = click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-
 
 @click.command("eval")
 @click.argument("golden", required=False, type=click.Path(path_type=Path))
-@_library
-@_json
-@click.option("--mode", type=click.Choice(["hybrid", "lexical", "dense"]), help="Which legs to use.")
-@click.option("--fusion", type=click.Choice(["adaptive", "alpha", "rrf"]), help="How the legs are fused.")
-@click.option("--alpha", type=float, help="Weight of the dense leg in alpha fusion.")
+@library_option
+@json_option
+@mode_option
+@fusion_options
 @click.option("--reranker", metavar="NAME", help="Rerank the hits by this.")
 @click.option("--answers", is_flag=True, help="Also ask every question: overlap, citations, abstention.")
 @click.option("--name", default="", help="What to call this run.")
 @click.option("--save", type=click.Path(path_type=Path), help="Keep the run, to compare with later.")
 @click.option("--compare", "compared", nargs=2, type=click.Path(path_type=Path), metavar="A B", help="Two saved runs.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write a page with plots.")
+@click.option("--at-least", "goals", multiple=True, metavar="MEASURE=X", help="Exit with 4 where a measure is lower.")
 @click.option("--make", "count", type=int, metavar="N", help="Write N questions from the library to GOLDEN.")
 def eval_command(
     golden: Path | None,
@@ -47,6 +46,7 @@ def eval_command(
     save: Path | None,
     report: Path | None,
     name: str,
+    goals: Sequence[str],
     **options: Any,
 ) -> None:
     """Measure search and answers on your own questions.
@@ -62,6 +62,7 @@ def eval_command(
     if count is not None:
         _make(library, golden, count, as_json=as_json)
         return
+    wanted = _goals(goals)
     run = _run(library, golden, name, options)
     if save:
         from footnotes.evaluate.files import save_run
@@ -69,12 +70,37 @@ def eval_command(
         save_run(save, run)
     _write_report(report, [run], f"Evaluation: {golden.name}")
     _show_run(run, as_json=as_json)
+    _check_goals(run, wanted)
+
+
+def _goals(written: Sequence[str]) -> dict[str, float]:
+    """`recall@3=1.0` and the like."""
+    found: dict[str, float] = {}
+    for name, value in pairs(written).items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise click.UsageError(f"{name}={value} is not of the form MEASURE=NUMBER")
+        found[name] = float(value)
+    return found
+
+
+def _check_goals(run: Run, goals: Mapping[str, float]) -> None:
+    """Exit where a measure is below what was asked for."""
+    for name in goals:
+        if name not in run.means:
+            known = ", ".join(run.means)
+            raise OptionError(f"{name} was not measured", remedy=f"These were: {known}.")
+    missed = [f"{name} is {run.means[name]:.4f}, below {least:g}" for name, least in goals.items()
+              if run.means[name] < least]  # fmt: skip
+    for line in missed:
+        click.secho(line, fg="red", err=True)
+    if missed:
+        sys.exit(EXIT_WORSE)
 
 
 @click.command("tune")
 @click.argument("golden", type=click.Path(path_type=Path))
-@_library
-@_json
+@library_option
+@json_option
 @click.option("--chunkers", is_flag=True, help="Also try other chunkers: embeds everything again for each.")
 @click.option("--write", is_flag=True, help="Write the best settings to footnotes.toml, if they gain beyond chance.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write a page with plots.")
@@ -82,8 +108,9 @@ def tune_command(
     golden: Path, library: str | None, as_json: bool, chunkers: bool, write: bool, report: Path | None
 ) -> None:
     """Find the settings that suit your documents and questions, judged on questions held out."""
+    from footnotes.config import change_file
     from footnotes.evaluate.golden import read_golden
-    from footnotes.evaluate.tune import tune, write_settings
+    from footnotes.evaluate.tune import tune
 
     questions = read_golden(golden)
     with _opened(library) as opened:
@@ -92,7 +119,7 @@ def tune_command(
         )
         written = write and found.worth_it
         if written:
-            write_settings(opened.folder / "footnotes.toml", found.best.changes)
+            change_file(opened.folder / "footnotes.toml", found.best.changes)
     _write_report(report, found.best_last, f"Tuning: {golden.name}")
     _show_tuning(found, written=written, as_json=as_json)
 

@@ -6,35 +6,45 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from footnotes import shapes
-from footnotes.commands.follow import EXIT_SOME_FAILED, follower, summary
+from footnotes.cli.follow import follower, summary
+from footnotes.cli.options import EXIT_SOME_FAILED
 from footnotes.types import Followed, Synced, SyncStatus
 
 if TYPE_CHECKING:
+    from footnotes.cli.progress import ProgressLine
     from footnotes.engine import Library
 
 
 def add_repositories(
-    library: Library, paths: Sequence[str], *, wiki: bool, as_json: bool, verbose: bool, options: dict[str, Any]
+    library: Library,
+    paths: Sequence[str],
+    progress: ProgressLine,
+    *,
+    wiki: bool,
+    as_json: bool,
+    verbose: bool,
+    options: dict[str, Any],
 ) -> None:
     """Take in repositories, or with `wiki` folders of pages, and say what became of every file."""
     failed = False
     for path in paths:
         stream = library.adding_wiki(path, **options) if wiki else library.adding_code(path, **options)
-        failed = _shown(path, stream, as_json=as_json, verbose=verbose) or failed
+        failed = _shown(path, stream, follower(verbose, progress), as_json=as_json, verbose=verbose) or failed
     if failed:
         sys.exit(EXIT_SOME_FAILED)
 
 
-def _shown(path: str, stream: Iterable[Followed], *, as_json: bool, verbose: bool) -> bool:
+def _shown(
+    path: str, stream: Iterable[Followed], show: Callable[[Followed], None], *, as_json: bool, verbose: bool
+) -> bool:
     """Print files as they come, then how many there were; whether one of them failed."""
     began = time.monotonic()
-    show = follower(verbose)
     files: list[Followed] = []
     counts: dict[SyncStatus, int] = dict.fromkeys(get_args(SyncStatus), 0)
     for file in stream:

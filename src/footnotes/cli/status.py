@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from footnotes.cli.options import common_options
+from footnotes.cli.printing import count, print_json
 from footnotes.errors import FootnotesError
 from footnotes.render import index_state_as_text, one_line
 
@@ -20,9 +21,7 @@ MODEL_SECONDS = 5.0
 
 
 @click.command("status")
-@click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
-@click.option("--collection", "-c", metavar="NAME", help="A named group of documents inside the library.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@common_options
 def status_command(library: str | None, collection: str | None, as_json: bool) -> None:
     """What the library holds, what serves it, what waits and what failed."""
     from footnotes.engine import Library
@@ -32,7 +31,7 @@ def status_command(library: str | None, collection: str | None, as_json: bool) -
     if collection is not None:
         found["collections"] = [item for item in found["collections"] if item["name"] == collection]
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     for name, text in _lines(found):
         click.echo(f"{name:12} {one_line(text)}")
@@ -80,10 +79,10 @@ def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     alike = f"; {found['near_duplicates']} nearly the same as another" if found["near_duplicates"] else ""
     yield "documents", f"{states}{alike}"
     if found["waiting"]:
-        text = f"{_count(found['waiting'], 'document')} found by words alone until vectors are made: `footnotes resume`"
+        text = f"{count(found['waiting'], 'document')} found by words alone until vectors are made: `footnotes resume`"
         yield "waiting", text
     if found["outdated"]:
-        yield "out of date", f"{_count(found['outdated'], 'document')}: `footnotes reindex` makes them again"
+        yield "out of date", f"{count(found['outdated'], 'document')}: `footnotes reindex --outdated` makes them again"
     yield "chunks", f"{found['chunks']:,}"
     yield "embedder", _embedder(found)
     yield "chat model", _chat_model(found["chat_model"])
@@ -93,7 +92,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _queue(found["queue"])
     for item in found["collections"]:
         chunker = f", chunker {item['chunker']}" if item["chunker"] else ""
-        yield "collection", f"{one_line(item['name'])}  {_count(item['documents'], 'document')}{chunker}"
+        yield "collection", f"{one_line(item['name'])}  {count(item['documents'], 'document')}{chunker}"
 
 
 def _embedder(found: Mapping[str, Any]) -> str:
@@ -115,7 +114,3 @@ def _queue(queue: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
     yield "queue", ", ".join(f"{queue[state]} {state}" for state in ("queued", "running", "failed"))
     if queue["workers"] is not None:
         yield "workers", f"{queue['workers']} alive"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from footnotes.cli.options import json_option, library_option
 from footnotes.render import one_line
 
 if TYPE_CHECKING:
     from footnotes.config import Settings
     from footnotes.store.backup import BackupSnapshot
 
-_library = click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 _file = click.argument("file", type=click.Path(path_type=Path))
 
 
 @click.command("backup")
 @_file
-@_library
+@library_option
 @click.option("--keep", type=click.IntRange(1), metavar="N", help="Keep the newest N snapshots in the file.")
-@_json
+@json_option
 def backup_command(file: Path, library: str | None, keep: int | None, as_json: bool) -> None:
     """Add a snapshot of the library to a backup file, while it serves.
 
@@ -44,10 +43,10 @@ def backup_command(file: Path, library: str | None, keep: int | None, as_json: b
 
 @click.command("restore")
 @_file
-@_library
+@library_option
 @click.option("--snapshot", type=int, metavar="N", help="The snapshot to restore. [default: the newest]")
 @click.option("--list", "listing", is_flag=True, help="List the snapshots of the file, and restore none.")
-@_json
+@json_option
 def restore_command(file: Path, library: str | None, snapshot: int | None, listing: bool, as_json: bool) -> None:
     """Restore a snapshot of a backup file into an empty folder or database, and check it."""
     from footnotes.ingest.backup import restore_library

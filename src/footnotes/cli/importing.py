@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from footnotes.render import one_line
+from footnotes.cli.options import collection_option, json_option, library_option, progress_line
+from footnotes.cli.printing import count, print_note
 
 if TYPE_CHECKING:
+    from footnotes.cli.progress import ProgressLine
     from footnotes.engine import Library
     from footnotes.ingest.importing.records import TakenOver
-    from footnotes.progress import ProgressLine
 
 
 @click.command("import")
 @click.argument("file", type=click.Path(dir_okay=False), required=False)
-@click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
-@click.option("--collection", "-c", metavar="NAME", help="A named group of documents inside the library.")
+@library_option
+@collection_option
 @click.option("--from", "source", metavar="SOURCE", help="Take over a collection of another tool, as written above.")
 @click.option("--text-field", default="", metavar="NAME", help="With --from: the field that holds the text.")
 @click.option(
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 @click.option("--vector", default="", metavar="NAME", help="With --from: which of several named vectors of Qdrant.")
 @click.option("--model", default="", metavar="NAME", help="With --from: the model its vectors were made by.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@json_option
 def import_command(
     file: str | None, library: str | None, collection: str | None, source: str | None, as_json: bool, **reading: str
 ) -> None:
@@ -49,7 +49,7 @@ def import_command(
         raise click.UsageError(f"--{given.replace('_', '-')} needs --from")
     from footnotes.engine import Library
 
-    with Library(library) as opened, _progress() as progress:
+    with Library(library) as opened, progress_line() as progress:
         if source is not None:
             done = opened.import_from(source, collection=collection, on_progress=progress, **reading)
         else:
@@ -61,18 +61,12 @@ def import_command(
         _show(done)
 
 
-def _progress() -> ProgressLine:
-    from footnotes.progress import ProgressLine
-
-    return ProgressLine(sys.stderr, live=sys.stderr.isatty())
-
-
 def _show_imported(library: Library, file: str, collection: str | None, progress: ProgressLine, as_json: bool) -> None:
     done = library.import_(file, collection=collection, on_progress=progress)
     if as_json:
         click.echo(json.dumps({"added": done.added, "skipped": done.skipped}))
     else:
-        click.echo(f"added {_count(done.added, 'document')}, {done.skipped} were there already")
+        click.echo(f"added {count(done.added, 'document')}, {done.skipped} were there already")
 
 
 def taken_over_shape(done: TakenOver) -> dict[str, Any]:
@@ -86,12 +80,12 @@ def taken_over_shape(done: TakenOver) -> dict[str, Any]:
 
 
 def _reasons(counted: Any) -> list[dict[str, Any]]:
-    return [{"reason": reason, "count": count} for reason, count in counted.items()]
+    return [{"reason": reason, "count": number} for reason, number in counted.items()]
 
 
 def _show(done: TakenOver) -> None:
-    made_of = f"{_count(done.chunks, 'chunk')}, of {_count(done.records, 'record')} read"
-    click.echo(f"added {_count(done.added, 'document')} ({made_of}), {done.skipped:,} were there already")
+    made_of = f"{count(done.chunks, 'chunk')}, of {count(done.records, 'record')} read"
+    click.echo(f"added {count(done.added, 'document')} ({made_of}), {done.skipped:,} were there already")
     vectors = done.vectors
     said = [
         f"{number:,} {what}"
@@ -104,19 +98,11 @@ def _show(done: TakenOver) -> None:
     ]
     if said:
         click.echo(f"vectors: {', '.join(said)}")
-    for reason, count in vectors.reasons.items():
-        _note(f"{_count(count, 'vector')} not taken over: {reason}")
-    for reason, count in done.left_out.items():
-        _note(f"{_count(count, 'record')} left out: {reason}")
+    for reason, number in vectors.reasons.items():
+        print_note(f"{count(number, 'vector')} not taken over: {reason}")
+    for reason, number in done.left_out.items():
+        print_note(f"{count(number, 'record')} left out: {reason}")
     for note in done.notes:
-        _note(note)
+        print_note(note)
     if done.added:
-        _note("the texts are those of the records, not of the files they were made from")
-
-
-def _note(text: str) -> None:
-    click.secho(f"note: {one_line(text)}", fg="yellow")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+        print_note("the texts are those of the records, not of the files they were made from")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from footnotes import shapes
+from footnotes.cli.options import json_option, library_option
 from footnotes.render import one_line
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ STALLED_SECONDS = 60
 
 
 @click.command("jobs")
-@click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@library_option
+@json_option
 @click.option("--all", "everything", is_flag=True, help="Also what is done.")
 def jobs_command(library: str | None, as_json: bool, everything: bool) -> None:
     """The journal: work that runs, was cut off, or failed, with its stage, attempts and reason."""

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import click
 
+from footnotes.cli.options import json_option, library_option
 from footnotes.render import one_line
 
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
 @click.command("doctor")
-@click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
+@library_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address a server would listen on.")
 @click.option("--port", default=8765, show_default=True, help="Its port.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@json_option
 def doctor_command(library: str | None, host: str, port: int, as_json: bool) -> None:
     """Check versions, permissions, disk, clock, models, database, indexes, queue and port.
 

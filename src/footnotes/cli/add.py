@@ -1,0 +1,173 @@
+"""`footnotes add` and `footnotes resume`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from footnotes import shapes
+from footnotes.cli.follow import MOST_LINES
+from footnotes.cli.options import (
+    EXIT_SOME_FAILED,
+    chunker_options,
+    common_options,
+    create_library,
+    open_library,
+    pairs,
+    progress_line,
+)
+from footnotes.cli.printing import count, near, print_json
+from footnotes.render import one_line
+
+if TYPE_CHECKING:
+    from footnotes.cli.progress import ProgressLine
+    from footnotes.engine import Library
+    from footnotes.types import Added
+
+STANDARD_INPUT = "-"
+
+
+@click.command("add", short_help="Take in files, folders, archives, pages and sitemaps.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH_OR_URL...")
+@common_options
+@chunker_options
+@click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document added.")
+@click.option("--name", metavar="FILENAME", help="With -, standard input: what to call it.  [default: input.txt]")
+@click.option("--code", is_flag=True, help="The paths are repositories: take in their source, and follow it.")
+@click.option("--untracked", is_flag=True, help="With --code: also files that git neither tracks nor ignores.")
+@click.option("--wiki", is_flag=True, help="The paths are folders of pages that describe a repository.")
+@click.option("--repo", metavar="DIR", help="With --wiki: the repository they describe.")
+@click.option("--analysis", metavar="FILE", help="With --wiki: a prepared analysis of it; see docs/code.md.")
+@click.option("--verbose", "-v", is_flag=True, help="Name every file, also those that were left out, and why.")
+@create_library
+def add_command(
+    library: Library,
+    paths: Sequence[str],
+    collection: str | None,
+    as_json: bool,
+    chunker: str | None,
+    chunker_option: Sequence[str],
+    metadata: Sequence[str],
+    name: str | None,
+    verbose: bool,
+    code: bool,
+    wiki: bool,
+    **repository: Any,
+) -> None:
+    """Take in files, folders, archives, pages and sitemaps; `-` is standard input."""
+    kept = _repository_options(code, wiki, **repository)
+    if name is not None and STANDARD_INPUT not in paths:
+        raise click.UsageError("--name is for standard input: footnotes add - --name notes.md")
+    given: dict[str, Any] = {"chunker": chunker, "chunker_options": pairs(chunker_option) or None}
+    common: dict[str, Any] = {"collection": collection, "metadata": pairs(metadata)}
+    with progress_line() as progress:
+        if kept is not None:
+            from footnotes.cli.repository import add_repositories
+
+            if wiki and (chunker or chunker_option):
+                raise click.UsageError("pages are cut by their sections; leave --chunker out")
+            options = {**common, "on_progress": progress, **(given if code else {}), **kept}
+            add_repositories(library, paths, progress, wiki=wiki, as_json=as_json, verbose=verbose, options=options)
+            return
+        stream = _adding(library, paths, name or "input.txt", {**common, **given, "on_progress": progress})
+        show_added(stream, progress, as_json=as_json, verbose=verbose)
+
+
+def _adding(library: Library, paths: Sequence[str], name: str, options: dict[str, Any]) -> Iterator[Added]:
+    if STANDARD_INPUT in paths:
+        text = sys.stdin.buffer.read()
+        source = f"stdin:{name}"
+        yield library.add_text(
+            text, filename=name, source=source, collection=options["collection"], metadata=options["metadata"]
+        )
+    if others := [path for path in paths if path != STANDARD_INPUT]:
+        yield from library.adding(*others, **options)
+
+
+@click.command("resume")
+@common_options
+@open_library
+def resume_command(library: Library, collection: str | None, as_json: bool) -> None:
+    """Go on with work that was cut off, and try again what failed in a way that may pass.
+
+    See `footnotes jobs` for what there is to do. It concerns all collections.
+    """
+    with progress_line() as progress:
+        show_added(library.resuming(on_progress=progress), progress, as_json=as_json, verbose=False)
+
+
+def _repository_options(
+    code: bool, wiki: bool, untracked: bool, repo: str | None, analysis: str | None
+) -> dict[str, Any] | None:
+    """What is meant for a repository or its pages; nothing where neither is added."""
+    if code and wiki:
+        raise click.UsageError("--code and --wiki are different things to add; run the command twice")
+    if untracked and not code:
+        raise click.UsageError("--untracked needs --code")
+    if (repo or analysis) and not wiki:
+        raise click.UsageError("--repo and --analysis need --wiki")
+    if repo and analysis:
+        raise click.UsageError("--repo and --analysis say the same; name one")
+    if code:
+        return {"untracked": untracked}
+    return {"repository": repo, "analysis": analysis} if wiki else None
+
+
+def show_added(stream: Iterator[Added], progress: ProgressLine, *, as_json: bool, verbose: bool) -> None:
+    """Print results as they come, then the summary. Failures end the program with a code of their own."""
+    began = time.monotonic()
+    results: list[Added] = []
+    shown = 0
+    for added in stream:
+        results.append(added)
+        if as_json or (added.status == "skipped" and not verbose):
+            continue
+        with progress.paused():
+            if added.error is not None or verbose or shown < MOST_LINES:
+                _show_one(added)
+            elif shown == MOST_LINES:
+                click.echo("…             (-v names every file)")
+        shown += added.error is None
+    took = (time.monotonic() - began) * 1000
+    if as_json:
+        print_json(shapes.added_shape(results, took))
+    else:
+        _show_summary(results, took)
+    if any(added.status == "failed" for added in results):
+        sys.exit(EXIT_SOME_FAILED)
+
+
+def _show_one(added: Added) -> None:
+    name = near(added.path)
+    if added.error is not None:
+        click.secho(f"failed        {name}", fg="red")
+        click.echo(f"              {one_line(added.error.message)}. {added.error.remedy} [{added.error.code}]")
+    elif added.status == "skipped":
+        click.echo(f"skipped       {name}  {', '.join(added.warnings)}")
+    else:
+        click.echo(f"{added.status:13} {name}  {count(added.chunks, 'chunk')}")
+        for warning in added.warnings:
+            click.secho(f"              note: {one_line(warning)}", fg="yellow")
+        if alike := added.near_duplicate_of:
+            said = f"{alike.similarity:.0%} the same as {one_line(alike.filename)} ({alike.document_id})"
+            click.secho(f"              note: {said}", fg="yellow")
+
+
+def _show_summary(results: list[Added], took_ms: float) -> None:
+    counts: Counter[str] = Counter(added.status for added in results)
+    order = ("ready", "indexing", "replaced", "deduplicated", "skipped", "failed")
+    said = ", ".join(f"{counts[status]:,} {status}" for status in order if counts[status]) or "nothing to add"
+    chunks = sum(added.chunks for added in results if added.status in ("ready", "indexing", "replaced"))
+    click.echo(f"{said} in {took_ms / 1000:.1f} s" + (f", {count(chunks, 'chunk')}" if chunks else ""))
+    if counts["failed"]:
+        names = [Path(one_line(added.path)).name for added in results if added.status == "failed"]
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        click.secho(f"could not take in: {shown}", fg="red")
+    if counts["skipped"]:
+        click.echo("left out: hidden files, what .gitignore names, links out of the folder (-v lists them)")

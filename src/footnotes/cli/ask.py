@@ -1,0 +1,115 @@
+"""`footnotes ask` and `footnotes chat`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from footnotes import shapes
+from footnotes.cli.options import (
+    check_collection,
+    common_options,
+    mode_option,
+    open_library,
+    read_words,
+    stack,
+    where_option,
+)
+from footnotes.cli.printing import print_json, wrap_lines
+from footnotes.render import answer_as_text
+from footnotes.types import Turn
+
+if TYPE_CHECKING:
+    from footnotes.engine import Library
+    from footnotes.types import Answer, Event
+
+_answering = stack(
+    click.option("--passages", type=int, help="How many passages an answer may draw on.  [default: 20; 8 quoted]"),
+    click.option("--model", metavar="NAME", help="extractive, or provider:model of a chat model."),
+    click.option("--deep", is_flag=True, help="Search more than once: take the question apart, follow what is found."),
+    click.option("--strict", is_flag=True, default=None, help="Leave out what nothing supports; fail with the model."),
+)
+
+
+@click.command("ask", short_help="Answer a question, with a footnote for every sentence.")
+@click.argument("question", nargs=-1, required=True)
+@common_options
+@where_option
+@mode_option
+@_answering
+@click.option("--stream/--no-stream", default=None, help="Show it as it comes; with --json, one event a line.")
+@open_library
+def ask_command(
+    library: Library,
+    question: Sequence[str],
+    collection: str | None,
+    as_json: bool,
+    stream: bool | None,
+    **options: Any,
+) -> None:
+    """Answer a question, with a footnote for every sentence; `-` reads it from standard input."""
+    check_collection(library, collection)
+    asked = read_words(question)
+    options["collection"] = collection
+    if stream if stream is not None else not as_json and sys.stdout.isatty():
+        show_events(library.ask_stream(asked, **options), as_json)
+        return
+    answer = library.ask(asked, **options)
+    if as_json:
+        print_json(shapes.answer_shape(answer))
+    else:
+        text = answer_as_text(answer)
+        click.echo(wrap_lines(text) if sys.stdout.isatty() else text)
+
+
+@click.command("chat", short_help="Ask one question after the other.")
+@common_options
+@where_option
+@mode_option
+@_answering
+@open_library
+def chat_command(library: Library, collection: str | None, as_json: bool, **options: Any) -> None:
+    """Talk with the documents: each question is understood from those before. An empty line ends it."""
+    check_collection(library, collection)
+    options["collection"] = collection
+    history: list[Turn] = []
+    if _is_spoken(as_json):
+        click.secho("Ask about your documents. An empty line, or Ctrl-D, leaves.", dim=True)
+    while asked := _next_question(quiet=as_json):
+        answer = show_events(library.ask_stream(asked, history=history, **options), as_json)
+        history += [Turn("user", asked), Turn("assistant", answer.answer)]
+
+
+def show_events(events: Iterable[Event], as_json: bool) -> Answer:
+    """The events as lines of JSON, or as text for people."""
+    from footnotes.answer import last_answer
+    from footnotes.cli.stream import StreamedAnswer
+
+    if as_json:
+        return last_answer(_echoed(events))
+
+    def write(text: str) -> None:
+        click.echo(text, nl=False)
+
+    return StreamedAnswer(write, lambda text: click.secho(text, dim=True, nl=False)).show(events)
+
+
+def _is_spoken(quiet: bool) -> bool:
+    return sys.stdin.isatty() and not quiet
+
+
+def _next_question(*, quiet: bool) -> str:
+    """The next line, without what ends it; nothing at the end of the input."""
+    if _is_spoken(quiet):
+        click.secho("\n? ", bold=True, nl=False)
+    return sys.stdin.readline().strip()
+
+
+def _echoed(events: Iterable[Event]) -> Iterator[Event]:
+    for event in events:
+        click.echo(json.dumps(shapes.event_shape(event), ensure_ascii=False))
+        yield event

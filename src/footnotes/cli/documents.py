@@ -1,0 +1,188 @@
+"""`footnotes list`, `show`, `delete` and `export`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from footnotes import shapes
+from footnotes.cli.options import check_collection, common_options, open_library, where_option
+from footnotes.cli.original import write_original
+from footnotes.cli.printing import count, page_range, print_json, write_text
+from footnotes.errors import NotFound, OptionError
+from footnotes.render import one_line
+
+if TYPE_CHECKING:
+    from footnotes.engine import Library
+    from footnotes.types import Document
+
+SHORTEST_PREFIX = 4
+MOST_NAMED = 5
+
+
+def find_document(library: Library, given: str) -> Document:
+    """A document by its id, by the beginning of its id, or by its file name or source."""
+    try:
+        return library.document(given)
+    except NotFound:
+        everything = library.documents()
+    named = [one for one in everything if given in (one.filename, one.source)]
+    found = named or [one for one in everything if len(given) >= SHORTEST_PREFIX and one.id.startswith(given)]
+    if not found:
+        raise NotFound(f"there is no document with the id or name {given!r}", remedy="`footnotes list` names them all.")
+    if len(found) > 1:
+        named_ids = ", ".join(f"{one.id} ({one_line(one.source)})" for one in found[:MOST_NAMED])
+        raise OptionError(f"{given!r} may be {len(found)} documents: {named_ids}", remedy="Give one of these ids.")
+    return found[0]
+
+
+@click.command("list")
+@common_options
+@where_option
+@click.option("--limit", "-n", type=click.IntRange(min=0), help="How many documents.")
+@open_library
+def list_command(
+    library: Library, collection: str | None, as_json: bool, where: Sequence[str], limit: int | None
+) -> None:
+    """List documents."""
+    check_collection(library, collection)
+    found = library.documents(collection=collection, where=where, limit=limit)
+    alike = library.near_duplicates()
+    if as_json:
+        print_json({"documents": [shapes.document_shape(document, alike.get(document.id)) for document in found]})
+        return
+    for document in found:
+        pages = f", {count(document.pages, 'page')}" if document.pages else ""
+        click.echo(
+            f"{document.id}  {document.status:9} {one_line(document.filename)}  "
+            f"({count(document.chunks, 'chunk')}{pages}, {document.collection})"
+        )
+        if near := alike.get(document.id):
+            click.secho(f"{'':19}{near.similarity:.0%} the same as {near.document_id}", fg="yellow")
+        if document.error:
+            click.secho(f"{'':19}{one_line(document.error.message)}. {document.error.remedy}", fg="red")
+    if not found:
+        click.echo("No documents. Add some with: footnotes add PATH")
+
+
+@click.command("show", short_help="Show a document, its text or its chunks.")
+@click.argument("document", metavar="ID_OR_NAME")
+@common_options
+@click.option("--text", "what", flag_value="text", help="The canonical text.")
+@click.option("--chunks", "what", flag_value="chunks", help="The chunks with their spans.")
+@click.option("--original", metavar="FILE", help="Write the file it was made from, if kept, to FILE; - is the output.")
+@open_library
+def show_command(
+    library: Library, document: str, collection: str | None, as_json: bool, what: str | None, original: str | None
+) -> None:
+    """Show a document, its text or its chunks, or write the file it was made from."""
+    found = find_document(library, document)
+    if original is not None:
+        write_original(library, found, original, as_json)
+        return
+    by_name = {"text": _show_text, "chunks": _show_chunks}
+    by_name.get(what or "", _show_document)(library, found, as_json)
+
+
+def _show_document(library: Library, document: Document, as_json: bool) -> None:
+    shape = shapes.document_shape(document, library.near_duplicates().get(document.id))
+    if as_json:
+        print_json(shape)
+        return
+    for name, value in shape.items():
+        if value not in (None, [], {}):
+            click.echo(f"{name:18} {one_line(value if isinstance(value, str) else json.dumps(value))}")
+
+
+def _show_text(library: Library, document: Document, as_json: bool) -> None:
+    text = library.text(document.id)
+    if as_json:
+        print_json({"document_id": document.id, "text": text})
+    else:
+        write_text(text)
+
+
+def _show_chunks(library: Library, document: Document, as_json: bool) -> None:
+    chunks = library.chunks(document.id)
+    if as_json:
+        language = document.metadata.get("language")
+        shown = [shapes.chunk_shape(chunk, language) for chunk in chunks]
+        print_json({"document_id": document.id, "chunks": shown})
+        return
+    for chunk in chunks:
+        place = " > ".join(one_line(heading) for heading in chunk.headings)
+        pages = f", p. {page_range(chunk.pages)}" if chunk.pages else ""
+        lines = f", lines {chunk.lines[0]}–{chunk.lines[1]}" if chunk.lines else ""
+        span = f"{chunk.start}-{chunk.end}{lines}  {chunk.tokens} tokens{pages}"
+        click.secho(f"── {chunk.index + 1} of {chunk.total}  {span}  {place}", bold=True)
+        write_text(chunk.text + "\n")
+
+
+@click.command("delete")
+@click.argument("documents", nargs=-1, metavar="ID_OR_NAME...")
+@common_options
+@click.option("--source", metavar="PATH", help="Delete what came from this path.")
+@click.option("--checksum", metavar="SHA256", help="Delete what was made from a file with this checksum.")
+@click.option("--all-of-collection", is_flag=True, help="Delete every document of the collection named by -c.")
+@click.option("--compact", is_flag=True, help="Also leave no byte of them in the folder; slower.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask, however many there are.")
+@open_library
+def delete_command(
+    library: Library,
+    documents: Sequence[str],
+    collection: str | None,
+    as_json: bool,
+    source: str | None,
+    checksum: str | None,
+    all_of_collection: bool,
+    compact: bool,
+    yes: bool,
+) -> None:
+    """Delete documents by id or name, by source, by checksum or by collection."""
+    if all_of_collection and not collection:
+        raise click.UsageError("--all-of-collection needs --collection NAME")
+    if not (documents or source or checksum or all_of_collection):
+        raise click.UsageError("name the documents to delete: an ID, --source PATH, or -c NAME --all-of-collection")
+    ids = [find_document(library, given).id for given in documents]
+    if checksum:
+        ids += _with_checksum(library, checksum, collection)
+    scope = collection if source or all_of_collection else None
+    number = len(ids) + (len(library.documents(collection=collection)) if all_of_collection else bool(source))
+    if number > 1 and not (yes or as_json) and sys.stdin.isatty():
+        click.confirm(f"Delete {count(number, 'document')} from the library? Your files stay", abort=True)
+    gone = library.delete(*ids, source=source, collection=scope, compact=compact)
+    if as_json:
+        print_json({"deleted": gone})
+    else:
+        click.echo(f"deleted {count(len(gone), 'document')}")
+        if (failure := library.index_failure) is not None:
+            click.secho(f"Note: the vector database has them still ({one_line(failure.message)}).", fg="yellow")
+
+
+def _with_checksum(library: Library, checksum: str, collection: str | None) -> list[str]:
+    found = library.documents(where={"checksum": checksum.lower()}, collection=collection)
+    if not found:
+        raise NotFound(f"no document was made from a file with the checksum {checksum}")
+    return [document.id for document in found]
+
+
+@click.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@common_options
+@open_library
+def export_command(library: Library, file: str, collection: str | None, as_json: bool) -> None:
+    """Write documents and chunks as JSON Lines; to standard output when FILE is `-`."""
+    check_collection(library, collection)
+    if file == "-":
+        for line in library.exporting(collection=collection):
+            click.echo(line)
+        return
+    counts = library.export(file, collection=collection)
+    if as_json:
+        print_json({"file": file, **counts})
+    else:
+        click.echo(f"wrote {count(counts['documents'], 'document')} and {count(counts['chunks'], 'chunk')} to {file}")

@@ -1,0 +1,133 @@
+"""The options that commands share, and what is written after them as the values it stands for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from footnotes.cli.progress import ProgressLine
+    from footnotes.engine import Library
+
+Command = Callable[..., None]
+
+EXIT_SOME_FAILED = 3
+
+library_option = click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
+collection_option = click.option(
+    "--collection", "-c", metavar="NAME", help="A named group of documents inside the library."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+where_option = click.option(
+    "--where",
+    "-w",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Filter; also != > >= < <= ~ (glob), or layer:domain path:src/**.",
+)
+mode_option = click.option("--mode", type=click.Choice(["hybrid", "lexical", "dense"]), help="Which legs to use.")
+
+
+def stack(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, in the order they are listed."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+common_options = stack(library_option, collection_option, json_option)
+chunker_options = stack(
+    click.option("--chunker", metavar="NAME", help="How to cut; see docs/reference/chunkers.md."),
+    click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="An option of the chunker."),
+)
+fusion_options = stack(
+    click.option("--fusion", type=click.Choice(["adaptive", "alpha", "rrf"]), help="How the legs are fused."),
+    click.option("--alpha", type=float, help="Weight of the dense leg, with --fusion alpha."),
+    click.option(
+        "--weights", metavar="L,D", callback=lambda ctx, parameter, value: _weights(value),
+        help="Weights of the lexical and the dense leg, with --fusion rrf.",
+    ),
+    click.option(
+        "--missing-rank", type=click.IntRange(min=0), help="With --fusion rrf: the rank of what a leg did not list."
+    ),
+)  # fmt: skip
+
+
+def open_library(command: Command) -> Command:
+    """Give the command an open library in place of its folder; only `add` makes one that is not there."""
+    return _opening(command, create=False)
+
+
+def create_library(command: Command) -> Command:
+    """As `open_library`, making a new library where there is none."""
+    return _opening(command, create=True)
+
+
+def _opening(command: Command, *, create: bool) -> Command:
+    @wraps(command)
+    def run(library: str | None, **options: Any) -> None:
+        from footnotes.engine import Library
+
+        with Library(library, create=create) as opened:
+            command(opened, **options)
+
+    return run
+
+
+def check_collection(library: Library, collection: str | None) -> None:
+    """Raise where a collection is named that does not exist."""
+    if collection is not None:
+        library.check_collection(collection)
+
+
+def progress_line() -> ProgressLine:
+    from footnotes.cli.progress import ProgressLine
+
+    return ProgressLine(sys.stderr, live=sys.stderr.isatty())
+
+
+def read_words(words: Sequence[str]) -> str:
+    """The words of a question; `-` alone stands for standard input."""
+    if list(words) == ["-"]:
+        return sys.stdin.read().strip()
+    return " ".join(words)
+
+
+def pairs(written: Sequence[str]) -> dict[str, Any]:
+    """`key=value` options; numbers and true or false are read as such."""
+    found: dict[str, Any] = {}
+    for item in written:
+        key, separator, value = item.partition("=")
+        if not separator or not key:
+            raise click.UsageError(f"{item!r} is not of the form KEY=VALUE")
+        found[key] = _scalar(value)
+    return found
+
+
+def _scalar(value: str) -> str | int | float | bool:
+    if value in ("true", "false"):
+        return value == "true"
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value
+
+
+def _weights(value: str | None) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    try:
+        lexical, dense = (float(part) for part in value.split(","))
+    except ValueError as error:
+        raise click.BadParameter("give two numbers, such as 0.5,0.5") from error
+    return lexical, dense

@@ -1,0 +1,123 @@
+"""What commands print: JSON, errors, counts, and text that fits the terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from footnotes import shapes
+from footnotes.errors import FootnotesError
+from footnotes.render import one_line, printable
+
+MOST_COLUMNS = 100
+_TABLE_RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*\|?")
+
+
+def print_json(shape: dict[str, Any]) -> None:
+    """One line of JSON."""
+    text = json.dumps(shape, ensure_ascii=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # a question may hold what is no Unicode; as an escape it is JSON all the same
+        text = json.dumps(shape)
+    click.echo(text)
+
+
+def print_error(error: FootnotesError, *, as_json: bool) -> None:
+    """What happened, what to do, and the code."""
+    if as_json:
+        print_json({"error": shapes.error_shape(error.info())})
+        return
+    click.secho(f"error: {one_line(error.message)}", fg="red", err=True)
+    click.echo(f"       {error.remedy} [{error.code}]", err=True)
+
+
+def print_note(text: str) -> None:
+    click.secho(f"note: {one_line(text)}", fg="yellow")
+
+
+def count(number: int | None, noun: str) -> str:
+    """`1 chunk`, `2,000 chunks`."""
+    return f"{number or 0:,} {noun}{'' if number == 1 else 's'}"
+
+
+def near(path: str) -> str:
+    """A path as the user would write it from here."""
+    return one_line(path.removeprefix(str(Path.cwd()) + "/"))
+
+
+def page_range(pages: tuple[int, int]) -> str:
+    first, last = pages
+    return str(first) if first == last else f"{first}–{last}"
+
+
+def columns() -> int:
+    """How wide text may be."""
+    return min(shutil.get_terminal_size().columns, MOST_COLUMNS)
+
+
+def wrap(text: str, indent: str = "", first: str | None = None) -> str:
+    """The text wrapped at words, every line but the first behind `indent`."""
+    start = indent if first is None else first
+    return textwrap.fill(text, max(columns(), len(indent) + 20), initial_indent=start, subsequent_indent=indent,
+                         break_on_hyphens=False)  # fmt: skip
+
+
+def wrap_lines(text: str) -> str:
+    """A text for reading: every line wrapped on its own, continued below where its words began."""
+    return "\n".join(
+        wrap(line.strip(), _hanging(line), _own_indent(line)) if line.strip() else "" for line in text.split("\n")
+    )
+
+
+def _own_indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _hanging(line: str) -> str:
+    """The place under the first word: behind a footnote's or a list's mark."""
+    mark = re.match(r"\s*(?:\[\d+\]|\[[?~]\]|[-*•]|\d+[.)])?\s*", line)
+    return " " * (mark.end() if mark else 0)
+
+
+def mark_words(text: str, words: Iterable[str]) -> str:
+    """The text with the words of a question marked, in any ending."""
+    stems = sorted({re.escape(word[: max(4, len(word) - 2)]) for word in words if len(word) > 2}, key=len, reverse=True)
+    if not stems:
+        return text
+    pattern = re.compile(rf"\b(?:{'|'.join(stems)})\w*", re.IGNORECASE)
+    return pattern.sub(lambda match: click.style(match[0], bold=True, underline=True), text)
+
+
+def table_rows(text: str) -> list[list[str]] | None:
+    """The cells of a text that is a table, with `|` between them; None where it is not one."""
+    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
+    if len(lines) < 2 or sum("|" in line for line in lines) < len(lines):
+        return None
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not _TABLE_RULE.fullmatch(line)]
+    return rows or None
+
+
+def align_table(rows: Sequence[Sequence[str]], *, indent: str = "", most: int = 12) -> str:
+    """Rows with their columns below each other; a cell that is too long is cut."""
+    number = max(len(row) for row in rows)
+    room = max((columns() - len(indent)) // number - 2, 6)
+    cut = [[cell if len(cell) <= room else cell[: room - 1] + "…" for cell in row] for row in rows[:most]]
+    widths = [max((len(row[at]) for row in cut if at < len(row)), default=0) for at in range(number)]
+    lines = ["  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip() for row in cut]
+    more = [f"… {count(len(rows) - most, 'more row')}"] if len(rows) > most else []
+    return "\n".join(indent + line for line in [*lines, *more])
+
+
+def write_text(text: str) -> None:
+    """A document's own text: to a file or pipe exactly as it is, to a terminal without what could draw on it."""
+    sys.stdout.write(printable(text, "\ufffd") if sys.stdout.isatty() else text)
+    sys.stdout.flush()

@@ -1,0 +1,125 @@
+"""`footnotes verify`, `compact` and `reindex`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from footnotes.cli.main import EXIT_ERROR
+from footnotes.cli.options import chunker_options, common_options, open_library, pairs, progress_line
+from footnotes.cli.printing import count, print_json
+
+if TYPE_CHECKING:
+    from footnotes.engine import Library
+
+
+@click.command("verify")
+@common_options
+@click.option("--repair", is_flag=True, help="Rebuild from the database what does not match it.")
+@open_library
+def verify_command(library: Library, collection: str | None, as_json: bool, repair: bool) -> None:
+    """Check that everything in the library matches."""
+    _whole_library(collection)
+    found = library.verify(repair=repair)
+    outdated = len(library.outdated())
+    if as_json:
+        problems = [{"what": problem.what, "mendable": problem.mendable} for problem in found.problems]
+        print_json(
+            {
+                "ok": found.ok,
+                "checked": found.checked,
+                "problems": problems,
+                "repaired": found.repaired,
+                "outdated": outdated,
+            }
+        )
+    else:
+        for note in found.repaired:
+            click.echo(f"repaired: {note}")
+        for problem in found.problems:
+            hint = " (footnotes verify --repair mends it)" if problem.mendable else ""
+            click.secho(f"problem: {problem.what}{hint}", fg="red")
+        if found.ok:
+            checked = ", ".join(f"{number:,} {name}" for name, number in found.checked.items()) or "an empty library"
+            click.echo(f"All is well: {checked} checked.")
+        if outdated:
+            click.echo(f"{count(outdated, 'document')} made by an older version: `footnotes reindex --outdated`")
+    if not found.ok:
+        sys.exit(EXIT_ERROR)
+
+
+@click.command("compact")
+@common_options
+@open_library
+def compact_command(library: Library, collection: str | None, as_json: bool) -> None:
+    """Leave no byte of deleted documents in the folder."""
+    _whole_library(collection)
+    library.compact()
+    if as_json:
+        print_json({"compacted": True})
+    else:
+        click.echo("compacted")
+
+
+@click.command("reindex")
+@common_options
+@chunker_options
+@click.option("--embedder", metavar="PROVIDER:MODEL", help="Embed with this model from now on.")
+@click.option("--outdated", is_flag=True, help="Only if documents were made by an older version, chunker or model.")
+@click.option("--keep", is_flag=True, help="Keep the generation that served, so that --rollback can restore it.")
+@click.option("--rollback", is_flag=True, help="Serve the kept generation again.")
+@click.option("--golden", type=click.Path(path_type=Path), metavar="FILE", help="Switch only if these get no worse.")
+@click.option("--min-recall", type=float, metavar="X", help="With --golden: switch only if so much of it is found.")
+@open_library
+def reindex_command(
+    library: Library,
+    collection: str | None,
+    as_json: bool,
+    chunker_option: Sequence[str],
+    rollback: bool,
+    golden: Path | None,
+    min_recall: float | None,
+    **options: Any,
+) -> None:
+    """Build the next generation beside the one that serves, then switch."""
+    gate = _gate(library, golden, min_recall)
+    with progress_line() as progress:
+        if rollback:
+            result = library.rollback(on_progress=progress)
+        else:
+            result = library.reindex(
+                collection=collection,
+                chunker_options=pairs(chunker_option) or None,
+                gate=gate,
+                on_progress=progress,
+                **options,
+            )
+    if as_json:
+        print_json(result)
+    elif not result["documents"] and options.get("outdated"):
+        click.echo("nothing is out of date")
+    else:
+        kept = f"; generation {result['replaced']} is kept" if result["kept"] else ""
+        click.echo(
+            f"generation {result['generation']} serves: {count(result['documents'], 'document')} built, "
+            f"{count(result['embedded'], 'chunk')} embedded{kept}"
+        )
+
+
+def _whole_library(collection: str | None) -> None:
+    if collection is not None:
+        raise click.UsageError("this command works on the whole library; leave --collection out")
+
+
+def _gate(library: Library, golden: Path | None, min_recall: float | None) -> Callable[[int], dict[str, Any]] | None:
+    if golden is None:
+        if min_recall is not None:
+            raise click.UsageError("--min-recall needs --golden")
+        return None
+    from footnotes.evaluate.gate import golden_gate
+
+    return golden_gate(library, golden, min_recall, say=lambda text: click.echo(text, err=True))

@@ -1,0 +1,162 @@
+# ruff: noqa: E501 (questions and rows read better whole)
+"""Tables are read as tables: cells by row and column, figures computed from footnoted cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from footnotes.answer.tables.ask import ask_table
+from footnotes.answer.tables.grid import Table, tables_in
+from footnotes.answer.tables.records import ask_records
+from footnotes.answer.tables.values import scale_in, value_of, years_in
+from footnotes.config import Settings
+from footnotes.engine import Library
+from footnotes.types import Answer
+
+STATEMENT = """Cash Flows from Investing Activities:
+
+Years ended December 31
+
+(Millions)\t2018\t2017\t2016
+Purchases of property, plant and equipment (PP&E)\t$\t(1,577) $\t(1,373) $\t(1,420)
+Proceeds from sale of PP&E and other assets\t262\t49\t58
+
+Purchases and proceeds from maturities and sale of marketable
+
+securities and investments, net\t669\t(798)\t(163)
+Net cash used in investing activities\t$\t222\t$\t(3,086)\t$\t(1,403)
+
+Something else follows, in a paragraph of its own that is no row of a table, however long it may go on to be.
+"""
+SALES = "region,product,year,units\nNorth,Lamp,2023,120\nSouth,Lamp,2023,80\nNorth,Chair,2023,30\nSouth,Chair,2024,45\n"
+
+
+def table_of(text: str) -> Table:
+    (table,) = tables_in(text)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("$ (1,577)", -1577),
+        ("$\t(1,577)", -1577),
+        ("12.5 %", 12.5),
+        ("—", 0),
+        ("1,234.5", 1234.5),
+        ("-3", -3),
+        ("Total", None),
+    ],
+)
+def test_cells_are_numbers_as_accountants_write_them(text: str, value: float | None) -> None:
+    assert value_of(text) == value
+
+
+def test_units_and_years_are_read() -> None:
+    assert scale_in("(in millions, except per share data)") == "millions"
+    assert scale_in("U.S. $ in thousands") == "thousands"
+    assert years_in("FY18 and fiscal 2019") == ["2018", "2019"]
+
+
+def test_a_borderless_statement_has_columns() -> None:
+    table = table_of(STATEMENT)
+    assert table.columns[1:] == ("2018", "2017", "2016")
+    assert table.scale == "millions"
+    assert [cell.value for cell in table.rows[1][1:]] == [-1577, -1373, -1420]
+    assert (
+        table.label(4)
+        == "Purchases and proceeds from maturities and sale of marketable securities and investments, net"
+    )
+    for row in table.rows:
+        for cell in row:
+            assert not cell.text or STATEMENT[cell.start : cell.end] == cell.text
+
+
+def test_header_levels_name_a_column_together() -> None:
+    table = table_of(
+        "\tThree Months Ended\tSix Months Ended\n\t2023\t2022\t2023\t2022\nSales\t10\t9\t20\t17\nCosts\t4\t3\t8\t7\n"
+    )
+    assert table.columns[1:] == (
+        "Three Months Ended 2023",
+        "Three Months Ended 2022",
+        "Six Months Ended 2023",
+        "Six Months Ended 2022",
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "formula"),
+    [
+        ("What were the proceeds from sale of PP&E and other assets in 2017?", "49", ""),
+        ("What was the change in proceeds from sale of PP&E and other assets between 2017 and 2018?", "213", "262 − 49"),
+        ("What was the percentage change in proceeds from sale of PP&E and other assets from 2016 to 2017?", "-15.52%", "(49 − 58) ÷ 58"),
+        ("What was the average of proceeds from sale of PP&E and other assets in 2017 and 2018?", "155.5", "(49 + 262) ÷ 2"),
+        ("In which year were the proceeds from sale of PP&E and other assets the lowest?", "2017", ""),
+    ],
+)  # fmt: skip
+def test_a_statement_answers_by_row_and_column(question: str, text: str, formula: str) -> None:
+    answer = ask_table(question, table_of(STATEMENT))
+    assert answer is not None
+    assert (answer.text, answer.formula) == ((text,), formula)
+
+
+def test_a_row_that_is_not_asked_about_does_not_answer() -> None:
+    assert ask_table("How many employees were hired in 2018?", table_of(STATEMENT)) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is the total of units in the North region?", "150"),
+        ("How many units of Chair were there in the South?", "45"),
+        ("Which product has the most units?", "Lamp"),
+        ("How many rows are from the South?", "2"),
+    ],
+)
+def test_records_are_filtered_counted_and_added_up(question: str, text: str) -> None:
+    answer = ask_records(question, table_of(SALES.replace(",", " | ")))
+    assert answer is not None
+    assert answer.text == (text,)
+
+
+def asked(tmp_path: Path, name: str, text: str, question: str) -> tuple[Answer, Library]:
+    library = Library(tmp_path / "library", settings=Settings(embedder="hashing"))
+    (tmp_path / name).write_text(text)
+    library.add(tmp_path / name)
+    return library.ask(question), library
+
+
+def quotes_hold(answer: Answer, library: Library) -> bool:
+    return all(library.text(each.document_id, each.start, each.end) == each.quote for each in answer.citations)
+
+
+def test_a_cell_answers_with_its_row_and_the_quote_is_the_row(tmp_path: Path) -> None:
+    text = "# Rates\n\n| Plan | Storage | Price |\n| --- | --- | --- |\n| Basic | 5 GB | 4 euros |\n| Plus | 50 GB | 9 euros |\n"
+    answer, library = asked(tmp_path, "rates.md", text, "What is the price of the Plus plan?")
+    with library:
+        assert answer.kind == "answer"
+        assert answer.answer.startswith("Plus, Price: 9 euros")
+        assert "| Plus | 50 GB | ▸ 9 euros |" in answer.answer
+        assert [each.quote for each in answer.citations] == ["Plus | 50 GB | 9 euros"]
+        assert quotes_hold(answer, library)
+
+
+def test_a_sum_is_a_formula_with_a_footnote_to_every_cell(tmp_path: Path) -> None:
+    answer, library = asked(tmp_path, "sales.csv", SALES, "What is the total of units in the North region?")
+    with library:
+        assert answer.kind == "answer"
+        assert "120 + 30 = 150" in answer.answer
+        assert [each.quote for each in answer.citations] == ["120", "30"]
+        assert [answer.answer[slice(*each.answer_span)] for each in answer.citations] == ["120", "30"]
+        assert quotes_hold(answer, library)
+
+
+def test_a_sum_over_many_rows_quotes_the_rows_it_is_made_of(tmp_path: Path) -> None:
+    rows = "".join(f"day {number},{number}\n" for number in range(1, 401))
+    answer, library = asked(tmp_path, "visits.csv", "day,visits\n" + rows, "What is the total of visits?")
+    with library:
+        assert "SUM(visits) over 400 rows = 80,200" in answer.answer
+        assert quotes_hold(answer, library)
+        assert sum(each.quote.count("\n") + 1 for each in answer.citations) == 400
