@@ -11,6 +11,7 @@ from footnotes.errors import StoreUnavailable
 from footnotes.index import Allowed, Found, IndexDamaged, Vector
 from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.filters import facet_groups
+from footnotes.store.legs import LegsView
 from footnotes.store.records import HitRow, Place
 from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database
@@ -24,7 +25,7 @@ MOST_DEFINITIONS = 50
 """A name that is defined more often than that tells little."""
 
 
-class SqliteSearchView:
+class SqliteSearchView(LegsView):
     """Bound to what was served when the search began, and to one picture of each index.
 
     A step that replaces what is served shows in `is_current`, asked after everything was read: whoever searches
