@@ -731,7 +731,9 @@ class Library:
         raise NotFound(f"document {document_id!r} has no text on page {page}")
 
     def chunks(self, document_id: str) -> list[Chunk]:
-        return self._store.chunks(self._user, document_id)
+        language = self.document(document_id).metadata.get("language")
+        found = self._store.chunks(self._user, document_id)
+        return [replace(chunk, language=chunk.metadata.get("language", language)) for chunk in found]
 
     def near_duplicates(self) -> dict[str, NearDuplicate]:
         """Documents that say nearly the same as another of their collection: their ids, each with that other one."""

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
+if TYPE_CHECKING:
+    JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
+else:
+    JsonValue = Any  # a schema cannot be made of an alias that names itself
 Metadata: TypeAlias = Mapping[str, JsonValue]
 
 BlockKind = Literal["heading", "paragraph", "list", "table", "code", "quote"]
@@ -95,7 +98,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A span to retrieve. `prefix` is embedded and indexed with the text, and never mixed into it."""
+    """A span to retrieve. `prefix` is embedded and indexed with the text, and never mixed into it.
+
+    `language` is that of the document, where the chunk has none of its own.
+    """
 
     id: str
     document_id: str
@@ -110,6 +116,7 @@ class Chunk:
     prefix: str
     metadata: Metadata
     lines: tuple[int, int] | None = None
+    language: JsonValue = None
 
 
 # ── store ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -140,6 +147,11 @@ class Document:
     created_at: str
     updated_at: str
     error: ErrorInfo | None = None
+    near_duplicate_of: NearDuplicate | None = None
+
+    @property
+    def document_id(self) -> str:
+        return self.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +238,14 @@ class Hit:
     scores: Scores
     total: int = 0
     lines: tuple[int, int] | None = None
+
+    @property
+    def heading(self) -> str | None:
+        return self.headings[-1] if self.headings else None
+
+    @property
+    def language(self) -> JsonValue:
+        return self.metadata.get("language")
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,11 +391,11 @@ class Job:
     `holder` is the process that is at it, empty when nobody is; `retryable` says whether another try can help.
     """
 
-    number: int
+    number: int = field(metadata={"json": "job"})
     run: int | None
     kind: JobKind
     source: str
-    request: Metadata
+    request: Metadata = field(metadata={"json": None})
     stage: DocumentStatus
     done: int
     total: int
@@ -428,7 +448,7 @@ class Followed:
     document_id: str | None
     status: SyncStatus
     chunks: int = 0
-    before: str | None = None
+    before: str | None = field(default=None, metadata={"json": "renamed_from"})
     error: ErrorInfo | None = None
     warnings: tuple[str, ...] = ()
 
@@ -438,7 +458,7 @@ class Synced:
     """What a sync did, or with `dry_run` would do. `files` are those that were not simply unchanged."""
 
     folder: str
-    files: tuple[Followed, ...]
+    files: tuple[Followed, ...] = field(metadata={"json": "documents"})
     counts: Mapping[SyncStatus, int]
     dry_run: bool
     took_ms: float

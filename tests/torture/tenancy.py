@@ -52,8 +52,8 @@ class Tenancy:
         self._tenants = []
         for name in TENANTS:
             key, kept = server.app.state.keys.create(name, scopes=("read", "write", "admin"))
-            spare = server.app.state.keys.create(name, scopes=("read",))[1]["id"]
-            self._tenants.append(Tenant(name, server.with_key(key), f"zq{name}mark", keys=[kept["id"], spare]))
+            spare = server.app.state.keys.create(name, scopes=("read",))[1].id
+            self._tenants.append(Tenant(name, server.with_key(key), f"zq{name}mark", keys=[kept.id, spare]))
 
     def run(self, budget: Budget) -> None:
         for number in budget.rounds():

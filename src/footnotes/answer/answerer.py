@@ -85,7 +85,7 @@ class Answerer:
         yield Event("hits", hits=findings.hits)
         for event in self._events(findings, chosen):
             if event.answer is not None:
-                took = (time.perf_counter() - began) * 1000
+                took = round((time.perf_counter() - began) * 1000, 3)
                 event = replace(event, answer=replace(event.answer, took_ms=took))
             yield event
 

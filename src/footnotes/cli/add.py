@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from footnotes import shapes
 from footnotes.cli.follow import MOST_LINES
 from footnotes.cli.options import (
     EXIT_SOME_FAILED,
@@ -136,7 +135,7 @@ def show_added(stream: Iterator[Added], progress: ProgressLine, *, as_json: bool
         shown += added.error is None
     took = (time.monotonic() - began) * 1000
     if as_json:
-        print_json(shapes.added_shape(results, took))
+        print_json({"documents": results, "took_ms": round(took, 1)})
     else:
         _show_summary(results, took)
     if any(added.status == "failed" for added in results):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from footnotes import shapes
 from footnotes.cli.options import (
     check_collection,
     common_options,
@@ -22,6 +21,7 @@ from footnotes.cli.options import (
 from footnotes.cli.printing import print_json, wrap_lines
 from footnotes.render import answer_as_text
 from footnotes.types import Turn
+from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.engine import Library
@@ -60,7 +60,7 @@ def ask_command(
         return
     answer = library.ask(asked, **options)
     if as_json:
-        print_json(shapes.answer_shape(answer))
+        print_json(answer)
     else:
         text = answer_as_text(answer)
         click.echo(wrap_lines(text) if sys.stdout.isatty() else text)
@@ -111,5 +111,5 @@ def _next_question(*, quiet: bool) -> str:
 
 def _echoed(events: Iterable[Event]) -> Iterator[Event]:
     for event in events:
-        click.echo(json.dumps(shapes.event_shape(event), ensure_ascii=False))
+        click.echo(json.dumps(to_json(event), ensure_ascii=False))
         yield event

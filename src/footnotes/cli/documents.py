@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from footnotes import shapes
 from footnotes.cli.options import check_collection, common_options, open_library, where_option
 from footnotes.cli.original import write_original
 from footnotes.cli.printing import count, page_range, print_json, write_text
 from footnotes.errors import NotFound, OptionError
 from footnotes.render import one_line
+from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.engine import Library
@@ -53,7 +54,7 @@ def list_command(
     found = library.documents(collection=collection, where=where, limit=limit)
     alike = library.near_duplicates()
     if as_json:
-        print_json({"documents": [shapes.document_shape(document, alike.get(document.id)) for document in found]})
+        print_json({"documents": [replace(document, near_duplicate_of=alike.get(document.id)) for document in found]})
         return
     for document in found:
         pages = f", {count(document.pages, 'page')}" if document.pages else ""
@@ -89,11 +90,11 @@ def show_command(
 
 
 def _show_document(library: Library, document: Document, as_json: bool) -> None:
-    shape = shapes.document_shape(document, library.near_duplicates().get(document.id))
+    shown = to_json(replace(document, near_duplicate_of=library.near_duplicates().get(document.id)))
     if as_json:
-        print_json(shape)
+        print_json(shown)
         return
-    for name, value in shape.items():
+    for name, value in shown.items():
         if value not in (None, [], {}):
             click.echo(f"{name:18} {one_line(value if isinstance(value, str) else json.dumps(value))}")
 
@@ -109,9 +110,7 @@ def _show_text(library: Library, document: Document, as_json: bool) -> None:
 def _show_chunks(library: Library, document: Document, as_json: bool) -> None:
     chunks = library.chunks(document.id)
     if as_json:
-        language = document.metadata.get("language")
-        shown = [shapes.chunk_shape(chunk, language) for chunk in chunks]
-        print_json({"document_id": document.id, "chunks": shown})
+        print_json({"document_id": document.id, "chunks": chunks})
         return
     for chunk in chunks:
         place = " > ".join(one_line(heading) for heading in chunk.headings)

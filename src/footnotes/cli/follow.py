@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from footnotes import shapes
 from footnotes.cli.options import (
     EXIT_SOME_FAILED,
     chunker_options,
@@ -27,6 +26,7 @@ from footnotes.cli.options import (
 from footnotes.cli.printing import near, print_error
 from footnotes.errors import FootnotesError
 from footnotes.render import one_line
+from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.cli.progress import ProgressLine
@@ -158,7 +158,7 @@ def _show_file(file: Followed) -> None:
 
 def _show(done: Synced, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(shapes.synced_shape(done), ensure_ascii=False))
+        click.echo(json.dumps(to_json(done), ensure_ascii=False))
         return
     click.echo(summary(done))
 

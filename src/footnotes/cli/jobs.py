@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from footnotes import shapes
 from footnotes.cli.options import json_option, library_option
 from footnotes.render import one_line
+from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.types import Job
@@ -35,7 +35,9 @@ def jobs_command(library: str | None, as_json: bool, everything: bool) -> None:
     shown = [job for job in jobs if everything or job.stage != "ready" or job.number in failing]
     moment = datetime.now(UTC)
     if as_json:
-        click.echo(json.dumps({"jobs": [shapes.job_shape(job, stalled(job, moment)) for job in shown]}))
+        states = [{"holder": job.holder or None, "stalled_seconds": stalled(job, moment)} for job in shown]
+        rows = [{**to_json(job), **state} for job, state in zip(shown, states, strict=True)]
+        click.echo(json.dumps({"jobs": rows}))
         return
     for run in (job for job in shown if job.run is None):
         _show(run, [job for job in jobs if job.run == run.number], moment, everything)

@@ -13,28 +13,29 @@ from typing import Any
 
 import click
 
-from footnotes import shapes
 from footnotes.errors import FootnotesError
 from footnotes.render import one_line, printable
+from footnotes.wire import to_json
 
 MOST_COLUMNS = 100
 _TABLE_RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*\|?")
 
 
-def print_json(shape: dict[str, Any]) -> None:
+def print_json(value: Any) -> None:
     """One line of JSON."""
-    text = json.dumps(shape, ensure_ascii=False)
+    shown = to_json(value)
+    text = json.dumps(shown, ensure_ascii=False)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:  # a question may hold what is no Unicode; as an escape it is JSON all the same
-        text = json.dumps(shape)
+        text = json.dumps(shown)
     click.echo(text)
 
 
 def print_error(error: FootnotesError, *, as_json: bool) -> None:
     """What happened, what to do, and the code."""
     if as_json:
-        print_json({"error": shapes.error_shape(error.info())})
+        print_json({"error": error.info()})
         return
     click.secho(f"error: {one_line(error.message)}", fg="red", err=True)
     click.echo(f"       {error.remedy} [{error.code}]", err=True)

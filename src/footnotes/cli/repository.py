@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from footnotes import shapes
 from footnotes.cli.follow import follower, summary
 from footnotes.cli.options import EXIT_SOME_FAILED
 from footnotes.types import Followed, Synced, SyncStatus
+from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.cli.progress import ProgressLine
@@ -53,9 +53,9 @@ def _shown(
             files.append(file)
             if not as_json:
                 show(file)
-    done = Synced(path, tuple(files), counts, False, (time.monotonic() - began) * 1000)
+    done = Synced(path, tuple(files), counts, False, round((time.monotonic() - began) * 1000, 1))
     if as_json:
-        click.echo(json.dumps(shapes.synced_shape(done), ensure_ascii=False))
+        click.echo(json.dumps(to_json(done), ensure_ascii=False))
     else:
         click.echo(summary(done))
         _show_left_out(files)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from footnotes import shapes
 from footnotes.cli.options import (
     check_collection,
     common_options,
@@ -50,7 +49,7 @@ def search_command(
         options["expand"] = ("synonyms",)
     result = library.search(asked, collection=collection, **options)
     if as_json:
-        print_json(shapes.search_shape(result))
+        print_json(result)
         return
     for number, hit in enumerate(result.hits, start=1):
         show_hit(number, hit, asked.split())

@@ -7,15 +7,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from footnotes.cli.options import json_option, library_option
 from footnotes.render import one_line
+from footnotes.wire import to_json
 
 if TYPE_CHECKING:
-    from footnotes.serve.keys import Keys
+    from footnotes.serve.keys import Key, Keys
 
 
 log_format_option = click.option(
@@ -133,7 +134,7 @@ def create(
     with _keys(library) as keys:
         key, kept = keys.create(tenant, name=name, scopes=scopes, days=days)
     if as_json:
-        click.echo(json.dumps({**kept, "key": key}))
+        click.echo(json.dumps({**to_json(kept), "key": key}))
     else:
         click.echo(key)
         click.echo("Keep it: it is not shown again. From now on every request to the server needs a key.", err=True)
@@ -147,7 +148,7 @@ def list_keys(library: str | None, as_json: bool) -> None:
     with _keys(library) as keys:
         found = keys.all()
     if as_json:
-        click.echo(json.dumps({"keys": found}))
+        click.echo(json.dumps(to_json({"keys": found})))
         return
     for key in found:
         click.echo(_line(key))
@@ -155,10 +156,10 @@ def list_keys(library: str | None, as_json: bool) -> None:
         click.echo("there are no keys")
 
 
-def _line(key: dict[str, Any]) -> str:
-    state = "live" if key["live"] else ("revoked" if key["revoked_at"] else "expired")
-    name = f"  {one_line(key['name'])}" if key["name"] else ""
-    return f"{key['id']}  {state:7}  {one_line(key['tenant'])}  {','.join(key['scopes'])}{name}"
+def _line(key: Key) -> str:
+    state = "live" if key.live else ("revoked" if key.revoked_at else "expired")
+    name = f"  {one_line(key.name)}" if key.name else ""
+    return f"{key.id}  {state:7}  {one_line(key.tenant)}  {','.join(key.scopes)}{name}"
 
 
 @keys_command.command("revoke")
@@ -169,4 +170,4 @@ def revoke(key_id: str, library: str | None, as_json: bool) -> None:
     """Refuse a key from now on, by its id."""
     with _keys(library) as keys:
         kept = keys.revoke(key_id)
-    click.echo(json.dumps(kept) if as_json else f"revoked {kept['id']}")
+    click.echo(json.dumps(to_json(kept)) if as_json else f"revoked {kept.id}")

@@ -234,7 +234,7 @@ def synced(one: FolderSync, *, dry_run: bool, delete_all: bool, on_file: Callabl
         if followed.status != "unchanged":
             files.append(followed)
             on_file(followed)
-    took = (time.monotonic() - began) * 1000
+    took = round((time.monotonic() - began) * 1000, 1)
     return Synced(as_text(one.root), tuple(files), counts, dry_run, took)
 
 

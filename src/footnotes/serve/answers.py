@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse
 
 from footnotes import errors
 from footnotes.serve.quota import OverQuota
+from footnotes.wire import to_json
 
 _STATUS: tuple[tuple[type[errors.FootnotesError], int], ...] = (
     (errors.NotFound, 404),
@@ -53,8 +54,9 @@ class SafeJson(JSONResponse):
         return as_bytes(content)
 
 
-def as_bytes(content: Any) -> bytes:
-    """JSON as it is sent."""
+def as_bytes(value: Any) -> bytes:
+    """The JSON of a value as it is sent."""
+    content = to_json(value)
     try:
         return orjson.dumps(content)
     except TypeError:  # lone surrogates, numbers beyond 64 bits
@@ -95,10 +97,9 @@ def status_of(error: errors.FootnotesError) -> int:
 
 def error_body(error: errors.FootnotesError, request_id: str) -> dict[str, Any]:
     """`{error: {code, message, remedy, request_id}}`; a used up quota says its numbers too."""
-    said: dict[str, Any] = {"code": error.code, "message": error.message, "remedy": error.remedy}
-    said["request_id"] = request_id
+    said = {**to_json(error.info()), "request_id": request_id}
     if isinstance(error, OverQuota):
-        said.update(error.allowance.shape())
+        said.update(to_json(error.allowance.rate_limit()))
     return {"error": said}
 
 

@@ -60,12 +60,13 @@ def create_app(
         default_response_class=SafeJson,
     )
     api.state.server = state
-    for part in (documents, collections, finding, work, openai, compat, service, socket):
+    parts = (documents, collections, finding, work, openai, compat, service, socket)
+    for part in parts:
         api.include_router(part.router)
     api.include_router(page_router(load_page()))
     api.router.routes.append(Route("/mcp", _Mcp(sessions, chosen.serve_json_nodes)))
     _shape_errors(api)
-    describe(api)
+    describe(api, [route for part in parts for route in part.router.routes])
     return Server(api, state, Gate(_with_cors(api, chosen), state, local=local))
 
 

@@ -15,8 +15,8 @@ from footnotes import tracing
 from footnotes.engine import Library
 from footnotes.errors import FootnotesError, StoreLocked
 from footnotes.ingest.work import Progress
-from footnotes.shapes import added_shape
 from footnotes.types import Added
+from footnotes.wire import to_json
 
 TaskKind = Literal["upload", "url", "reindex", "resume"]
 Ending = Literal["done", "broken_off", "locked", "failed"]
@@ -59,11 +59,7 @@ def do(task: Task, using: Using, spool: Path, tell: Tell) -> None:
         how, error = "failed", failure
     except Exception as failure:  # its words may quote a document: only its kind is told
         how, error = "failed", FootnotesError(f"the server failed ({type(failure).__name__})")
-    tell({"news": "ended", "how": how, "error": error_data(error)})
-
-
-def error_data(error: FootnotesError | None) -> dict[str, str] | None:
-    return None if error is None else {"code": error.code, "message": error.message, "remedy": error.remedy}
+    tell({"news": "ended", "how": how, "error": to_json(error.info()) if error else None})
 
 
 def _uploads(task: Task, library: Library, spool: Path, tell: Tell) -> None:
@@ -137,4 +133,4 @@ def _progress(jobs: Sequence[Mapping[str, Any]], report: Progress) -> News:
 
 
 def _settled(job: Mapping[str, Any], found: Sequence[Added]) -> News:
-    return {"news": "settled", "job": job["id"], "documents": added_shape(found, 0.0)["documents"]}
+    return {"news": "settled", "job": job["id"], "documents": to_json(found)}

@@ -19,7 +19,7 @@ from footnotes.errors import BodyTooLarge, NotALibrary, OptionError, RequestInva
 from footnotes.fetch.url import is_url
 from footnotes.ingest.journal import unfinished_runs
 from footnotes.serve.database import now
-from footnotes.serve.jobs import JobKind, Jobs, Room, ServerJob, outcome
+from footnotes.serve.jobs import JobDocument, JobKind, Jobs, Room, ServerJob, outcome
 from footnotes.serve.lane import Lane
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.tenants import Tenants
@@ -251,12 +251,12 @@ class Intake:
         """Whether something an earlier writer left unfinished is still to be gone on with."""
         return any(tenant in lane.to_resume for lane in self._lanes)
 
-    def settle(self, tenant: str, job: ServerJob, rows: list[dict[str, Any]]) -> None:
+    def settle(self, tenant: str, job: ServerJob, rows: Sequence[JobDocument]) -> None:
         """Write down what became of a job. The bytes of a failed one stay, for another try."""
         with self._tenants.using(tenant) as library:
             library.look_again()  # before anybody is told that it is found
         for row in rows:
-            self._metrics.added(row["status"], row["chunks"])
+            self._metrics.added(row.status, row.chunks)
         failed, broken = outcome(rows)
         if failed:
             self.jobs.change(job, state="failed", result=tuple(rows), error=broken)

@@ -12,12 +12,31 @@ from typing import Any, Literal
 from footnotes.errors import NotFound, ServerBusy, StorageQuota, is_retryable
 from footnotes.serve.database import ServerDatabase, now
 from footnotes.store.naming import INSIDE, source_mark
-from footnotes.types import ErrorInfo
+from footnotes.types import ErrorInfo, NearDuplicate
+from footnotes.wire import to_json
 
 JobKind = Literal["upload", "url", "reindex"]
+JobStage = Literal["parsing", "embedding", "indexing"]
 JobState = Literal["queued", "running", "ready", "failed"]
 KINDS = ("upload", "url", "reindex")
 _KEPT_FINISHED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class JobDocument:
+    """What became of one document of a job; of a reindex how many `documents` it was about."""
+
+    document_id: str | None
+    status: str
+    chunks: int
+    path: str | None = None
+    documents: int | None = None
+    error: ErrorInfo | None = None
+    warnings: tuple[str, ...] = ()
+    near_duplicate_of: NearDuplicate | None = None
+
+
+_HIDDEN = {"json": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,45 +44,35 @@ class ServerJob:
     """One upload, address or reindex. `stage`, `done` and `total` say how far it is while it runs."""
 
     id: str
-    number: int
-    tenant: str
+    number: int = field(metadata=_HIDDEN)
+    tenant: str = field(metadata=_HIDDEN)
     kind: JobKind
     name: str
-    request: Mapping[str, Any]
-    spool: str | None
+    request: Mapping[str, Any] = field(metadata=_HIDDEN)
+    spool: str | None = field(metadata=_HIDDEN)
     state: JobState
     created_at: str
     updated_at: str
     attempts: int = 0
-    result: tuple[Mapping[str, Any], ...] = ()
+    result: tuple[JobDocument, ...] = field(default=(), metadata={"json": "documents"})
     error: ErrorInfo | None = None
-    stage: str | None = None
+    stage: JobStage | None = None
     done: int = 0
     total: int = 0
-    change: int = field(default=0, compare=False)
-    most_attempts: int = field(default=5, compare=False)
+    change: int = field(default=0, compare=False, metadata=_HIDDEN)
+    most_attempts: int = field(default=5, compare=False, metadata=_HIDDEN)
 
-    def shape(self) -> dict[str, Any]:
-        """What clients see."""
-        error = None if self.error is None else {f: getattr(self.error, f) for f in ("code", "message", "remedy")}
-        ids = [row["document_id"] for row in self.result if row["document_id"]]
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "name": self.name,
-            "collection": self.request.get("collection"),
-            "state": self.state,
-            "stage": self.stage if self.state == "running" else None,
-            "done": self.done,
-            "total": self.total,
-            "document_id": ids[0] if ids else None,
-            "documents": [dict(row) for row in self.result],
-            "error": error,
-            "retryable": bool(self.error and (is_retryable(self.error.code) or self.spool)),
-            "attempts": self.attempts,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-        }
+    @property
+    def collection(self) -> str | None:
+        return self.request.get("collection")
+
+    @property
+    def document_id(self) -> str | None:
+        return next((row.document_id for row in self.result if row.document_id), None)
+
+    @property
+    def retryable(self) -> bool:
+        return bool(self.error and (is_retryable(self.error.code) or self.spool))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +194,13 @@ class Jobs:
 
     def change(self, job: ServerJob, **fields: Any) -> ServerJob:
         """Write a new state down."""
-        changed = replace(job, updated_at=now(), **fields)
-        error = None if changed.error is None else json.dumps(error_fields(changed.error))
+        changed = replace(job, **{"updated_at": now(), "stage": None, **fields})
+        error = None if changed.error is None else json.dumps(to_json(changed.error))
         self._database.rows(
             "UPDATE jobs SET state = ?, result = ?, error = ?, attempts = ?, spool = ?, updated_at = ? WHERE id = ?",
             (
                 changed.state,
-                json.dumps([dict(row) for row in changed.result]),
+                json.dumps(to_json(changed.result)),
                 error,
                 changed.attempts,
                 changed.spool,
@@ -201,7 +210,7 @@ class Jobs:
         )
         return self._note(changed)
 
-    def progress(self, job_id: str, stage: str, done: int, total: int) -> None:
+    def progress(self, job_id: str, stage: JobStage, done: int, total: int) -> None:
         """How far a running job is; in memory alone."""
         with self._guard:
             job = self._live.get(job_id)
@@ -247,7 +256,7 @@ class Jobs:
         """Finished jobs that made some documents."""
         wanted = set(document_ids)
         rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state IN ('ready', 'failed')", (tenant,))
-        return [job for job in map(_job, rows) if wanted & {row["document_id"] for row in job.result}]
+        return [job for job in map(_job, rows) if wanted & {row.document_id for row in job.result}]
 
     def unfinished_at(self, tenant: str, places: Collection[tuple[str, str]]) -> list[ServerJob]:
         """Uploads and pages that are not done, of these collections and sources."""
@@ -315,22 +324,29 @@ def _place(job: ServerJob) -> tuple[Any, Any]:
     return job.request.get("collection"), job.request.get("source") or job.request.get("url")
 
 
-def error_fields(error: ErrorInfo) -> dict[str, str]:
-    return {"code": error.code, "message": error.message, "remedy": error.remedy}
-
-
 def _job(row: Mapping[str, Any]) -> ServerJob:
     names = ("id", "number", "tenant", "kind", "name", "spool", "state", "created_at", "updated_at", "attempts")
     return ServerJob(
         **{name: row[name] for name in names},
         request=json.loads(row["request"]),
-        result=tuple(json.loads(row["result"])),
+        result=tuple(map(job_document, json.loads(row["result"]))),
         error=ErrorInfo(**json.loads(row["error"])) if row["error"] else None,
     )
 
 
-def outcome(rows: Sequence[Mapping[str, Any]]) -> tuple[bool, ErrorInfo | None]:
+def job_document(row: Mapping[str, Any]) -> JobDocument:
+    """What became of a document, from its JSON."""
+    error, near = row.get("error"), row.get("near_duplicate_of")
+    nested = {
+        "error": ErrorInfo(**error) if error else None,
+        "near_duplicate_of": NearDuplicate(**near) if near else None,
+        "warnings": tuple(row.get("warnings", ())),
+    }
+    return JobDocument(**{**row, **nested})
+
+
+def outcome(rows: Sequence[JobDocument]) -> tuple[bool, ErrorInfo | None]:
     """Whether a job failed, and the first error: one of many files that fail does not make a failed job."""
-    errors = [row["error"] for row in rows if row.get("error")]
-    failed = bool(errors) and all(row.get("error") or row["status"] == "skipped" for row in rows)
-    return failed, ErrorInfo(**errors[0]) if errors else None
+    errors = [row.error for row in rows if row.error]
+    failed = bool(errors) and all(row.error or row.status == "skipped" for row in rows)
+    return failed, errors[0] if errors else None

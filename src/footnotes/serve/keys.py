@@ -37,6 +37,20 @@ class Caller:
         return scope in self.scopes or "admin" in self.scopes
 
 
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What is shown of a key."""
+
+    id: str
+    name: str
+    tenant: str
+    scopes: list[str]
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    live: bool
+
+
 class Keys:
     """The keys of a server."""
 
@@ -70,7 +84,7 @@ class Keys:
 
     def create(
         self, tenant: str, *, name: str = "", scopes: Iterable[str] = ("read",), days: float | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    ) -> tuple[str, Key]:
         """A new key, shown this once, and what is kept of it."""
         wanted = _checked(tenant, name, scopes, days)
         key_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
@@ -82,19 +96,19 @@ class Keys:
         self._database.mark_keyed()
         return f"{PREFIX}_{key_id}_{secret}", self.find(key_id)
 
-    def find(self, key_id: str, tenant: str | None = None) -> dict[str, Any]:
+    def find(self, key_id: str, tenant: str | None = None) -> Key:
         rows = self._database.rows("SELECT * FROM keys WHERE id = ? AND tenant = ifnull(?, tenant)", (key_id, tenant))
         if not rows:
             raise NotFound(f"there is no key {key_id!r}", remedy="List the keys to see the ids there are.")
-        return key_shape(rows[0])
+        return _key(rows[0])
 
-    def all(self, tenant: str | None = None) -> list[dict[str, Any]]:
+    def all(self, tenant: str | None = None) -> list[Key]:
         rows = self._database.rows(
             "SELECT * FROM keys WHERE tenant = ifnull(?, tenant) ORDER BY created_at, id", (tenant,)
         )
-        return [key_shape(row) for row in rows]
+        return [_key(row) for row in rows]
 
-    def revoke(self, key_id: str, tenant: str | None = None) -> dict[str, Any]:
+    def revoke(self, key_id: str, tenant: str | None = None) -> Key:
         """From now on the key is refused; streams it opened end."""
         self.find(key_id, tenant)
         self._database.rows("UPDATE keys SET revoked_at = ifnull(revoked_at, ?) WHERE id = ?", (now(), key_id))
@@ -119,18 +133,9 @@ class Keys:
         return bool(rows) and _is_live(rows[0])
 
 
-def key_shape(row: dict[str, Any]) -> dict[str, Any]:
-    """What is shown of a key."""
-    return {
-        "id": row["id"],
-        "name": row["name"],
-        "tenant": row["tenant"],
-        "scopes": row["scopes"].split(),
-        "created_at": row["created_at"],
-        "expires_at": row["expires_at"],
-        "revoked_at": row["revoked_at"],
-        "live": _is_live(row),
-    }
+def _key(row: dict[str, Any]) -> Key:
+    return Key(row["id"], row["name"], row["tenant"], row["scopes"].split(), row["created_at"], row["expires_at"],
+               row["revoked_at"], _is_live(row))  # fmt: skip
 
 
 def _is_live(row: dict[str, Any]) -> bool:

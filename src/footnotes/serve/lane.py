@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from footnotes.config import Settings
 from footnotes.errors import WorkerDied
 from footnotes.serve.doing import BrokenOff, News, Task, do
-from footnotes.serve.jobs import JobKind, ServerJob
+from footnotes.serve.jobs import JobKind, ServerJob, job_document
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.tenants import Tenants
 from footnotes.serve.worker import WorkerProcess
@@ -174,7 +174,7 @@ class Lane:
                 self._jobs.progress(job_id, news["stage"], news["done"], news["total"])
         elif news["news"] == "settled":
             if (job := self._running.pop(news["job"], None)) is not None:
-                self._intake.settle(tenant, job, news["documents"])
+                self._intake.settle(tenant, job, list(map(job_document, news["documents"])))
         elif news["news"] == "embedded":
             self._metrics.embedding(news["texts"], news["role"], news["tokens"])
 

@@ -22,6 +22,7 @@ from footnotes.serve.routes.compat import accept_text, indexed
 from footnotes.serve.routes.finding import LLM
 from footnotes.serve.state import ServerState
 from footnotes.serve.tools import TOOLS, Outcome, ToolContext, call_tool
+from footnotes.wire import to_json
 
 ContextOf = Callable[[ServerRequestContext[Any, Any]], AbstractContextManager[ToolContext]]
 INSTRUCTIONS = "Search and ask the documents of this library; cite the file name and the quoted words you use."
@@ -44,7 +45,7 @@ def make_server(context_of: ContextOf, run_slowly: Callable[..., Awaitable[Any]]
 
         try:
             outcome = await run_slowly(call)
-            return _result(await outcome() if callable(outcome) else outcome, is_error=False)
+            return _result(to_json(await outcome()) if callable(outcome) else outcome, is_error=False)
         except FootnotesError as error:
             return _result(error_body(error, request_id), is_error=True)
 

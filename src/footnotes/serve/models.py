@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic.config import JsonDict
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Metadata = dict[str, Any]
 Filter = dict[str, Any] | Annotated[list[str], Field(fail_fast=True)] | str
 SearchMode = Literal["hybrid", "lexical", "dense"]
-
-
-def example(given: JsonDict) -> JsonDict:
-    """An example of a body, as its schema shows it."""
-    return {"examples": [given]}
 
 
 class Body(BaseModel):
@@ -42,12 +36,6 @@ class ErrorBody(BaseModel):
 class TextDocument(Body):
     """A document given as text, or an address to fetch: exactly one of `text` and `url`."""
 
-    model_config = ConfigDict(
-        json_schema_extra=example(
-            {"text": "Either side may end the contract with three months of notice.", "filename": "contract.md"}
-        )
-    )
-
     text: str | None = Field(None, examples=["Either side may end the contract with three months of notice."])
     filename: str | None = Field(None, max_length=1000, examples=["contract.md"])
     url: str | None = Field(None, max_length=2000)
@@ -57,14 +45,8 @@ class TextDocument(Body):
 
 
 class SearchBody(Body):
-    model_config = ConfigDict(
-        json_schema_extra=example(
-            {"query": "How long is the notice period?", "limit": 5, "where": {"year": {"$gte": 2020}}}
-        )
-    )
-
     query: str = Field(examples=["How long is the notice period?"])
-    limit: int | None = Field(None, ge=1, le=100)
+    limit: int | None = Field(None, ge=1, le=100, examples=[5])
     mode: SearchMode | None = None
     where: Filter | None = Field(None, examples=[{"year": {"$gte": 2020}}])
     collection: Name | None = None
@@ -84,8 +66,6 @@ class TurnBody(Body):
 
 
 class AskBody(Body):
-    model_config = ConfigDict(json_schema_extra=example({"question": "How long is the notice period?"}))
-
     question: str = Field(examples=["How long is the notice period?"])
     where: Filter | None = None
     collection: Name | None = None
@@ -104,28 +84,22 @@ class AskBody(Body):
 
 
 class CollectionBody(Body):
-    model_config = ConfigDict(
-        json_schema_extra=example({"chunker": "section", "system_prompt": "Answer in one sentence."})
-    )
-
     chunker: Name | None = Field(None, examples=["section"])
     chunker_options: dict[str, Any] | None = None
-    system_prompt: str | None = Field(None, max_length=20_000)
+    system_prompt: str | None = Field(None, max_length=20_000, examples=["Answer in one sentence."])
 
 
 class ReindexBody(Body):
-    model_config = ConfigDict(json_schema_extra=example({"collection": "staff", "chunker": "section"}))
-
-    collection: Name | None = None
-    chunker: Name | None = None
+    collection: Name | None = Field(None, examples=["staff"])
+    chunker: Name | None = Field(None, examples=["section"])
     chunker_options: dict[str, Any] | None = None
     embedder: Name | None = None
     keep: bool = False
 
 
 class KeyBody(Body):
-    model_config = ConfigDict(json_schema_extra=example({"name": "phone", "scopes": ["read"], "days": 90}))
-
     name: str = Field("", max_length=200, examples=["phone"])
-    scopes: list[Literal["read", "write", "admin"]] = Field(["read"], min_length=1, max_length=3)
-    days: float | None = Field(None, gt=0, le=36_500, description="Days it is valid; nothing means without end.")
+    scopes: list[Literal["read", "write", "admin"]] = Field(["read"], min_length=1, max_length=3, examples=[["read"]])
+    days: float | None = Field(
+        None, gt=0, le=36_500, description="Days it is valid; nothing means without end.", examples=[90]
+    )

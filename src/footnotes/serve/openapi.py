@@ -1,13 +1,26 @@
-"""What /openapi.json says beside the routes themselves: who may call, and what each group of routes is for."""
+"""What /openapi.json says: schemas and examples from the types, every error, who may call, what groups there are."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+from starlette.routing import BaseRoute
 
+from footnotes.errors import all_errors
+from footnotes.serve.examples import example
 from footnotes.serve.gate import OPEN_PATHS
+from footnotes.serve.models import ErrorBody
+from footnotes.serve.strict import StrictRoute
+from footnotes.wire import json_types
+
+Responses = dict[int | str, dict[str, Any]]
+_REF = "#/components/schemas/"
 
 _TAGS = {
     "documents": "Hand documents over, look at them, delete them.",
@@ -25,23 +38,119 @@ _SCHEMES = {
 }
 
 
-def describe(api: FastAPI) -> None:
-    """Have the application describe itself completely."""
+def describe(api: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Have the application describe itself completely; `routes` are those of ours."""
+    strict = [route for route in routes if isinstance(route, StrictRoute)]
 
     def openapi() -> dict[str, Any]:
         if api.openapi_schema is None:
-            api.openapi_schema = _described(api)
+            api.openapi_schema = _described(api, strict)
         return api.openapi_schema
 
     api.openapi = openapi  # type: ignore[method-assign]
 
 
-def _described(api: FastAPI) -> dict[str, Any]:
+def _described(api: FastAPI, routes: Sequence[StrictRoute]) -> dict[str, Any]:
     tags = [{"name": name, "description": text} for name, text in _TAGS.items()]
     found = get_openapi(title=api.title, version=api.version, description=api.description, routes=api.routes, tags=tags)
-    found.setdefault("components", {})["securitySchemes"] = _SCHEMES
+    schemas = found["components"]["schemas"]
+    schemas.update(_schemas(kind for route in routes for kind in route.replies))
+    for route in routes:
+        for method in route.methods or ():
+            _complete(found["paths"][route.path_format][method.lower()], route, schemas)
+    found["components"]["securitySchemes"] = _SCHEMES
     for path, methods in found["paths"].items():
         if path not in OPEN_PATHS:
             for operation in methods.values():
                 operation["security"] = [{name: []} for name in _SCHEMES]
     return found
+
+
+def _complete(operation: dict[str, Any], route: StrictRoute, schemas: dict[str, Any]) -> None:
+    """What a route answers when all is well, and an example of what it is sent."""
+    refs = [{"$ref": f"{_REF}{kind.__name__}"} for kind in route.replies]
+    if refs:
+        schema = {"anyOf": refs} if len(refs) > 1 else refs[0]
+        for status in {str(route.status_code or 200), _NOT_NOW} & set(operation["responses"]):
+            content = operation["responses"][status].setdefault("content", {})
+            if "$ref" not in content.get("application/json", {}).get("schema", {}):
+                content["application/json"] = {"schema": schema, "example": example(schema, schemas)}
+    for media in operation.get("requestBody", {}).get("content", {}).values():
+        media.setdefault("example", example(media["schema"], schemas))
+
+
+class _Schemas(GenerateJsonSchema):
+    """Schemas of dataclasses as `to_json` writes them: every field and property is there, and nothing else."""
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        found = super().dataclass_schema(schema)
+        shown = json_types(schema["cls"])
+        found["properties"] = {name: self.generate_inner(TypeAdapter(kind).core_schema) for name, kind in shown.items()}
+        return {**found, "required": list(shown), "additionalProperties": False}
+
+
+def _schemas(kinds: Iterable[type]) -> dict[str, Any]:
+    adapters: list[tuple[type, Literal["serialization"], TypeAdapter[Any]]]
+    adapters = [(kind, "serialization", TypeAdapter(kind)) for kind in dict.fromkeys(kinds)]
+    _, found = TypeAdapter.json_schemas(adapters, ref_template=f"{_REF}{{model}}", schema_generator=_Schemas)
+    return dict(found["$defs"])
+
+
+# ── how a route says what else it answers
+
+_ERRORS = {
+    400: ("request_invalid", "The body cannot be read"),
+    401: ("unauthorized", "No valid key"),
+    403: ("forbidden", "The key may not do this, or the page may not call"),
+    404: ("not_found", "There is no such thing"),
+    408: ("client_too_slow", "The body took too long"),
+    409: ("reindex_refused", "Refused as things are"),
+    413: ("body_too_large", "Too large, or more than the tenant may keep"),
+    422: ("request_invalid", "The request is not understood"),
+    429: ("rate_limited", "Too many requests, or the month's answers are used up"),
+    431: ("headers_too_large", "The headers or the address are too long"),
+    500: ("internal_error", "The server failed"),
+    501: ("missing_extra", "An extra is not installed"),
+    502: ("provider_unavailable", "A model behind a network failed"),
+    503: ("server_busy", "Not now; see Retry-After"),
+    504: ("provider_timeout", "A model behind a network took too long"),
+    507: ("storage_full", "There is no space left"),
+}
+"""By status: one of the errors that have it, and what it means."""
+OPEN_ERRORS = (403, 431, 500)
+_ALWAYS = (401, 403, 422, 429, 431, 500, 503)
+_BODY = (400, 408, 413)
+_NOT_NOW = "503"
+"""With the same body as when all is well, where a route says nothing else."""
+MODEL_ERRORS = (501, 502, 504)
+"""What may become of a request that a model behind a network answers."""
+
+
+def errors(*more: int, body: bool = False) -> Responses:
+    """The errors a route may answer; `body` where one is sent."""
+    return only_errors(*_ALWAYS, *more, *(_BODY if body else ()))
+
+
+def only_errors(*statuses: int) -> Responses:
+    """No other errors than these: for routes that need no key."""
+    return {status: _error(status) for status in sorted({*statuses})}
+
+
+def _error(status: int) -> dict[str, Any]:
+    code, said = _ERRORS[status]
+    remedy = next(kind.default_remedy for kind in all_errors() if kind.code == code)
+    shown = {"code": code, "message": said, "remedy": remedy, "request_id": "5f2b1c9e0a7d4e83"}
+    return {"model": ErrorBody, "description": said, "content": {"application/json": {"example": {"error": shown}}}}
+
+
+def events(example: str) -> Responses:
+    """A route answers with server-sent events, or also with them."""
+    text = {"type": "string"}
+    event = {"type": "object", "properties": {"event": text, "data": text}, "required": ["data"]}
+    return {200: {"content": {"text/event-stream": {"schema": event, "example": example}}}}
+
+
+def file_of(kind: str, *, example: str = "") -> Responses:
+    """A route answers with a file."""
+    schema = {"type": "string"} if kind.startswith("text/") else {"type": "string", "format": "binary"}
+    return {200: {"content": {kind: {"schema": schema, "example": example or "(bytes)"}}}}

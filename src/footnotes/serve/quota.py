@@ -8,9 +8,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from footnotes.errors import FootnotesError, QuotaExceeded, RateLimited
 from footnotes.serve.database import ServerDatabase
@@ -67,11 +66,27 @@ class Allowance:
 
     limit: int
     used: int
-    reset: datetime
+    reset: datetime = field(metadata={"json": None})
 
-    def shape(self) -> dict[str, Any]:
-        left = max(self.limit - self.used, 0)
-        return {"limit": self.limit, "remaining": left, "resetDate": self.reset.isoformat()}
+    @property
+    def remaining(self) -> int:
+        return max(self.limit - self.used, 0)
+
+    @property
+    def resetDate(self) -> str:  # noqa: N802 (the name that clients of other systems know)
+        return self.reset.isoformat()
+
+    def rate_limit(self) -> RateLimit:
+        return RateLimit(self.limit, self.remaining, self.resetDate)
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """What other systems say of a quota."""
+
+    limit: int
+    remaining: int
+    resetDate: str  # noqa: N815
 
 
 class Answers:

@@ -16,6 +16,7 @@ from footnotes.errors import FootnotesError, ServerBusy, Unauthorized
 from footnotes.serve.answers import as_json, error_body
 from footnotes.serve.keys import Caller, Keys
 from footnotes.serve.threads import Threads
+from footnotes.wire import to_json
 
 T = TypeVar("T")
 CHECK_SECONDS = 2.0
@@ -124,8 +125,8 @@ def _seen(task: asyncio.Task[Any]) -> None:
         task.exception()
 
 
-def event_line(name: str, data: Mapping[str, Any]) -> str:
-    return f"event: {name}\ndata: {as_json(data)}\n\n"
+def event_line(name: str, value: Any) -> str:
+    return f"event: {name}\ndata: {as_json(to_json(value))}\n\n"
 
 
 def event_stream(

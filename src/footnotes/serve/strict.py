@@ -13,13 +13,15 @@ import json
 import re
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
-from typing import Any, NoReturn, TypeVar
+from dataclasses import is_dataclass
+from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
 from footnotes.errors import RequestInvalid
+from footnotes.serve.answers import SafeJson
 from footnotes.serve.threads import Threads
 
 T = TypeVar("T")
@@ -99,12 +101,19 @@ _POOL: ContextVar[Threads] = ContextVar("pool")
 
 
 class StrictRoute(APIRoute):
-    """A route whose JSON bodies are read strictly, and whose function has one of the tenant's threads."""
+    """A route whose JSON bodies are read strictly, and whose function has one of the tenant's threads.
+
+    A dataclass that the function returns is answered as its JSON; `replies` are the types it may be of.
+    """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        if not inspect.iscoroutinefunction(endpoint):
-            endpoint = _in_thread(endpoint)
-        super().__init__(path, endpoint, **options)
+        returned = get_type_hints(endpoint)["return"]
+        self.replies: list[type[Any]] = [
+            kind for kind in (returned, *get_args(returned)) if isinstance(kind, type) and is_dataclass(kind)
+        ]
+        status: int = options.get("status_code") or 200
+        run = endpoint if inspect.iscoroutinefunction(endpoint) else _in_thread(endpoint)
+        super().__init__(path, _answering(run, status), **{**options, "response_model": None})
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -116,6 +125,15 @@ class StrictRoute(APIRoute):
             return await handler(strict)
 
         return strictly
+
+
+def _answering(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
+    @functools.wraps(endpoint)
+    async def run(*given: Any, **options: Any) -> Response:
+        found = await endpoint(*given, **options)
+        return found if isinstance(found, Response) else SafeJson(found, status)
+
+    return run
 
 
 def _in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:

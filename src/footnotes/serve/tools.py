@@ -9,22 +9,22 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from footnotes.answer import last_answer
 from footnotes.engine import Library
 from footnotes.errors import FootnotesError, Forbidden, OptionError
 from footnotes.render import answer_as_text
-from footnotes.shapes import citation_shape, hit_shape, legs_shape
 from footnotes.types import Answer, SearchResult
+from footnotes.wire import to_json
 
 _LIMITED = {"type": "integer", "minimum": 1, "maximum": 100}
 _COLLECTION = {"type": "string", "description": "Only this named group of documents."}
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "boolean": (bool,), "object": (dict,)}
 
 
-Outcome = dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]
+Outcome = dict[str, Any] | Callable[[], Awaitable[Any]]
 """What a tool gives, or what waits for it: so that no thread has to."""
 
 
@@ -137,8 +137,8 @@ def _search_documents(context: ToolContext, given: dict[str, Any]) -> dict[str, 
     found = context.library.search(given.pop("query"), limit=limit, **given)
     context.after_search(found)
     most = context.limits.passage_characters
-    hits = [{**hit_shape(hit), "text": hit.text[:most]} for hit in found.hits]
-    return {"hits": hits, "legs": legs_shape(found.legs), "degraded": found.degraded}
+    hits = [replace(hit, text=hit.text[:most]) for hit in found.hits]
+    return {"hits": to_json(hits), "legs": to_json(found.legs), "degraded": found.degraded}
 
 
 def _list_documents(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
@@ -165,16 +165,8 @@ def _ask(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
     context.before_answer()
     answer = last_answer(context.library.ask_stream(given.pop("question"), **given))
     context.after_answer(answer)
-    return {
-        "answer": answer.answer,
-        "text": answer_as_text(answer),
-        "kind": answer.kind,
-        "abstained": answer.abstained,
-        "citations": [citation_shape(citation) for citation in answer.citations],
-        "unsupported": [list(span) for span in answer.unsupported],
-        "uncertain": [list(span) for span in answer.uncertain],
-        "degraded": answer.degraded,
-    }
+    names = ("answer", "kind", "abstained", "citations", "unsupported", "uncertain", "degraded")
+    return {"text": answer_as_text(answer), **to_json({name: getattr(answer, name) for name in names})}
 
 
 def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:

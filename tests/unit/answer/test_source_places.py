@@ -9,9 +9,9 @@ from footnotes.answer.context import build_context, heading_of
 from footnotes.answer.passages import lines_of, passages_of
 from footnotes.places import short_commit, source_place
 from footnotes.render import footnote_line, hit_place
-from footnotes.shapes import citation_shape
 from footnotes.testing.hits import make_hit
 from footnotes.types import Hit
+from footnotes.wire import to_json
 
 SOURCE = '''"""Tokens."""
 
@@ -46,7 +46,7 @@ def test_a_footnote_names_path_lines_and_commit() -> None:
     assert citation.lines == (5, 5) and citation.path == "src/auth/token.py" and citation.commit == COMMIT
     assert SOURCE.splitlines()[4].strip().strip('"').startswith(citation.quote[:20].strip('"'))
     assert footnote_line(citation).startswith("[1] src/auth/token.py:5 @ 1a2b3c4: ")
-    assert citation_shape(citation)["lines"] == [5, 5]
+    assert to_json(citation)["lines"] == [5, 5]
     assert hit_place(HITS[0]) == "src/auth/token.py:4-6 @ 1a2b3c4"
 
 

@@ -14,11 +14,11 @@ import footnotes
 from footnotes.config import Settings
 from footnotes.engine import Library
 from footnotes.errors import OptionError, QueryError, SearchUnavailable
-from footnotes.shapes import event_shape
 from footnotes.testing import provider as fake
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.provider import Asked, ScriptedProvider
 from footnotes.types import Answer, Event, Turn
+from footnotes.wire import to_json
 
 HANDBOOK = (
     "# Work\n\n## Notice\n\nThe notice period is three months.\n\n## Holidays\n\nStaff have 28 days of paid holiday.\n"
@@ -331,7 +331,7 @@ def test_events_have_a_shape_each_and_end_in_the_answer(tmp_path: Path, provider
     provider.default = fake.says("The cook is Maria Rossi [1]. Rent is free.")
     with opened(tmp_path, provider) as library:
         events = list(library.ask_stream("Who is the cook?", deep=True))
-        shapes = [event_shape(event) for event in events]
+        shapes = [to_json(event) for event in events]
     assert {shape["type"] for shape in shapes} == {"step", "hits", "token", "citation", "usage", "done"}
     assert json.loads(json.dumps(shapes[-1]))["answer"]["unsupported"] == [[25, 38]]
     assert "".join(shape["text"] for shape in shapes if shape["type"] == "token") == shapes[-1]["answer"]["answer"]

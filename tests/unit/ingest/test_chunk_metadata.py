@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from footnotes import shapes
 from footnotes.engine import Library
+from footnotes.wire import to_json
 from libraries import quick_library
 
 PROSE = "The notice period is three months, and it is given in writing to the head of the department. "
@@ -42,13 +42,13 @@ def test_lines_position_and_language_are_the_same_everywhere(tmp_path: Path) -> 
             first, last = chunk.lines or (0, 0)
             assert first == text[: chunk.start].count("\n") + 1 and last == text[: chunk.end].count("\n") + 1
             assert (chunk.index, chunk.total) == (number, len(chunks))
-            assert shapes.chunk_shape(chunk, "en")["language"] in ("en", "yaml")
+            assert to_json(chunk)["language"] in ("en", "yaml")
         hits = library.search("notice period", per_document=10).hits
         by_id = {chunk.id: chunk for chunk in chunks}
         for hit in hits:
             same = by_id[hit.chunk_id]
             assert (hit.lines, hit.total, hit.index) == (same.lines, same.total, same.index)
-            shape = shapes.hit_shape(hit)
+            shape = to_json(hit)
             assert shape["lines"] == list(same.lines or ()) and shape["language"] in ("en", "yaml")
             assert shape["metadata"]["author"] == "Ann" and shape["metadata"]["created"] == "2024-05-06"
         library.export(tmp_path / "out.jsonl")

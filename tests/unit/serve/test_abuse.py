@@ -235,7 +235,7 @@ def test_a_revoked_key_has_no_websocket_any_more(keyed: Running) -> None:
         client.send(json.dumps({"type": "ask", "question": "Anything?"}))
         while json.loads(client.recv(timeout=20))["type"] != "done":
             pass
-        keyed.app.state.keys.revoke(kept["id"])
+        keyed.app.state.keys.revoke(kept.id)
         client.send(json.dumps({"type": "ask", "question": "Anything?"}))
         assert json.loads(client.recv(timeout=20))["error"]["code"] == "unauthorized"
 

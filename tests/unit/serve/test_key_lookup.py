@@ -50,7 +50,7 @@ def test_a_key_revoked_here_is_refused_at_once(keyed: Running) -> None:
     key, kept = keyed.app.state.keys.create("a")
     client = keyed.with_key(key)
     assert client.get("/v1/status").status_code == 200
-    keyed.app.state.keys.revoke(kept["id"])
+    keyed.app.state.keys.revoke(kept.id)
     assert client.get("/v1/status").status_code == 401
 
 
@@ -59,7 +59,7 @@ def test_a_key_revoked_by_another_process_is_refused_soon(keyed: Running, tmp_pa
     client = keyed.with_key(key)
     assert client.get("/v1/status").status_code == 200
     elsewhere = ServerDatabase(tmp_path / "library")
-    Keys(elsewhere).revoke(kept["id"])
+    Keys(elsewhere).revoke(kept.id)
     elsewhere.close()
     time.sleep(KNOWN_SECONDS)
     assert client.get("/v1/status").status_code == 401

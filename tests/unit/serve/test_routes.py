@@ -93,7 +93,7 @@ def test_a_foreign_id_is_answered_like_one_that_does_not_exist(tmp_path: Path) -
         ours = running.with_key(keys.create("ours", scopes=("admin",))[0])
         foreign = keys.create("theirs", scopes=("admin",))
         theirs = running.with_key(foreign[0])
-        owned = {**uploaded(ours), "key_id": keys.all("ours")[0]["id"]}
+        owned = {**uploaded(ours), "key_id": keys.all("ours")[0].id}
         swept = 0
         for method, path in operations(running):
             names = re.findall(r"\{(\w+)\}", path)

@@ -7,9 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from footnotes.serve import replies as r
-from footnotes.serve.answers import SafeJson
 from footnotes.serve.models import CollectionBody
-from footnotes.serve.replies import replies
+from footnotes.serve.openapi import errors
 from footnotes.serve.state import Books, State, WritableBooks, Writer
 from footnotes.serve.strict import StrictRoute
 
@@ -17,22 +16,21 @@ router = APIRouter(prefix="/v1/collections", tags=["collections"], route_class=S
 Name = Annotated[str, Path(min_length=1, max_length=200)]
 
 
-@router.get("", summary="List collections", responses=replies(r.Collections))
-def collections(library: Books) -> SafeJson:
-    return SafeJson({"collections": library.collections()})
+@router.get("", summary="List collections", responses=errors())
+def collections(library: Books) -> r.Collections:
+    return r.Collections([r.Collection(**row) for row in library.collections()])
 
 
 _CHANGE = "Choose the chunker and system prompt of a collection"
 
 
-@router.put("/{name}", summary=_CHANGE, responses=replies(r.Collection, 404, 507, body=True))
-def change(name: Name, body: CollectionBody, library: WritableBooks, caller: Writer) -> SafeJson:
+@router.put("/{name}", summary=_CHANGE, responses=errors(404, 507, body=True))
+def change(name: Name, body: CollectionBody, library: WritableBooks, caller: Writer) -> r.Collection:
     """Documents added from now on follow it; reindex for those that are there."""
     library.set_collection(name, **body.model_dump())
-    return SafeJson(next(row for row in library.collections() if row["name"] == name))
+    return next(r.Collection(**row) for row in library.collections() if row["name"] == name)
 
 
-@router.delete("/{name}", summary="Delete the documents of a collection", responses=replies(r.Deleted, 404, 507))
-def delete(name: Name, library: WritableBooks, state: State, caller: Writer) -> SafeJson:
-    gone = state.intake.delete(caller.tenant, library, collection=name)
-    return SafeJson({"deleted": gone})
+@router.delete("/{name}", summary="Delete the documents of a collection", responses=errors(404, 507))
+def delete(name: Name, library: WritableBooks, state: State, caller: Writer) -> r.Deleted:
+    return r.Deleted(state.intake.delete(caller.tenant, library, collection=name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import fields
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -15,13 +16,14 @@ from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson, error_body
 from footnotes.serve.gate import request_id_of
 from footnotes.serve.jobs import ServerJob
-from footnotes.serve.models import example
-from footnotes.serve.replies import replies
+from footnotes.serve.openapi import MODEL_ERRORS, errors
+from footnotes.serve.quota import Allowance
 from footnotes.serve.routes.documents import FORM_BODY, uploaded
 from footnotes.serve.routes.finding import charged_reranker, counted
 from footnotes.serve.state import Books, Reader, ServerState, State, WritableBooks, Writer
 from footnotes.serve.strict import StrictRoute
 from footnotes.types import Answer, Document, Hit, SearchResult
+from footnotes.wire import to_json
 
 router = APIRouter(tags=["compatibility"], route_class=StrictRoute)
 SIMILARITY, TOP, MOST = 0.25, 5, 10
@@ -29,40 +31,31 @@ WAIT_SECONDS = 60.0
 
 
 class IndexBody(BaseModel):
-    model_config = ConfigDict(
-        extra="ignore",
-        json_schema_extra=example(
-            {"filename": "notes.md", "content": "The bridge was built in 1974.", "metadata": {"author": "Ada"}}
-        ),
-    )
+    model_config = ConfigDict(extra="ignore")
 
     filename: str = Field(min_length=1, max_length=1_000, examples=["notes.md"])
     content: str = Field(examples=["The bridge was built in 1974."])
-    metadata: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = Field(None, examples=[{"author": "Ada"}])
 
 
 class RagSearchBody(BaseModel):
-    model_config = ConfigDict(
-        extra="ignore", json_schema_extra=example({"query": "when was the bridge built", "limit": 5})
-    )
+    model_config = ConfigDict(extra="ignore")
 
-    query: str
-    limit: int = Field(TOP, ge=1, le=100)
+    query: str = Field(examples=["when was the bridge built"])
+    limit: int = Field(TOP, ge=1, le=100, examples=[5])
 
 
 # ── /rag
 
 _TAKEN_IN = (404, 409, 501, 502, 504, 507)
-_INDEXED = replies(r.RagIndexed, *_TAKEN_IN, body=True)
-_UPLOADED = replies(r.ApiUploaded, *_TAKEN_IN, body=True)
 
 
-@router.post("/rag/index", summary="Index a text and wait for it", responses=_INDEXED)
-async def rag_index(body: IndexBody, request: Request, state: State, caller: Writer) -> SafeJson:
+@router.post("/rag/index", summary="Index a text and wait for it", responses=errors(*_TAKEN_IN, body=True))
+async def rag_index(body: IndexBody, request: Request, state: State, caller: Writer) -> r.RagIndexed:
     job = await state.pools.short.run(
         accept_text, state, caller.tenant, body.filename, body.content, body.metadata, collection=None
     )
-    return SafeJson(_indexed(await _settled(state, job, request)))
+    return _indexed(await _settled(state, job, request))
 
 
 def accept_text(
@@ -78,7 +71,7 @@ def accept_text(
     return state.intake.accept_file(tenant, held, filename=filename, collection=collection, metadata=metadata)
 
 
-async def indexed(state: ServerState, job: ServerJob) -> dict[str, Any]:
+async def indexed(state: ServerState, job: ServerJob) -> r.RagIndexed:
     """Wait for a text; `{id, status: indexed | deduplicated, chunks}`."""
     return _indexed(await state.intake.settled(job, WAIT_SECONDS))
 
@@ -88,7 +81,7 @@ async def _settled(state: ServerState, job: ServerJob, request: Request) -> Serv
     return await state.intake.settled(job, WAIT_SECONDS, request.is_disconnected)
 
 
-def _indexed(job: ServerJob) -> dict[str, Any]:
+def _indexed(job: ServerJob) -> r.RagIndexed:
     if job.error is not None:
         from footnotes.errors import DocumentError, all_errors
 
@@ -97,66 +90,52 @@ def _indexed(job: ServerJob) -> dict[str, Any]:
     if job.state != "ready":
         raise ServerBusy(f"the document waits as job {job.id}", remedy=f"Look at /v1/jobs/{job.id}.")
     (row, *_) = job.result
-    status = "deduplicated" if row["status"] == "deduplicated" else "indexed"
-    return {"id": row["document_id"], "status": status, "chunks": row["chunks"]}
+    return r.RagIndexed(str(row.document_id), "deduplicated" if row.status == "deduplicated" else "indexed", row.chunks)
 
 
-@router.post("/rag/search", summary="Search; at most one chunk a document", responses=replies(r.RagFound, body=True))
-async def rag_search(body: RagSearchBody, library: Books, state: State, caller: Reader) -> SafeJson:
+@router.post("/rag/search", summary="Search; at most one chunk a document", responses=errors(body=True))
+async def rag_search(body: RagSearchBody, library: Books, state: State, caller: Reader) -> r.RagFound:
     await charged_reranker(state, caller)
     found = await state.pools.search.run(library.search, body.query, limit=body.limit, per_document=1)
     state.metrics.searched(found)
-    return SafeJson({"query": body.query, "results": [_rag_hit(hit) for hit in found.hits]})
+    return r.RagFound(body.query, [_rag_hit(hit) for hit in found.hits])
 
 
-def _rag_hit(hit: Hit) -> dict[str, Any]:
+def _rag_hit(hit: Hit) -> r.RagHit:
     lexical, dense = hit.scores.lexical, hit.scores.dense
-    return {
-        "id": hit.document_id,
-        "chunk_id": hit.chunk_id,
-        "filename": hit.filename,
-        "content": hit.text,
-        "metadata": dict(hit.metadata),
-        "chunk_index": hit.index,
-        "rrf_score": hit.scores.fused,
-        "vector_score": dense.score if dense else None,
-        "text_score": lexical.score if lexical else None,
-    }
+    return r.RagHit(
+        id=hit.document_id,
+        chunk_id=hit.chunk_id,
+        filename=hit.filename,
+        content=hit.text,
+        metadata=hit.metadata,
+        chunk_index=hit.index,
+        rrf_score=hit.scores.fused,
+        vector_score=dense.score if dense else None,
+        text_score=lexical.score if lexical else None,
+    )
 
 
-@router.get("/rag/documents", summary="List documents", responses=replies(r.RagDocuments))
-def rag_documents(library: Books) -> SafeJson:
-    return SafeJson({"documents": [_rag_document(document) for document in library.documents(limit=10_000)]})
+@router.get("/rag/documents", summary="List documents", responses=errors())
+def rag_documents(library: Books) -> r.RagDocuments:
+    return r.RagDocuments([_rag_document(document) for document in library.documents(limit=10_000)])
 
 
-def _rag_document(document: Document) -> dict[str, Any]:
-    return {
-        "id": document.id,
-        "filename": document.filename,
-        "status": document.status,
-        "chunks": document.chunks,
-        "metadata": dict(document.metadata),
-        "created_at": document.created_at,
-    }
+def _rag_document(document: Document) -> r.RagDocument:
+    return r.RagDocument(**{field.name: getattr(document, field.name) for field in fields(r.RagDocument)})
 
 
-_GONE = replies(r.RagDeleted, 404, 507)
-
-
-@router.delete("/rag/documents/{document_id}", summary="Delete a document", responses=_GONE)
-def rag_delete(document_id: str, library: WritableBooks, state: State, caller: Writer) -> SafeJson:
+@router.delete("/rag/documents/{document_id}", summary="Delete a document", responses=errors(404, 507))
+def rag_delete(document_id: str, library: WritableBooks, state: State, caller: Writer) -> r.RagDeleted:
     found = library.document(document_id).id
     state.intake.delete(caller.tenant, library, [found])
-    return SafeJson({"id": document_id, "status": "deleted"})
+    return r.RagDeleted(document_id)
 
 
-_ANEW = replies(r.RagReindexed, *_TAKEN_IN)
-
-
-@router.post("/rag/admin/reindex", summary="Reindex everything and wait for it", responses=_ANEW)
-async def rag_reindex(request: Request, state: State, library: WritableBooks, caller: Writer) -> SafeJson:
+@router.post("/rag/admin/reindex", summary="Reindex everything and wait for it", responses=errors(*_TAKEN_IN))
+async def rag_reindex(request: Request, state: State, library: WritableBooks, caller: Writer) -> r.RagReindexed:
     count = await _reindexed(request, state, library, caller.tenant, None)
-    return SafeJson({"status": "reindexed", "documents": count})
+    return r.RagReindexed(count)
 
 
 async def _reindexed(
@@ -170,17 +149,14 @@ async def _reindexed(
     return len(await state.pools.short.run(library.documents, collection=collection))
 
 
-_SUBJECT = replies(r.SubjectReindexed, *_TAKEN_IN)
-
-
-@router.post("/subjects/{subject}/reindex", summary="Reindex a collection", responses=_SUBJECT)
+@router.post("/subjects/{subject}/reindex", summary="Reindex a collection", responses=errors(*_TAKEN_IN))
 async def subject_reindex(
     subject: str, request: Request, state: State, library: WritableBooks, caller: Writer
-) -> SafeJson:
+) -> r.SubjectReindexed:
     if subject not in {row["name"] for row in await state.pools.short.run(library.collections)}:
         raise NotFound(f"there is no subject {subject[:60]!r}", remedy="GET /v1/collections lists them.")
     count = await _reindexed(request, state, library, caller.tenant, subject)
-    return SafeJson({"ok": True, "reindexed": count})
+    return r.SubjectReindexed(True, count)
 
 
 # ── /api
@@ -190,21 +166,18 @@ async def subject_reindex(
     "/api/upload",
     openapi_extra={"requestBody": FORM_BODY},
     summary="Upload a file and wait for it",
-    responses=_UPLOADED,
+    responses=errors(*_TAKEN_IN, body=True),
 )
-async def api_upload(request: Request, state: State, caller: Writer) -> SafeJson:
+async def api_upload(request: Request, state: State, caller: Writer) -> r.ApiUploaded:
     jobs = await uploaded(request, state, caller.tenant)
     rows = []
     for job in jobs:
         done = await _settled(state, job, request)
-        rows.append({**_indexed(done), "filename": done.name})
-    return SafeJson({**rows[0], "doc_id": rows[0]["id"], "documents": rows})
+        rows.append(r.ApiDocument(**to_json(_indexed(done)), filename=done.name))
+    return r.ApiUploaded(**to_json(rows[0]), doc_id=rows[0].id, documents=rows)
 
 
-_FOUND = replies(r.ApiFound, 400, 501, 502, 504)
-
-
-@router.get("/api/search", summary="Search, or with rag=true an answer", responses=_FOUND)
+@router.get("/api/search", summary="Search, or with rag=true an answer", responses=errors(400, *MODEL_ERRORS))
 async def api_search(
     request: Request,
     library: Books,
@@ -213,46 +186,34 @@ async def api_search(
     q: Annotated[str, Query(max_length=100_000)] = "",
     rag: bool = False,
     limit: Annotated[int, Query(ge=1, le=MOST)] = TOP,
-) -> SafeJson:
+) -> r.ApiFound | r.ApiAsked | SafeJson:
     if not q.strip():
         return SafeJson(error_body(QueryEmpty("q is empty"), request_id_of(request.scope)), 400)
     if not rag:
         await charged_reranker(state, caller)
         found = await state.pools.search.run(library.search, q, limit=limit, per_document=limit)
         state.metrics.searched(found)
-        return SafeJson({"results": [_api_hit(hit, hit.score) for hit in found.hits]})
+        return r.ApiFound([_api_hit(hit, hit.score) for hit in found.hits])
     allowance = await state.pools.short.run(state.answers.take, caller.tenant)
     near = await state.pools.search.run(library.search, q, limit=limit, per_document=limit, mode="dense")
     answer = await state.pools.slow.run(last_answer, counted(library.ask_stream(q, passages=limit), state))
-    return SafeJson({"results": [], "rag": {**_rag_answer(q, answer, near), "rateLimit": allowance.shape()}})
+    return r.ApiAsked([], _rag_answer(q, answer, near, allowance))
 
 
-def _rag_answer(query: str, answer: Answer, near: SearchResult) -> dict[str, Any]:
-    used = answer.usage
-    tokens = {"prompt_tokens": used.prompt_tokens, "completion_tokens": used.completion_tokens}
+def _rag_answer(query: str, answer: Answer, near: SearchResult, allowance: Allowance) -> r.ApiAnswer:
     similar = ((hit, hit.scores.dense.score) for hit in near.hits if hit.scores.dense)
-    return {
-        "query": query,
-        "final_answer": answer.answer,
-        "model": answer.model,
-        "token_usage": {**tokens, "total_tokens": used.prompt_tokens + used.completion_tokens},
-        "retrieved_chunks": [_api_hit(hit, score) for hit, score in similar if score >= SIMILARITY],
-        "final_prompt": answer.prompt,
-        "agent_steps": [
-            {"type": step.type, "text": step.text, "tool": step.tool, "tool_output": step.tool_output}
-            for step in answer.steps
-        ],
-        "debug_logs": list(answer.log),
-    }
+    return r.ApiAnswer(
+        query=query,
+        final_answer=answer.answer,
+        model=answer.model,
+        token_usage=r.OpenAIUsage(answer.usage.prompt_tokens, answer.usage.completion_tokens),
+        retrieved_chunks=[_api_hit(hit, score) for hit, score in similar if score >= SIMILARITY],
+        final_prompt=answer.prompt,
+        agent_steps=answer.steps,
+        debug_logs=answer.log,
+        rateLimit=allowance.rate_limit(),
+    )
 
 
-def _api_hit(hit: Hit, similarity: float) -> dict[str, Any]:
-    return {
-        "doc_id": hit.document_id,
-        "filename": hit.filename,
-        "chunk_id": hit.chunk_id,
-        "text": hit.text,
-        "similarity": similarity,
-        "start_offset": hit.start,
-        "end_offset": hit.end,
-    }
+def _api_hit(hit: Hit, similarity: float) -> r.ApiHit:
+    return r.ApiHit(hit.document_id, hit.filename, hit.chunk_id, hit.text, similarity, hit.start, hit.end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -12,14 +13,13 @@ from starlette.responses import FileResponse, Response
 
 from footnotes.errors import FilterError, OptionError, RequestInvalid
 from footnotes.serve import replies as r
-from footnotes.serve.answers import SafeJson
 from footnotes.serve.jobs import ServerJob
 from footnotes.serve.models import TextDocument
+from footnotes.serve.openapi import errors, file_of
 from footnotes.serve.picture import highlighted
-from footnotes.serve.replies import file_of, replies
 from footnotes.serve.state import Books, ServerState, State, WritableBooks, Writer
 from footnotes.serve.strict import StrictRoute, check_nodes, parsed, validated
-from footnotes.shapes import chunk_shape, document_shape
+from footnotes.types import Document
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"], route_class=StrictRoute)
 MOST_FILES = 1_000
@@ -45,13 +45,15 @@ _UPLOAD_BODY = {
 }
 
 
-_ACCEPTED = replies(r.Accepted, 507, status=202, said="Each is a job now", body=True)
-
-
 @router.post(
-    "", status_code=202, openapi_extra={"requestBody": _UPLOAD_BODY}, summary="Hand documents over", responses=_ACCEPTED
+    "",
+    status_code=202,
+    openapi_extra={"requestBody": _UPLOAD_BODY},
+    summary="Hand documents over",
+    response_description="Each is a job now",
+    responses=errors(507, body=True),
 )
-async def upload(request: Request, state: State, caller: Writer) -> SafeJson:
+async def upload(request: Request, state: State, caller: Writer) -> r.Accepted:
     """Accepts files (multipart, one or many `file` parts), a text or an address; each becomes a job at once."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
@@ -60,7 +62,7 @@ async def upload(request: Request, state: State, caller: Writer) -> SafeJson:
         jobs = [await state.pools.short.run(_given, state, caller.tenant, await request.body())]
     else:
         raise RequestInvalid("the body is neither multipart/form-data nor application/json")
-    return SafeJson({"jobs": [job.shape() for job in jobs]}, 202)
+    return r.Accepted(jobs)
 
 
 async def uploaded(request: Request, state: State, tenant: str) -> list[ServerJob]:
@@ -119,19 +121,19 @@ def _given(state: State, tenant: str, body: bytes) -> ServerJob:
     )
 
 
-@router.get("", summary="List documents", responses=replies(r.Documents))
+@router.get("", summary="List documents", responses=errors())
 def documents(
     library: Books,
     collection: Annotated[str | None, Query(max_length=200)] = None,
     where: Annotated[str | None, Query(description="A JSON filter, or key=value.", max_length=10_000)] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
-) -> SafeJson:
+) -> r.Documents:
     """In the order they came. `next_offset` is null on the last page."""
     found = library.documents(where=_where(where), collection=collection, limit=limit + 1, offset=offset)
     near = library.near_duplicates()
-    shown = [document_shape(document, near.get(document.id)) for document in found[:limit]]
-    return SafeJson({"documents": shown, "next_offset": offset + limit if len(found) > limit else None})
+    shown = [replace(document, near_duplicate_of=near.get(document.id)) for document in found[:limit]]
+    return r.Documents(shown, offset + limit if len(found) > limit else None)
 
 
 def _where(written: str | None) -> Any:
@@ -143,25 +145,25 @@ def _where(written: str | None) -> Any:
         raise FilterError("the filter is not valid JSON") from error
 
 
-@router.get("/{document_id}", summary="One document", responses=replies(r.Document, 404))
-def document(document_id: str, library: Books) -> SafeJson:
+@router.get("/{document_id}", summary="One document", responses=errors(404))
+def document(document_id: str, library: Books) -> Document:
     near = library.near_duplicates()
-    return SafeJson(document_shape(library.document(document_id), near.get(document_id)))
+    return replace(library.document(document_id), near_duplicate_of=near.get(document_id))
 
 
-@router.delete("/{document_id}", summary="Delete a document", responses=replies(r.Deleted, 404, 507))
-def delete(document_id: str, library: WritableBooks, state: State, caller: Writer) -> SafeJson:
+@router.delete("/{document_id}", summary="Delete a document", responses=errors(404, 507))
+def delete(document_id: str, library: WritableBooks, state: State, caller: Writer) -> r.Deleted:
     """When it returns the document is found by nothing any more."""
     found = library.document(document_id).id
-    gone = state.intake.delete(caller.tenant, library, [found])
-    return SafeJson({"deleted": gone})
-
-
-_ORIGINAL = file_of("application/octet-stream", "The bytes as they were handed over", 404)
+    return r.Deleted(state.intake.delete(caller.tenant, library, [found]))
 
 
 @router.get(
-    "/{document_id}/content", response_class=FileResponse, summary="The original, as a download", responses=_ORIGINAL
+    "/{document_id}/content",
+    response_class=FileResponse,
+    summary="The original, as a download",
+    response_description="The bytes as they were handed over",
+    responses=file_of("application/octet-stream") | errors(404),
 )
 def content(document_id: str, library: Books) -> FileResponse:
     found = library.document(document_id)
@@ -170,37 +172,40 @@ def content(document_id: str, library: Books) -> FileResponse:
     return FileResponse(path, filename=found.filename, media_type=kind, headers=_SANDBOX)
 
 
-@router.get("/{document_id}/text", summary="Canonical text, or a span of it", responses=replies(r.Text, 404))
+@router.get("/{document_id}/text", summary="Canonical text, or a span of it", responses=errors(404))
 def text(
     document_id: str,
     library: Books,
     start: Annotated[int, Query(ge=0, le=2**40)] = 0,
     end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
-) -> SafeJson:
+) -> r.Text:
     """`text[start:end]` is what a footnote quotes."""
     found = library.text(document_id, start, end)
-    return SafeJson({"document_id": document_id, "start": start, "end": start + len(found), "text": found})
+    return r.Text(document_id, start, start + len(found), found)
 
 
-@router.get("/{document_id}/chunks", summary="How the document was cut", responses=replies(r.Chunks, 404))
+@router.get("/{document_id}/chunks", summary="How the document was cut", responses=errors(404))
 def chunks(
     document_id: str,
     library: Books,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
-) -> SafeJson:
-    language = library.document(document_id).metadata.get("language")
+) -> r.Chunks:
     found = library.chunks(document_id)
-    shown = [chunk_shape(chunk, language) for chunk in found[offset : offset + limit]]
     more = len(found) > offset + limit
-    return SafeJson({"chunks": shown, "total": len(found), "next_offset": offset + limit if more else None})
+    return r.Chunks(found[offset : offset + limit], len(found), offset + limit if more else None)
 
 
-_PICTURE = file_of("image/png", "The page, with the span boxed", 404)
 _PAGE = "/{document_id}/pages/{page}"
 
 
-@router.get(_PAGE, response_class=Response, summary="A page of a PDF as a picture", responses=_PICTURE)
+@router.get(
+    _PAGE,
+    response_class=Response,
+    summary="A page of a PDF as a picture",
+    response_description="The page, with the span boxed",
+    responses=file_of("image/png") | errors(404),
+)
 async def page_image(
     document_id: str,
     page: int,
@@ -215,7 +220,7 @@ async def page_image(
     return Response(picture.png, media_type="image/png", headers={"Cache-Control": "private, max-age=60"})
 
 
-@router.get(f"{_PAGE}/boxes", summary="Where a span stands on a page", responses=replies(r.Boxes, 404))
+@router.get(f"{_PAGE}/boxes", summary="Where a span stands on a page", responses=errors(404))
 async def page_boxes(
     document_id: str,
     page: int,
@@ -224,8 +229,8 @@ async def page_boxes(
     start: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     width: Annotated[int, Query(ge=100, le=2_400)] = 1_000,
-) -> SafeJson:
+) -> r.Boxes:
     """Boxes as `[left, top, right, bottom]`, in shares of the picture from its upper left corner."""
     picture = await state.pools.draw.run(highlighted, library, document_id, page, start, end, width, drawn=False)
-    boxes = [[box.left, box.bottom, box.right, box.top] for group in picture.boxes for box in group]
-    return SafeJson({"page": page, "width": picture.width, "height": picture.height, "boxes": boxes})
+    boxes = [(box.left, box.bottom, box.right, box.top) for group in picture.boxes for box in group]
+    return r.Boxes(page, picture.width, picture.height, boxes)

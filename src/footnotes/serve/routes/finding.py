@@ -11,32 +11,22 @@ from footnotes.answer import last_answer
 from footnotes.config import Settings
 from footnotes.errors import OptionError
 from footnotes.serve import examples
-from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson, as_bytes
 from footnotes.serve.gate import request_id_of
 from footnotes.serve.keys import Caller
 from footnotes.serve.models import AskBody, SearchBody
-from footnotes.serve.replies import event_content, replies
+from footnotes.serve.openapi import MODEL_ERRORS, errors, events
 from footnotes.serve.state import Books, Reader, ServerState, State
 from footnotes.serve.streams import event_line, event_stream
 from footnotes.serve.strict import StrictRoute
-from footnotes.shapes import answer_shape, event_shape, search_shape
-from footnotes.types import Event
+from footnotes.types import Answer, Event, SearchResult
 
 router = APIRouter(prefix="/v1", tags=["find"], route_class=StrictRoute)
 LLM = "llm"
-_MODELS = (501, 502, 504)
-_ANSWER = replies(
-    r.Answer,
-    *_MODELS,
-    said="The answer; with `Accept: text/event-stream` its events as they happen",
-    body=True,
-    **event_content(examples.ANSWER_EVENTS),
-)
 
 
-@router.post("/search", summary="Find passages", responses=replies(r.Found, *_MODELS, body=True))
-async def search(body: SearchBody, library: Books, state: State, caller: Reader) -> Response:
+@router.post("/search", summary="Find passages", responses=errors(*MODEL_ERRORS, body=True))
+async def search(body: SearchBody, library: Books, state: State, caller: Reader) -> SearchResult | Response:
     """The best passages with the rank and score each leg gave them, and which legs ran.
 
     Where a language model reranks them, the search counts as an answer.
@@ -45,7 +35,7 @@ async def search(body: SearchBody, library: Books, state: State, caller: Reader)
     def run() -> bytes:
         found = library.search(**body.given())
         state.metrics.searched(found)
-        return as_bytes(search_shape(found))
+        return as_bytes(found)
 
     reranker = await charged_reranker(state, caller, body.reranker)
     # A reranker may be waited for: it must not keep a thread that other searches need.
@@ -53,24 +43,29 @@ async def search(body: SearchBody, library: Books, state: State, caller: Reader)
     return Response(await threads.run(run), media_type="application/json")
 
 
-@router.post("/ask", response_model=None, responses=_ANSWER, summary="Ask")
-async def ask(request: Request, body: AskBody, library: Books, state: State, caller: Reader) -> Response:
+@router.post(
+    "/ask",
+    summary="Ask",
+    response_description="The answer; with `Accept: text/event-stream` its events as they happen",
+    responses=events(examples.ANSWER_EVENTS) | errors(*MODEL_ERRORS, body=True),
+)
+async def ask(request: Request, body: AskBody, library: Books, state: State, caller: Reader) -> Answer | Response:
     """An answer, each sentence with its footnote. Counts against the month's answers."""
     allowance = await state.pools.short.run(state.answers.take, caller.tenant)
     headers = {"X-Quota-Limit": str(allowance.limit), "X-Quota-Remaining": str(allowance.limit - allowance.used)}
-    events = counted(library.ask_stream(body.question, **body.options()), state)
+    answering = counted(library.ask_stream(body.question, **body.options()), state)
     if "text/event-stream" in request.headers.get("accept", ""):
-        first = await state.pools.slow.run(next, events)  # what is wrong with the question is a status, not an event
+        first = await state.pools.slow.run(next, answering)  # what is wrong with the question is a status, not an event
         return event_stream(
             state.streams,
             caller,
-            state.streams.pull(_again(first, events), caller),
+            state.streams.pull(_again(first, answering), caller),
             request_id_of(request.scope),
-            write=lambda event: event_line(event.type, event_shape(event)),
+            write=lambda event: event_line(event.type, event),
             headers=headers,
         )
-    answer = await state.pools.slow.run(last_answer, events)
-    return SafeJson(answer_shape(answer), headers=headers)
+    answer = await state.pools.slow.run(last_answer, answering)
+    return SafeJson(answer, headers=headers)
 
 
 def allowed_reranker(wanted: str | None, settings: Settings) -> str:

@@ -21,15 +21,14 @@ from footnotes.serve import examples
 from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson, as_json
 from footnotes.serve.gate import request_id_of
-from footnotes.serve.models import example
-from footnotes.serve.replies import event_content, replies
+from footnotes.serve.openapi import MODEL_ERRORS, errors, events
 from footnotes.serve.routes.finding import counted
 from footnotes.serve.state import Books, Reader, State
 from footnotes.serve.streams import event_stream
 from footnotes.serve.strict import StrictRoute
-from footnotes.shapes import citation_shape
 from footnotes.text.tokens import count_tokens
 from footnotes.types import Answer, Event
+from footnotes.wire import to_json
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=StrictRoute)
 MODEL = "footnotes"
@@ -64,14 +63,10 @@ class StreamOptions(Lenient):
 
 
 class ChatBody(Lenient):
-    model_config = ConfigDict(
-        json_schema_extra=example(
-            {"model": "footnotes", "messages": [{"role": "user", "content": "How long is the notice period?"}]}
-        )
-    )
-
     model: str = Field(MODEL, max_length=300, examples=[MODEL])
-    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=1_000)]
+    messages: list[ChatMessage] = Field(
+        min_length=1, max_length=1_000, examples=[[{"role": "user", "content": "How long is the notice period?"}]]
+    )
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     temperature: float | None = Field(None, ge=0, le=2)
@@ -106,32 +101,29 @@ def _collection(model: str) -> str | None:
     return collection or None
 
 
-_COMPLETION = replies(
-    r.Completion,
-    *(404, 501, 502, 504),
-    said="The whole answer, or with `stream` its chunks",
-    body=True,
-    **event_content(examples.CHAT_EVENTS),
-)
-
-
 @router.post(
-    "/chat/completions", response_model=None, responses=_COMPLETION, summary="Chat, answered from the documents"
+    "/chat/completions",
+    summary="Chat, answered from the documents",
+    response_description="The whole answer, or with `stream` its chunks",
+    responses=events(examples.CHAT_EVENTS) | errors(404, *MODEL_ERRORS, body=True),
 )
-async def chat(request: Request, body: ChatBody, library: Books, state: State, caller: Reader) -> Response:
+async def chat(
+    request: Request, body: ChatBody, library: Books, state: State, caller: Reader
+) -> r.Completion | Response:
     """Footnotes stand in the text, and as data in the field `citations` of the message or of the last chunk."""
     question, options = body.asked()
     if options["collection"] is not None:
         await state.pools.short.run(_check_model, body.model, library)
     await state.pools.short.run(state.answers.take, caller.tenant)
-    events = counted(library.ask_stream(question, **options), state)
+    answering = counted(library.ask_stream(question, **options), state)
     request_id = request_id_of(request.scope)
-    head = {"id": f"chatcmpl-{request_id}", "created": int(time.time()), "model": body.model}
+    head: dict[str, Any] = {"id": f"chatcmpl-{request_id}", "created": int(time.time()), "model": body.model}
     if not body.stream:
-        answer = await state.pools.slow.run(last_answer, events)
-        return SafeJson(_completion(head, answer))
+        answer = await state.pools.slow.run(last_answer, answering)
+        message = r.OpenAIMessage(answer_as_text(answer), **_extension(answer))
+        return r.Completion(**head, choices=[r.OpenAIChoice(message, _reason(answer))], usage=_usage(answer))
     wants_usage = bool(body.stream_options and body.stream_options.include_usage)
-    pieces = _pieces(events, head, wants_usage)
+    pieces = _pieces(answering, head, wants_usage)
     first = await state.pools.slow.run(next, pieces)
     return event_stream(
         state.streams, caller, state.streams.pull(_chained(first, pieces), caller), request_id, write=str
@@ -143,27 +135,18 @@ def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:
     yield from rest
 
 
-def _completion(head: dict[str, Any], answer: Answer) -> dict[str, Any]:
-    message = {"role": "assistant", "content": answer_as_text(answer), "refusal": None, **_extension(answer)}
-    choice = {"index": 0, "message": message, "finish_reason": _reason(answer), "logprobs": None}
-    return {**head, "object": "chat.completion", "choices": [choice], "usage": _usage(answer)}
-
-
 def _extension(answer: Answer) -> dict[str, Any]:
     """What the dialect has no field for."""
-    citations = [citation_shape(citation) for citation in answer.citations]
-    said = {"kind": answer.kind, "abstained": answer.abstained, "degraded": answer.degraded}
-    return {"citations": citations, **said}
+    names = ("citations", "kind", "abstained", "degraded")
+    return {name: getattr(answer, name) for name in names}
 
 
-def _reason(answer: Answer) -> str:
+def _reason(answer: Answer) -> Literal["length", "stop"]:
     return "length" if answer.incomplete else "stop"
 
 
-def _usage(answer: Answer) -> dict[str, int]:
-    used = answer.usage
-    total = used.prompt_tokens + used.completion_tokens
-    return {"prompt_tokens": used.prompt_tokens, "completion_tokens": used.completion_tokens, "total_tokens": total}
+def _usage(answer: Answer) -> r.OpenAIUsage:
+    return r.OpenAIUsage(answer.usage.prompt_tokens, answer.usage.completion_tokens)
 
 
 def _pieces(events: Iterator[Event], head: dict[str, Any], wants_usage: bool) -> Iterator[str]:
@@ -188,9 +171,9 @@ def _pieces(events: Iterator[Event], head: dict[str, Any], wants_usage: bool) ->
     assert answer is not None
     if closing := _closing(said, answer):
         yield chunk({"content": closing})
-    yield chunk({}, _reason(answer), **_extension(answer))
+    yield chunk({}, _reason(answer), **to_json(_extension(answer)))
     if wants_usage:
-        last = {**head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(answer)}
+        last = {**head, "object": "chat.completion.chunk", "choices": [], "usage": to_json(_usage(answer))}
         yield f"data: {as_json(last)}\n\n"
     yield "data: [DONE]\n\n"
 
@@ -202,19 +185,19 @@ def _closing(said: str, answer: Answer) -> str:
     return f"\n\n{notes}" if notes else ""
 
 
-@router.get("/models", summary="The models of the dialect", responses=replies(r.Models))
-def models(library: Books) -> SafeJson:
-    return SafeJson({"object": "list", "data": [_model(name) for name in _names(library)]})
+@router.get("/models", summary="The models of the dialect", responses=errors())
+def models(library: Books) -> r.Models:
+    return r.Models([r.Model(name) for name in _names(library)])
 
 
 def _names(library: Library) -> list[str]:
     return [MODEL, *(f"{MODEL}:{row['name']}" for row in library.collections()), library.settings.embedder]
 
 
-@router.get("/models/{name:path}", summary="One model of the dialect", responses=replies(r.Model, 404))
-def model(name: str, library: Books) -> SafeJson:
+@router.get("/models/{name:path}", summary="One model of the dialect", responses=errors(404))
+def model(name: str, library: Books) -> r.Model:
     _check_model(name, library)
-    return SafeJson(_model(name))
+    return r.Model(name)
 
 
 def _check_model(name: str, library: Library) -> None:
@@ -222,27 +205,24 @@ def _check_model(name: str, library: Library) -> None:
         raise NotFound(f"there is no model {name[:60]!r}", remedy="GET /v1/models lists them.")
 
 
-def _model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "footnotes"}
-
-
 Input = Annotated[str, Field(min_length=1)]
 
 
 class EmbeddingBody(Lenient):
-    model_config = ConfigDict(json_schema_extra=example({"input": ["How long is the notice period?"]}))
-
-    input: Input | Annotated[list[Input], Field(min_length=1, max_length=MOST_INPUTS)]
+    input: Input | Annotated[list[Input], Field(min_length=1, max_length=MOST_INPUTS)] = Field(
+        examples=[["How long is the notice period?"]]
+    )
     model: str = Field("", max_length=300, examples=["local:minilm-l6"])
     encoding_format: Literal["float", "base64"] | None = "float"
     input_type: Literal["query", "passage"] = Field("passage", description="Questions and passages may differ.")
 
 
-_VECTORS = replies(r.Embeddings, 501, 502, 504, body=True)
-
-
-@router.post("/embeddings", summary="Vectors of texts, from the library's embedder", responses=_VECTORS)
-async def embeddings(body: EmbeddingBody, library: Books, state: State) -> Response:
+@router.post(
+    "/embeddings",
+    summary="Vectors of texts, from the library's embedder",
+    responses=errors(*MODEL_ERRORS, body=True),
+)
+async def embeddings(body: EmbeddingBody, library: Books, state: State) -> r.Embeddings | Response:
     texts = [body.input] if isinstance(body.input, str) else body.input
     longest = library.settings.max_query_chars
     if any(not text or len(text) > longest for text in texts):
@@ -258,13 +238,9 @@ async def embeddings(body: EmbeddingBody, library: Books, state: State) -> Respo
 
 def _embedded(body: EmbeddingBody, texts: list[str], vectors: list[Any], name: str) -> SafeJson:
     packed = body.encoding_format == "base64"
-    rows = [
-        {"object": "embedding", "index": at, "embedding": _packed(vector) if packed else vector.tolist()}
-        for at, vector in enumerate(vectors)
-    ]
+    rows = [r.Embedding(at, _packed(one) if packed else one.tolist()) for at, one in enumerate(vectors)]
     tokens = sum(count_tokens(text) for text in texts)
-    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return SafeJson({"object": "list", "data": rows, "model": name, "usage": usage})
+    return SafeJson(r.Embeddings(rows, name, r.EmbeddingUsage(tokens, tokens)))
 
 
 def _packed(vector: Any) -> str:

@@ -16,7 +16,7 @@ from footnotes.serve.routes.finding import counted
 from footnotes.serve.state import ServerState, state_of
 from footnotes.serve.strict import off_loop, parsed, validated
 from footnotes.serve.threads import TENANT
-from footnotes.shapes import event_shape
+from footnotes.wire import to_json
 
 router = APIRouter()
 KEY_SECONDS = 5.0
@@ -108,7 +108,7 @@ async def _answer(
             events = counted(library.ask_stream(body.question, **body.options()), state)
             async for event in state.streams.pull(events, caller):
                 if event is not None:
-                    await _send(websocket, {**event_shape(event), **mark})
+                    await _send(websocket, {**to_json(event), **mark})
         finally:
             state.tenants.give_back(caller.tenant)
     except FootnotesError as error:

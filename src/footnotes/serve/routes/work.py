@@ -12,36 +12,37 @@ from starlette.responses import StreamingResponse
 
 from footnotes.serve import examples
 from footnotes.serve import replies as r
-from footnotes.serve.answers import SafeJson
 from footnotes.serve.gate import request_id_of
 from footnotes.serve.jobs import Jobs, ServerJob
 from footnotes.serve.keys import Caller
 from footnotes.serve.models import ReindexBody
-from footnotes.serve.replies import events, replies
+from footnotes.serve.openapi import errors, events
 from footnotes.serve.state import Reader, ServerState, State, WritableBooks, Writer
 from footnotes.serve.streams import CHECK_SECONDS, event_line, event_stream
 from footnotes.serve.strict import StrictRoute
 
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=StrictRoute)
 POLL_SECONDS = 0.2
-_EVENTS = events(examples.JOB_EVENT, 404, said="Events named `job`")
+_EVENTS: dict[str, Any] = {
+    "responses": events(examples.JOB_EVENT) | errors(404),
+    "response_description": "Events named `job`",
+}
 
 
-@router.get("/jobs", summary="List jobs", responses=replies(r.Jobs))
+@router.get("/jobs", summary="List jobs", responses=errors())
 def jobs(
     state: State,
     caller: Reader,
     status: Annotated[Literal["queued", "running", "ready", "failed"] | None, Query(alias="state")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
-) -> SafeJson:
+) -> r.Jobs:
     """Newest first."""
     found = state.jobs.of(caller.tenant, state=status, limit=limit + 1, offset=offset)
-    more = offset + limit if len(found) > limit else None
-    return SafeJson({"jobs": [job.shape() for job in found[:limit]], "next_offset": more})
+    return r.Jobs(found[:limit], offset + limit if len(found) > limit else None)
 
 
-@router.get("/jobs/events", response_class=StreamingResponse, responses=_EVENTS, summary="Progress of all jobs")
+@router.get("/jobs/events", response_class=StreamingResponse, summary="Progress of all jobs", **_EVENTS)
 def all_events(request: Request, state: State, caller: Reader) -> StreamingResponse:
     """First every job that is not done, then each change of any job, as long as the stream is open."""
     return event_stream(
@@ -53,12 +54,12 @@ def all_events(request: Request, state: State, caller: Reader) -> StreamingRespo
     )
 
 
-@router.get("/jobs/{job_id}", summary="One job", responses=replies(r.Job, 404))
-def job(job_id: str, state: State, caller: Reader) -> SafeJson:
-    return SafeJson(state.jobs.find(caller.tenant, job_id).shape())
+@router.get("/jobs/{job_id}", summary="One job", responses=errors(404))
+def job(job_id: str, state: State, caller: Reader) -> ServerJob:
+    return state.jobs.find(caller.tenant, job_id)
 
 
-@router.get("/jobs/{job_id}/events", response_class=StreamingResponse, responses=_EVENTS, summary="Progress of a job")
+@router.get("/jobs/{job_id}/events", response_class=StreamingResponse, summary="Progress of a job", **_EVENTS)
 def job_events(job_id: str, request: Request, state: State, caller: Reader) -> StreamingResponse:
     """Each change of one job; ends when it is done."""
     state.jobs.find(caller.tenant, job_id)
@@ -71,14 +72,14 @@ def job_events(job_id: str, request: Request, state: State, caller: Reader) -> S
     )
 
 
-async def _changes(state: ServerState, caller: Caller, job_id: str | None) -> AsyncIterator[dict[str, Any] | None]:
-    """Shapes of jobs as they change; None now and then while nothing does, so that the stream is kept alive."""
+async def _changes(state: ServerState, caller: Caller, job_id: str | None) -> AsyncIterator[ServerJob | None]:
+    """Jobs as they change; None now and then while nothing does, so that the stream is kept alive."""
     jobs, tenant = state.jobs, caller.tenant
     with state.streams.one(caller):
         _, point = jobs.changed(tenant, 2**62)
         first = await state.pools.short.run(_first, jobs, tenant, job_id)
         for found in first:
-            yield found.shape()
+            yield found
         if job_id and first[0].state in ("ready", "failed"):
             return
         checked = time.monotonic()
@@ -86,7 +87,7 @@ async def _changes(state: ServerState, caller: Caller, job_id: str | None) -> As
             changed, point = jobs.changed(tenant, point)
             for found in changed:
                 if job_id in (None, found.id):
-                    yield found.shape()
+                    yield found
                     if job_id and found.state in ("ready", "failed"):
                         return
             if time.monotonic() - checked > CHECK_SECONDS:
@@ -104,24 +105,18 @@ def _unfinished(jobs: Jobs, tenant: str) -> list[ServerJob]:
     return [found for name in ("running", "queued") for found in reversed(jobs.of(tenant, state=name, limit=1_000))]
 
 
-_WAITS = replies(r.Job, 404, status=202, said="It waits again")
+@router.post("/jobs/{job_id}/retry", status_code=202, summary="Try a failed job again", responses=errors(404))
+def retry(job_id: str, state: State, caller: Writer) -> ServerJob:
+    return state.intake.retry(caller.tenant, job_id)
 
 
-@router.post("/jobs/{job_id}/retry", status_code=202, summary="Try a failed job again", responses=_WAITS)
-def retry(job_id: str, state: State, caller: Writer) -> SafeJson:
-    return SafeJson(state.intake.retry(caller.tenant, job_id).shape(), 202)
-
-
-@router.delete("/jobs/{job_id}", summary="Forget a job", responses=replies(r.Job, 404))
-def dismiss(job_id: str, state: State, caller: Writer) -> SafeJson:
+@router.delete("/jobs/{job_id}", summary="Forget a job", responses=errors(404))
+def dismiss(job_id: str, state: State, caller: Writer) -> ServerJob:
     """A job that runs stays; what it made stays in any case."""
-    return SafeJson(state.intake.dismiss(caller.tenant, job_id).shape())
+    return state.intake.dismiss(caller.tenant, job_id)
 
 
-_ACCEPTED = replies(r.Job, status=202, said="It is a job now", body=True)
-
-
-@router.post("/reindex", status_code=202, summary="Cut and embed everything anew", responses=_ACCEPTED)
-def reindex(body: ReindexBody, state: State, caller: Writer, library: WritableBooks) -> SafeJson:
+@router.post("/reindex", status_code=202, summary="Cut and embed everything anew", responses=errors(body=True))
+def reindex(body: ReindexBody, state: State, caller: Writer, library: WritableBooks) -> ServerJob:
     """The next generation is built beside the one that serves, then switched to."""
-    return SafeJson(state.intake.accept_reindex(caller.tenant, body.model_dump()).shape(), 202)
+    return state.intake.accept_reindex(caller.tenant, body.model_dump())

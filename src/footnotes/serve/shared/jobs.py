@@ -13,8 +13,9 @@ from typing import Any
 
 from footnotes.errors import FootnotesError, NotFound
 from footnotes.serve.database import now
-from footnotes.serve.jobs import Jobs, ServerJob, _job, error_fields
+from footnotes.serve.jobs import Jobs, JobStage, ServerJob, _job
 from footnotes.serve.shared.database import SharedDatabase
+from footnotes.wire import to_json
 
 CHANNEL = "footnotes_jobs"
 MOST_ATTEMPTS = 5
@@ -60,7 +61,7 @@ class SharedJobs(Jobs):
     def change(self, job: ServerJob, **fields: Any) -> ServerJob:
         return self._tell(super().change(job, **fields))
 
-    def progress(self, job_id: str, stage: str, done: int, total: int) -> None:
+    def progress(self, job_id: str, stage: JobStage, done: int, total: int) -> None:
         moment = time.monotonic()
         if moment - self._told.get(job_id, 0.0) < TOLD_EVERY_SECONDS:
             return
@@ -105,7 +106,7 @@ class SharedJobs(Jobs):
     def release(self, job: ServerJob, holder: int, **fields: Any) -> bool:
         """A holder lets a job go, in another state. False where it has lost it to somebody else meanwhile."""
         gone = replace(job, **fields)
-        error = None if gone.error is None else json.dumps(error_fields(gone.error))
+        error = None if gone.error is None else json.dumps(to_json(gone.error))
         values = (gone.state, error, gone.attempts, now(), job.id, holder)
         return bool(self._taken(_RELEASE, values))
 
@@ -145,7 +146,7 @@ class SharedJobs(Jobs):
 
     def _current(self, job: ServerJob) -> ServerJob:
         row = self._shared.rows("SELECT stage, done, total FROM jobs WHERE id = ?", (job.id,))
-        return replace(job, **row[0]) if row else job
+        return _at_stage(job, row[0]) if row else job
 
     def _tell(self, job: ServerJob) -> ServerJob:
         self._told.pop(job.id, None)
@@ -154,8 +155,12 @@ class SharedJobs(Jobs):
 
 
 def _with_progress(row: Mapping[str, Any]) -> ServerJob:
-    names = ("stage", "done", "total", "most_attempts")
-    return replace(_job(row), **{name: row[name] for name in names})
+    return replace(_at_stage(_job(row), row), most_attempts=row["most_attempts"])
+
+
+def _at_stage(job: ServerJob, row: Mapping[str, Any]) -> ServerJob:
+    stage = row["stage"] if job.state == "running" else None
+    return replace(job, stage=stage, done=row["done"], total=row["total"])
 
 
 class Listener:

@@ -20,8 +20,8 @@ from typing import Any
 
 from footnotes.config import Settings
 from footnotes.errors import FootnotesError, StoreLocked, StoreUnavailable, WorkerDied, is_retryable
-from footnotes.serve.doing import BrokenOff, News, Task, do, error_data
-from footnotes.serve.jobs import ServerJob, outcome
+from footnotes.serve.doing import BrokenOff, News, Task, do
+from footnotes.serve.jobs import JobDocument, ServerJob, job_document, outcome
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.shared.database import SharedDatabase
 from footnotes.serve.shared.jobs import MOST_ATTEMPTS, SharedJobs
@@ -32,6 +32,7 @@ from footnotes.serve.shared.workers import Counts, Workers
 from footnotes.serve.tenants import Tenants
 from footnotes.store.address import named
 from footnotes.types import ErrorInfo
+from footnotes.wire import to_json
 
 _LOG = logging.getLogger("footnotes.worker")
 FORGOTTEN_SECONDS = 15.0
@@ -138,11 +139,11 @@ class Worker:
         for name, value in (("embedding_calls", 1), ("embedded_texts", texts), ("embedding_tokens", tokens)):
             self._counts.add(name, role, value)
 
-    def added(self, rows: Sequence[dict[str, Any]]) -> None:
+    def added(self, rows: Sequence[JobDocument]) -> None:
         for row in rows:
-            self.metrics.added(row["status"], row["chunks"])
-            self._counts.add("documents", row["status"], 1)
-            self._counts.add("chunks", "", row["chunks"])
+            self.metrics.added(row.status, row.chunks)
+            self._counts.add("documents", row.status, 1)
+            self._counts.add("chunks", "", row.chunks)
 
     def ended(self, kind: str, state: str) -> None:
         self.metrics.jobs.labels(kind, state).inc()
@@ -214,7 +215,7 @@ class _Batch:
             _LOG.exception("jobs broke off", extra={"reason": type(failure).__name__})
             known = failure if isinstance(failure, FootnotesError) else None
             said = known or FootnotesError(f"the worker failed ({type(failure).__name__})")
-            ending = {"how": "failed", "error": error_data(said)}
+            ending = {"how": "failed", "error": to_json(said.info())}
         seconds = round(time.monotonic() - began, 3)
         self._is_alone = len(self._left) == 1
         if again := [job for job in list(self._left.values()) if self._is_to_be_done_again(job, ending)]:
@@ -233,7 +234,9 @@ class _Batch:
                     raise BrokenOff
                 for job_id in news["jobs"]:
                     self._jobs.progress(job_id, news["stage"], news["done"], news["total"])
-            elif news["news"] == "settled" and self._is_settled(self._left[news["job"]], news["documents"]):
+            elif news["news"] == "settled" and self._is_settled(
+                self._left[news["job"]], list(map(job_document, news["documents"]))
+            ):
                 del self._left[news["job"]]
             elif news["news"] == "ended":
                 ended.append(news)
@@ -251,7 +254,7 @@ class _Batch:
     def _is_last(self, job: ServerJob) -> bool:
         return self._attempt >= MOST_ATTEMPTS or job.attempts >= job.most_attempts
 
-    def _is_settled(self, job: ServerJob, rows: list[dict[str, Any]]) -> bool:
+    def _is_settled(self, job: ServerJob, rows: Sequence[JobDocument]) -> bool:
         """Write down what became of a job; False for one that may work the next time."""
         failed, error = outcome(rows)
         if not failed:
