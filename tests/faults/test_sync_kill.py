@@ -30,8 +30,8 @@ def wrapped(original):
         counted()
         return result
     return call
-writers = [(Sources, "note"), (Sources, "move"), (Sources, "forget"), (SqliteStore, "save"),
-           (SqliteStore, "save_vectors"), (SqliteStore, "publish_changes"), (Database, "checkpoint"),
+writers = [(Sources, "note"), (Sources, "move"), (Sources, "forget"), (SqliteStore, "save_drafts"),
+           (SqliteStore, "save_vectors"), (SqliteStore, "publish"), (Database, "checkpoint"),
            (LexicalIndex, "apply"), (DenseIndex, "apply")]
 for owner, name in writers:
     setattr(owner, name, wrapped(getattr(owner, name)))

@@ -187,7 +187,7 @@ def test_a_document_is_one_living_writers_alone(shared: Library, address: str, t
 def test_the_next_version_of_a_document_another_writer_is_at_is_refused(shared: Library) -> None:
     store = store_of(shared)
     added = shared.add_text(TRAVEL, filename="a.txt", source="s")
-    row = store.find("local", str(added.document_id))
+    row = store.documents.find("local", str(added.document_id))
     ready, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -240,7 +240,7 @@ def test_a_query_that_counts_claims_nothing(shared: Library) -> None:
     with store.database.transaction("local") as connection:
         connection.execute("UPDATE document_chunks SET embedding = NULL")
         connection.execute("UPDATE documents SET status = 'queued'")
-    assert len(store.waiting("local")) == 1 and store.waiting_chunks("local") == 1
+    assert len(store.vectors.waiting("local")) == 1 and store.vectors.count_waiting("local") == 1
     with store.database.reading("local") as connection:
         assert connection.value("SELECT count(*) FROM documents WHERE holder IS NOT NULL") == 0
 

@@ -71,7 +71,7 @@ def test_the_search_of_another_tenants_generation_finds_nothing(two: Any) -> Non
     from footnotes.store.postgres.view import PostgresSearchView, Served
     from footnotes.store.views import Question
 
-    served = Served(store_of(ada).serving("ada"))
+    served = Served(store_of(ada).generations.serving("ada"))
     for user, expected in (("ada", True), ("ben", False)):
         view = PostgresSearchView(store_of(ben).database, user, served, lambda *_: None, trial=True)
         question = Question(terms={"text": 1.0, "own": 1.0}, vector=None, depth=10, reading=10, per_document=3)

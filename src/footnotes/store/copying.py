@@ -14,10 +14,13 @@ from typing import Any, Protocol
 
 from footnotes.store import documents, generations, near
 from footnotes.store.database import Cursor, Json, Row
+from footnotes.store.groups.collections import Collections
+from footnotes.store.groups.core import Core
+from footnotes.store.groups.documents import Documents
+from footnotes.store.groups.generations import Generations
 from footnotes.store.packing import half_bytes, pack_blocks, unpack_headings
 from footnotes.store.records import DocumentRow, Generation, NewChunk
 from footnotes.store.rows import packed_error, parts_from, span_from
-from footnotes.store.sources import Changer
 from footnotes.store.texts import TextRows, TextWriter
 from footnotes.types import Document, Part
 
@@ -128,32 +131,12 @@ def as_new_chunk(chunk: CopiedChunk) -> NewChunk:
     return NewChunk(**{name: getattr(chunk, name) for name in (*names, "lines")})
 
 
-class CopiedStore(Changer, Protocol):
+class CopiedStore(Core, Protocol):
     """What a side asks of its store, whichever it is."""
 
-    whole: int
-    """Characters up to which a text is kept whole in the row of its document."""
-
-    def generations(self, user_id: str) -> list[Generation]: ...
-
-    def collections(self, user_id: str) -> list[dict[str, Any]]: ...
-
-    def parts(self, user_id: str, document_id: str) -> Iterator[Part]: ...
-
-    def put_chunks(
-        self,
-        cursor: Cursor,
-        generation: Generation,
-        row: DocumentRow,
-        chunks: Sequence[NewChunk],
-        vectors: Mapping[bytes, bytes],
-    ) -> None:
-        """Write chunks of the version that is served, with vectors in half precision where there are any."""
-        ...
-
-    def finish_copy(self, user_id: str) -> None:
-        """Let searches see what was copied here."""
-        ...
+    documents: Documents
+    generations: Generations
+    collections: Collections
 
 
 class Side:
@@ -168,14 +151,14 @@ class Side:
 
     def generations(self) -> list[CopiedGeneration]:
         """Those that are complete."""
-        found = [g for g in self._store.generations(self._user_id) if g.state != "building"]
+        found = [g for g in self._store.generations.all(self._user_id) if g.state != "building"]
         return [CopiedGeneration(g.pk, g.state, g.plan, g.embedder, g.fingerprint, g.dimensions) for g in found]
 
     def collections(self) -> list[dict[str, Any]]:
-        return self._store.collections(self._user_id)
+        return self._store.collections.all(self._user_id)
 
     def parts(self, document_id: str) -> Iterator[Part]:
-        return self._store.parts(self._user_id, document_id)
+        return self._store.documents.parts(self._user_id, document_id)
 
     def document_ids(self) -> list[str]:
         """In the order they came."""

@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any
 
 from footnotes.store import documents
-from footnotes.store.database import Cursor, Database
+from footnotes.store.database import Cursor
+from footnotes.store.groups.core import Core
 from footnotes.store.naming import name_of, renamed_title
 from footnotes.store.records import DocumentRow, Known, Origin
 from footnotes.store.retry import retrying
 from footnotes.store.rows import known_from, packed_error
 
 
-class Changer(Protocol):
-    """What changes documents so that searches see it."""
-
-    database: Database
-
-    def changing(self, user_id: str) -> AbstractContextManager[Cursor]:
-        """A transaction that changes what searches see."""
-        ...
-
-    def after_change(self, user_id: str, *, removed: bool) -> None:
-        """Let the legs follow what was committed; with `removed`, leave nothing behind of what went."""
-        ...
-
-    def rewrite_terms(self, cursor: Cursor, row: DocumentRow) -> None:
-        """A document has another title: its chunks are found by other terms."""
-        ...
-
-
 class Sources:
     """Sources of one tenant's collection. The caller holds the library for writing where anything is changed."""
 
-    def __init__(self, store: Changer, user_id: str, collection: str) -> None:
+    def __init__(self, store: Core, user_id: str, collection: str) -> None:
         self._store = store
         self._user_id = user_id
         self._collection = collection

@@ -19,7 +19,7 @@ def test_every_span_of_a_long_text_is_read_back_exactly(tmp_path: Path) -> None:
         document = str(library.add_text(text, filename="long.txt").document_id)
         stored = library.text(document)
         assert stored.strip() == text.strip()
-        version = library._store.find("local", document).current
+        version = library._store.documents.find("local", document).current
         assert version is not None
         edges = [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE - 1, 3 * PIECE + 5, len(stored)]
         with library._store.database.snapshot("local") as cursor:

@@ -6,8 +6,7 @@ Both legs search tables of the database, so that what is committed is found. Any
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +42,6 @@ from footnotes.store.texts import SpanReader
 from footnotes.types import ErrorInfo
 
 INCOMING = "incoming"
-_FIRST_LOOK, _LONGEST_LOOK = 0.02, 1.0
 
 
 def refused(primary: str) -> StoreReadOnly:
@@ -72,6 +70,7 @@ class PostgresStore(BaseStore):
         read_only: bool = False,
         primary: str = "",
     ) -> None:
+        super().__init__()
         self.read_only, self._primary = read_only, primary
         self.folder = folder
         self.address = redacted(address)
@@ -165,13 +164,6 @@ class PostgresStore(BaseStore):
             if recovery.is_unfinished(self.database, user_id):
                 recovery.recover(self.database, user_id)
 
-    def await_settled(self, user_id: str, pk: int) -> None:
-        """Wait until no other living writer is at a document."""
-        wait = _FIRST_LOOK
-        while self.is_held_elsewhere(user_id, pk):
-            time.sleep(wait)
-            wait = min(2 * wait, _LONGEST_LOOK)
-
     def holder(self, user_id: str) -> int:
         """The number under which this thread writes; 0, which is nobody's, where it does not."""
         return self._writers.number_if_any(user_id)
@@ -192,7 +184,10 @@ class PostgresStore(BaseStore):
 
     # ── searching
 
-    def view(self, user_id: str) -> PostgresSearchView:
+    def view(self, user_id: str, generation: int | None = None) -> PostgresSearchView:
+        """What a search sees: the generation that serves, or another one as searches would see it."""
+        if generation is not None:
+            return self._view_of(user_id, generation)
         served = self._served.get(user_id)
         if served is None:
             served = self._served[user_id] = self._now_served(user_id)
@@ -226,9 +221,9 @@ class PostgresStore(BaseStore):
 
         return notice
 
-    def view_of(self, user_id: str, generation: int) -> PostgresSearchView:
+    def _view_of(self, user_id: str, generation: int) -> PostgresSearchView:
         """A generation that does not serve, as searches would see it."""
-        found = self.find_generation(user_id, generation)
+        found = self.generations.find(user_id, generation)
         if self.outside is not None:
             self.outside.catch_up(found)
         legs = self._outside_legs(found)
@@ -239,7 +234,7 @@ class PostgresStore(BaseStore):
 
     # ── writing
 
-    def missing_vectors(self, user_id: str, generation: Generation, hashes: Iterable[bytes]) -> list[bytes]:
+    def missing_vectors(self, user_id: str, generation: Generation, hashes: Sequence[bytes]) -> list[bytes]:
         made = self._writers.vectors(user_id, generation.model)
         with self.database.read(user_id) as cursor:
             missing = missing_vectors(cursor, generation.model, hashes)
@@ -262,7 +257,7 @@ class PostgresStore(BaseStore):
         kept = self._writers.vectors(user_id, generation.model)
         kept.update((key, half) for key, half in zip(hashes, halves, strict=True) if key not in known)
 
-    def save(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
+    def save_drafts(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
         """Write drafts in one transaction. Complete ones are published, and replace the version before them.
 
         A draft whose document another living writer is at is not written, and says so.
@@ -276,7 +271,7 @@ class PostgresStore(BaseStore):
             draft.parts, draft.chunks = [], []
 
     @retrying
-    def discard(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
+    def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
         """Give up a draft. A document that never was complete stays listed as failed, with the reason."""
         holder = self._writers.number(user_id)
         if draft.handle is None:
@@ -293,7 +288,7 @@ class PostgresStore(BaseStore):
         if not self._writers.hold_generations(user_id):
             raise StoreLocked("another writer is indexing the library anew")
 
-    def save_reindexed(
+    def fill_generation(
         self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[NewChunk], version: str
     ) -> None:
         """The chunks of a document in a generation that does not serve yet, in one transaction."""
@@ -346,7 +341,7 @@ class PostgresStore(BaseStore):
         chunks.put(cursor, generation.model, [(where, each) for each in rows], averages, chunks.half_of(vectors))
 
     def finish_copy(self, user_id: str) -> None:
-        if serving := self.serving(user_id):
+        if serving := self.generations.serving(user_id):
             self.grow_graph(user_id, serving)
 
     def own_tenant(self, cursor: Cursor) -> None:
@@ -365,7 +360,7 @@ class PostgresStore(BaseStore):
     # ── indexes
 
     @retrying
-    def publish_changes(self, user_id: str, generation: Generation) -> None:
+    def publish(self, user_id: str, generation: Generation) -> None:
         """What is committed is found already: the documents that lack nothing are ready.
 
         Where a vector database serves, it is brought what came; those it has not got yet are not ready.
@@ -376,18 +371,18 @@ class PostgresStore(BaseStore):
                 cursor.run("bump")
 
     def publish_behind(self, user_id: str, generation: Generation) -> None:
-        self.publish_changes(user_id, generation)
+        self.publish(user_id, generation)
 
     @property
     def is_indexing_behind(self) -> bool:
         return False
 
     def publish_all(self, user_id: str, generation: Generation) -> None:
-        self.publish_changes(user_id, generation)
+        self.publish(user_id, generation)
 
     def grow_graph_behind(self, user_id: str) -> None:
         """Build the dense index and fold statistics in a thread of its own, when it is worth it."""
-        generation = self.serving(user_id)
+        generation = self.generations.serving(user_id)
         with self._guard:
             if generation is None or (self._grower is not None and self._grower.is_alive()):
                 return
@@ -408,11 +403,11 @@ class PostgresStore(BaseStore):
 
     def _bring_serving(self, user_id: str) -> None:
         """What changed in the generation that serves is brought to a vector database, if there is one."""
-        if self.outside is not None and (generation := self.serving(user_id)) is not None:
+        if self.outside is not None and (generation := self.generations.serving(user_id)) is not None:
             self.outside.attempt_soon(generation)
 
     def _bring_what_is_missing(self, user_id: str) -> None:
-        if self.outside is not None and (generation := self.serving(user_id)) is not None:
+        if self.outside is not None and (generation := self.generations.serving(user_id)) is not None:
             self.outside.note(generation)
             self.outside.bring_what_is_missing(generation)
 
@@ -455,5 +450,5 @@ class PostgresStore(BaseStore):
         with self.database.owning() as connection:
             upkeep.vacuum(connection)
         if self.outside is not None:
-            for generation in self.generations(user_id):
+            for generation in self.generations.all(user_id):
                 self.outside.compact(generation)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import shutil
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -66,6 +66,7 @@ class SqliteStore(BaseStore):
         legs: Sequence[str] = ("dense",),
         tells: bool = True,
     ) -> None:
+        super().__init__()
         self.folder = folder
         self._lock_seconds = lock_seconds
         try:
@@ -149,7 +150,7 @@ class SqliteStore(BaseStore):
 
     def recover_if_idle(self, user_id: str) -> None:
         """Put right what a dead writer left, unless somebody is writing now. What was lost is said."""
-        if generation := self.serving(user_id):
+        if generation := self.generations.serving(user_id):
             self._indexes.notice_losses(generation)
         but_indexing = self.outside is not None
         if not self.database.read_only and recovery.is_unfinished(self.database, user_id, but_indexing=but_indexing):
@@ -161,25 +162,22 @@ class SqliteStore(BaseStore):
         """There is one writer at a time: nobody else is at any document."""
         return False
 
-    def await_settled(self, user_id: str, pk: int) -> None:
-        """As nobody else is at it, there is nothing to wait for."""
-
     def _recover(self) -> None:
         if not self._writing_nested() and recovery.is_unfinished(self.database, ""):
             for user_id in recovery.recover(self.database, ""):
                 # An index that cannot follow is no reason to refuse every writer: `verify --repair` is one of them.
                 with suppress(StoreError):
-                    if generation := self.serving(user_id):
-                        self.publish_changes(user_id, generation)
+                    if generation := self.generations.serving(user_id):
+                        self.publish(user_id, generation)
             self.originals.sweep("")
 
     def _before_writing(self, user_id: str) -> None:
         """See once that no index is ahead of a library that was put back from a copy, and that none elsewhere lags."""
         if user_id in self._seen_whole:
             return
-        for generation in self.generations(user_id):
+        for generation in self.generations.all(user_id):
             self._indexes.go_back(generation)
-        if self.outside is not None and (serving := self.serving(user_id)) is not None:
+        if self.outside is not None and (serving := self.generations.serving(user_id)) is not None:
             self.outside.bring_what_is_missing(serving)
         self._seen_whole.add(user_id)
 
@@ -203,7 +201,10 @@ class SqliteStore(BaseStore):
 
     # ── searching
 
-    def view(self, user_id: str) -> SqliteSearchView:
+    def view(self, user_id: str, generation: int | None = None) -> SqliteSearchView:
+        """What a search sees: the generation that serves, or another one as searches would see it."""
+        if generation is not None:
+            return self._view_of(user_id, generation)
         served = self._served_now(user_id)
         behind, legs = 0, frozenset[str]()
         if served.generation is not None and self.outside is not None:
@@ -236,16 +237,16 @@ class SqliteStore(BaseStore):
         found: Served = known[1]
         return found
 
-    def view_of(self, user_id: str, generation: int) -> SqliteSearchView:
+    def _view_of(self, user_id: str, generation: int) -> SqliteSearchView:
         """A generation that does not serve, as searches would see it."""
-        found = self.find_generation(user_id, generation)
+        found = self.generations.find(user_id, generation)
         seq = self._indexes.catch_up(found, strictly=True).own
         view = Served(found, visible=seq, last=seq)
         return SqliteSearchView(self.database, self._indexes, view, user_id, trial=True)
 
     # ── writing
 
-    def missing_vectors(self, user_id: str, generation: Generation, hashes: Iterable[bytes]) -> list[bytes]:
+    def missing_vectors(self, user_id: str, generation: Generation, hashes: Sequence[bytes]) -> list[bytes]:
         with self.database.read(user_id) as cursor:
             return missing_vectors(cursor, generation.model, hashes)
 
@@ -255,7 +256,7 @@ class SqliteStore(BaseStore):
         with self.database.write(user_id) as cursor:
             chunks.put_vectors(cursor, generation, hashes, vectors)
 
-    def save(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
+    def save_drafts(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
         """Write drafts in one transaction. Complete ones are published, or staged to replace another."""
         with self.database.write(user_id) as cursor:
             for draft in drafts:
@@ -263,7 +264,7 @@ class SqliteStore(BaseStore):
         for draft in drafts:
             draft.parts, draft.chunks = [], []
 
-    def discard(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
+    def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
         """Give up a draft. A document that never was complete stays listed as failed, with the reason."""
         with self.database.write(user_id) as cursor:
             if draft.handle is None:
@@ -271,7 +272,7 @@ class SqliteStore(BaseStore):
             saving.discard(cursor, draft)
             documents.set_failed(cursor, draft.handle.pk, error)
 
-    def save_reindexed(
+    def fill_generation(
         self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[NewChunk], version: str
     ) -> None:
         """The chunks of a document in a generation that does not serve yet, in one transaction."""
@@ -300,13 +301,13 @@ class SqliteStore(BaseStore):
 
     def after_change(self, user_id: str, *, removed: bool) -> None:
         """Let the indexes follow. Of what was removed they forget all, and the write-ahead log keeps no copy."""
-        generation = self.serving(user_id)
+        generation = self.generations.serving(user_id)
         if generation is not None and not removed:
-            self.publish_changes(user_id, generation)
+            self.publish(user_id, generation)
         elif generation is not None:
             reached = self._indexes.catch_up(generation, soon=True)
             if self._publish(user_id, generation, reached):
-                self.publish_changes(user_id, generation)
+                self.publish(user_id, generation)
         if removed:
             self.originals.sweep("")
             self.database.checkpoint()
@@ -346,7 +347,7 @@ class SqliteStore(BaseStore):
 
     # ── indexes
 
-    def publish_changes(self, user_id: str, generation: Generation) -> None:
+    def publish(self, user_id: str, generation: Generation) -> None:
         """Let both indexes catch up, then let searches expect it: only now are documents ready."""
         if self._publish(user_id, generation, self._indexes.catch_up(generation)):
             # What was replaced is shown no more: only now may indexes forget it.
@@ -364,13 +365,13 @@ class SqliteStore(BaseStore):
         """Have the words indexed by another process meanwhile, and publish what it has done; see `publish_all`."""
         if not self._indexes.serves_words() or self._has_staged():
             self._indexer.answered(wait=True)
-            self.publish_changes(user_id, generation)
+            self.publish(user_id, generation)
             return
         if not self._indexer.answered(wait=False):
             return
         self._publish(user_id, generation, self._indexes.seen(generation))
         if not self._indexer.ask(generation):
-            self.publish_changes(user_id, generation)
+            self.publish(user_id, generation)
 
     def _has_staged(self) -> bool:
         with self.database.read("") as cursor:
@@ -384,11 +385,11 @@ class SqliteStore(BaseStore):
         """Wait for what is being done behind, and publish everything."""
         self._indexer.answered(wait=True)
         self._indexer.close()
-        self.publish_changes(user_id, generation)
+        self.publish(user_id, generation)
 
     def grow_graph_behind(self, user_id: str) -> None:
         """Improve the dense index in a thread of its own, when it is worth it."""
-        if generation := self.serving(user_id):
+        if generation := self.generations.serving(user_id):
             self._indexes.grow_graph_behind(generation)
 
     def grow_graph(
@@ -442,7 +443,7 @@ class SqliteStore(BaseStore):
         self.database.checkpoint()
         self.database.vacuum()
         self.database.checkpoint()
-        for generation in self.generations(user_id):
+        for generation in self.generations.all(user_id):
             self._indexes.rebuild(generation)
             if self.outside is not None:
                 self.outside.compact(generation)
