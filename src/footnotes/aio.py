@@ -134,6 +134,9 @@ class AsyncLibrary:
     async def collections(self) -> list[dict[str, Any]]:
         return await self._run(self.library.collections)
 
+    async def check_collection(self, name: str) -> None:
+        await self._run(self.library.check_collection, name)
+
     async def set_collection(self, name: str, **options: Any) -> None:
         await self._run(self.library.set_collection, name, **options)
 

@@ -46,7 +46,7 @@ from footnotes.ingest.choosing import Choices, Chunkers
 from footnotes.ingest.derive import ChunkerOf
 from footnotes.ingest.journal import Journal, unfinished_runs
 from footnotes.ingest.names import as_text, checked_collection, checked_metadata, lasting, safe_filename
-from footnotes.ingest.pipeline import Pipeline
+from footnotes.ingest.pipeline import CUT_BY_RULES, Pipeline
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.sync import FolderSync, synced
 from footnotes.ingest.take import Place, Taking
@@ -257,6 +257,8 @@ class Library:
             yield from self._adding(request["paths"], *options, on_progress, request, job.number)
         with self._store.writing(self._user, "resuming"):
             yield from self._pipeline(on_progress).add([], self._chunker_of())
+        if any(each.startswith(CUT_BY_RULES) for document in self.outdated() for each in document.warnings):
+            self.reindex(outdated=True, on_progress=on_progress)
         self._finish_graph(on_progress)
 
     def jobs(self) -> list[Job]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,15 +20,17 @@ _RECURSIVE_SIZE, _RECURSIVE_OVERLAP = 1024, 128
 
 
 class SemanticChunker:
-    """Compares each window of sentences with the next, and cuts where they are least alike.
+    """Compares consecutive sliding groups of sentences, and cuts between those that are least alike.
 
-    All windows of a part are embedded in one call. A cut stands where the cosine is below the given percentile
-    of all cosines; then groups under `minimum` characters are merged and those over `maximum` are split. A part
-    of fewer than five sentences is split by characters.
+    A group is `window` sentences, the next one begins a sentence later; all groups of a part are embedded in one call.
+    A cut stands where the cosine is below the given percentile of all cosines. Then a group under `minimum`
+    characters joins the one before it, the first one the next, and groups over `maximum` are split. No group reaches
+    across a heading. A part of fewer than five sentences is split by characters.
     """
 
     name: ClassVar[str] = "semantic"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
+    asks_embedder: ClassVar[bool] = True
     bounds: ClassVar[Bounds] = {
         "percentile": (1, 99),
         "window": (1, 20),
@@ -57,46 +59,71 @@ class SemanticChunker:
         return dict(self._options)
 
     def split(self, part: Part) -> list[Piece]:
-        found = [span for segment in segments(part) for span in sentences(part.text, segment)]
-        if len(found) < _FEW_SENTENCES:
+        sections = list(_sections(part))
+        if sum(map(len, sections)) < _FEW_SENTENCES:
             spans = list(overlapping(part.text, 0, len(part.text), size=_RECURSIVE_SIZE, overlap=_RECURSIVE_OVERLAP))
         else:
-            spans = self._sized(part.text, self._groups(part.text, found))
+            spans = [span for groups in self._groups(part.text, sections) for span in self._sized(part.text, groups)]
         return [Piece(part.start + start, part.start + end) for start, end in spans]
 
-    def _groups(self, text: str, found: list[Span]) -> list[Span]:
-        """Runs of sentences between places where the meaning changes."""
-        cosines = self._cosines(text, found)
-        threshold = np.percentile(cosines, self._percentile)
-        groups: list[Span] = []
-        first = 0
-        for index, cosine in enumerate(cosines):
-            if cosine < threshold:
-                groups.append((found[first][0], found[index][1]))
-                first = index + 1
-        groups.append((found[first][0], found[-1][1]))
-        return groups
+    def _groups(self, text: str, sections: list[list[Span]]) -> Iterator[list[Span]]:
+        """Of every section the runs of sentences between places where the meaning changes."""
+        windows = [self._windows(text, sentences_of) for sentences_of in sections]
+        cosines = self._cosines(windows)
+        every = [cosine for of_section in cosines for cosine in of_section]
+        threshold = np.percentile(every, self._percentile) if every else 0.0
+        for found, of_section in zip(sections, cosines, strict=True):
+            groups: list[Span] = []
+            first = 0
+            for index, cosine in enumerate(of_section):
+                last = index + self._window // 2  # in the middle of what two neighbouring groups share
+                if cosine < threshold:
+                    groups.append((found[first][0], found[last][1]))
+                    first = last + 1
+            yield [*groups, (found[first][0], found[-1][1])]
 
-    def _cosines(self, text: str, found: list[Span]) -> Any:
-        """How alike the windows before and after each boundary between two sentences are."""
-        reach = self._window
-        last = len(found) - 1
-        windows = [text[found[at][0] : found[min(at + reach - 1, last)][1]] for at in range(len(found))]
-        made = np.asarray(self._embed(windows), dtype=np.float32)
+    def _windows(self, text: str, found: list[Span]) -> list[str]:
+        reach = min(self._window, len(found))
+        return [text[found[at][0] : found[at + reach - 1][1]] for at in range(len(found) - reach + 1)]
+
+    def _cosines(self, windows: list[list[str]]) -> list[list[float]]:
+        """How alike each group of a section is to the next one."""
+        together = [text for of_section in windows if len(of_section) > 1 for text in of_section]
+        if not together:
+            return [[] for _ in windows]
+        made = np.asarray(self._embed(together), dtype=np.float32)
         lengths = np.linalg.norm(made, axis=1, keepdims=True)
         vectors = made / np.where(lengths > 0, lengths, 1)
-        before = np.maximum(np.arange(1, len(found)) - reach, 0)
-        return np.einsum("ij,ij->i", vectors[before], vectors[1:])
+        found: list[list[float]] = []
+        at = 0
+        for of_section in windows:
+            size = len(of_section) if len(of_section) > 1 else 0
+            own = vectors[at : at + size]
+            found.append(np.einsum("ij,ij->i", own[:-1], own[1:]).tolist() if size else [])
+            at += size
+        return found
 
     def _sized(self, text: str, groups: list[Span]) -> list[Span]:
         """Groups merged until large enough, then split until small enough."""
         merged: list[Span] = []
         for start, end in groups:
-            if merged and merged[-1][1] - merged[-1][0] < self._minimum:
+            small = merged and min(end - start, merged[-1][1] - merged[-1][0]) < self._minimum
+            if small:
                 merged[-1] = (merged[-1][0], end)
             else:
                 merged.append((start, end))
-        if len(merged) > 1 and merged[-1][1] - merged[-1][0] < self._minimum:
-            _, end = merged.pop()
-            merged[-1] = (merged[-1][0], end)
         return [span for start, end in merged for span in balanced(text, start, end, maximum=self._maximum)]
+
+
+def _sections(part: Part) -> Iterator[list[Span]]:
+    """The sentences of every section. Headings that follow each other begin one together."""
+    found: list[Span] = []
+    after_heading = False
+    for segment in segments(part):
+        if segment.kind == "heading" and not after_heading and found:
+            yield found
+            found = []
+        found += sentences(part.text, segment)
+        after_heading = segment.kind == "heading"
+    if found:
+        yield found

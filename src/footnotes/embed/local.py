@@ -70,6 +70,10 @@ class LocalEmbedder:
             vectors[rows] = _mean_of_tokens(hidden, mask)
         return vectors
 
+    def count_tokens(self, text: str) -> int:
+        """How many of the model's own tokens a text has."""
+        return self._tokenizer.count(text)
+
     def token_vectors(self, texts: Sequence[str], *, role: Role) -> list[Matrix]:
         """The unit vectors of each text's own tokens, without [CLS] and [SEP]: what late interaction compares."""
         found: list[Matrix] = [np.zeros((0, self.dimensions), dtype=np.float32)] * len(texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,29 @@ class WordPieceTokenizer:
     """Token ids of texts, from a `vocab.txt` or a `tokenizer.json`."""
 
     def __init__(self, path: Path, *, max_tokens: int) -> None:
-        self._tokenizer = _from_json(path) if path.suffix == ".json" else _from_vocabulary(path)
-        self._tokenizer.no_padding()
+        self._path = path
+        self._tokenizer = _load(path)
         self._tokenizer.enable_truncation(max_length=max_tokens)
 
     def __call__(self, texts: Sequence[str]) -> list[list[int]]:
         encodings = self._tokenizer.encode_batch_fast([_clean(text) for text in texts])
         return [encoding.ids for encoding in encodings]
+
+    def count(self, text: str) -> int:
+        """How many tokens a text has, [CLS] and [SEP] included, however long it is."""
+        return len(self._uncut.encode(text.encode("utf-8", "replace").decode("utf-8")).ids)
+
+    @cached_property
+    def _uncut(self) -> Any:
+        tokenizer = _load(self._path)
+        tokenizer.no_truncation()
+        return tokenizer
+
+
+def _load(path: Path) -> Any:
+    tokenizer = _from_json(path) if path.suffix == ".json" else _from_vocabulary(path)
+    tokenizer.no_padding()
+    return tokenizer
 
 
 def _clean(text: str) -> str:

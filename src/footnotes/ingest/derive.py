@@ -10,9 +10,10 @@ from footnotes.chunk import Chunker
 from footnotes.chunk.assemble import assemble
 from footnotes.ingest.wiki.chunks import Describe
 from footnotes.ingest.work import chunk_id, embedding_input, input_hash
+from footnotes.parse.types_by_name import is_source_code
 from footnotes.store.records import NewChunk
 from footnotes.text.lines import LineCounter
-from footnotes.types import Part
+from footnotes.types import Metadata, Part
 
 ChunkerOf = Callable[[str, str], Chunker]
 """A collection and a content type → the chunker that cuts such documents."""
@@ -27,6 +28,12 @@ def chunker_fingerprint(chunker: Chunker) -> str:
 def notes_of(chunker: Chunker) -> list[str]:
     """What a chunker that asks others has to say of the document it cut last."""
     return list(take()) if (take := getattr(chunker, "take_notes", None)) else []
+
+
+def named_in_prefix(title: str, mime: str, metadata: Metadata) -> str:
+    """What chunks say they are of: the title, or of source code in a repository its path."""
+    path = metadata.get("path")
+    return path if is_source_code(mime) and isinstance(path, str) and path else title
 
 
 class Deriver:

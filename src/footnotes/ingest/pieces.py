@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from footnotes.embed import Matrix
+from footnotes.embed import Embedder, Matrix
 from footnotes.ingest.work import embedding_input
 from footnotes.text.sentences import sentence_spans
 from footnotes.text.tokens import TokenRuler, count_tokens
@@ -16,6 +16,8 @@ from footnotes.text.tokens import TokenRuler, count_tokens
 MODEL_TOKENS = 1.25
 """A small model's own vocabulary counts about this many tokens where we count one."""
 _BEGINNING = 400
+_ENDS = 2
+"""Tokens a model adds at both ends of a text."""
 
 Span = tuple[int, int]
 
@@ -35,17 +37,45 @@ class Embeddable(Protocol):
     def parts(self) -> tuple[Span, ...]: ...
 
 
-def embedding_pieces(made: Embeddable, text: str, *, max_tokens: int) -> tuple[str, ...]:
+CountTokens = Callable[[str], int]
+
+
+def pieces_to_embed(made: Embeddable, text: str, embedder: Embedder) -> tuple[str, ...]:
+    """The texts to embed for a chunk, none of which the embedder would cut off."""
+    count: CountTokens | None = getattr(embedder, "count_tokens", None)
+    return embedding_pieces(made, text, max_tokens=embedder.max_tokens, count=count)
+
+
+def embedding_pieces(
+    made: Embeddable, text: str, *, max_tokens: int, count: CountTokens | None = None
+) -> tuple[str, ...]:
     """The texts to embed for a chunk, each with its prefix.
 
     The chunker's own parts, if it named some; else the whole text, or equal pieces of it between sentences where a
-    model of `max_tokens` would cut it off. 0 means a model without a limit.
+    model of `max_tokens` would cut it off. 0 means a model without a limit. Where the model's own `count` is known,
+    a piece that has more all the same (one long sentence, a row of numbers) is halved between words until it fits.
     """
     spans: Sequence[Span] = [(start - made.start, end - made.start) for start, end in made.parts] or [(0, len(text))]
     room = int(max_tokens / MODEL_TOKENS) - count_tokens(made.prefix)
     if not made.parts and made.tokens > room > 0:
         spans = equal_spans(text, math.ceil(made.tokens / room))
-    return tuple(_with_prefix(made, text[start:end]) for start, end in spans)
+    if count is None or not max_tokens:
+        return tuple(_with_prefix(made, text[start:end]) for start, end in spans)
+    return tuple(piece for start, end in spans for piece in _fitting(made, text[start:end], max_tokens, count))
+
+
+def _fitting(made: Embeddable, text: str, max_tokens: int, count: CountTokens) -> Iterator[str]:
+    piece = _with_prefix(made, text)
+    fits = len(piece) <= max_tokens - _ENDS or count(piece) <= max_tokens  # a token has one character at least
+    middle = len(text) // 2
+    if fits or not middle:
+        yield piece
+        return
+    space = max(text.rfind(" ", middle // 2, middle), text.rfind("\n", middle // 2, middle))
+    cut = space + 1 if space > 0 else middle
+    for half in (text[:cut].strip(), text[cut:].strip()):
+        if half:
+            yield from _fitting(made, half, max_tokens, count)
 
 
 def _with_prefix(made: Embeddable, text: str) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from footnotes import tracing
 from footnotes.chunk import Chunker
+from footnotes.chunk.rules import RulesChunker
 from footnotes.embed import Embedder
 from footnotes.errors import (
     DocumentError,
@@ -25,9 +26,9 @@ from footnotes.errors import (
     NotFound,
     StoreError,
 )
-from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, notes_of
+from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, named_in_prefix, notes_of
 from footnotes.ingest.embedding import embed_missing, open_generation
-from footnotes.ingest.pieces import embedding_pieces
+from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.wiki.chunks import describer
 from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
@@ -52,6 +53,8 @@ _ONE_FILE = (DocumentError, MissingExtra)
 """What is the matter with one file, and no reason to stop the others."""
 WORTH_A_PROCESS = 1_000
 """A batch of so many chunks is handed to another process to index, while this one goes on."""
+CUT_BY_RULES = "cut by rules, for the embedder was away"
+"""How the warning begins of a document whose own chunker could not be asked."""
 _SERVED = ("ready", "indexing", "queued", "embedding")
 """Documents whose text is found; those that are not ready get their vectors before the work is done."""
 BATCH_CHARACTERS = 3_000_000
@@ -208,7 +211,9 @@ class Pipeline:
             if derive is None:
                 draft.title = document_title(source.filename, item)
                 described = describer(source.mime, draft.metadata, draft.title)
-                derive = Deriver(chunker, draft.file_hash, draft.title, described)
+                named = named_in_prefix(draft.title, source.mime, draft.metadata)
+                chunker = self._able_chunker(work, chunker, item, source.mime)
+                derive = Deriver(chunker, draft.file_hash, named, described)
                 work.language = stated_language(item.text)
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
@@ -232,6 +237,24 @@ class Pipeline:
             metadata={**work.language, **report.metadata, **draft.metadata},
             warnings=tuple(work.warnings),
         )
+
+    def _able_chunker(self, work: _Work, chunker: Chunker, part: Part, mime: str) -> Chunker:
+        """The chunker; or rules in place of one that has to ask an embedder which is away.
+
+        The version of the document says so: it is out of date, and `resume` cuts it again once the embedder is back.
+        """
+        if not getattr(chunker, "asks_embedder", False):
+            return chunker
+        try:
+            chunker.split(part)
+        except FootnotesError as error:
+            if not error.retryable:
+                raise
+            stand_in = RulesChunker()
+            work.draft.ingestion_version = self.ingestion_version(mime, stand_in)
+            work.warnings.append(f"{CUT_BY_RULES} ({error.message}); `footnotes resume` cuts it again")
+            return stand_in
+        return chunker
 
     @staticmethod
     def _is_left_to_another(draft: Draft) -> bool:
@@ -471,7 +494,7 @@ def _inputs(draft: Draft, embedder: Embedder) -> list[tuple[bytes, tuple[str, ..
             part = next(parts, None)
         assert part is not None
         text = part.text[chunk.start - part.start : chunk.end - part.start]
-        found.append((chunk.input_hash, embedding_pieces(chunk, text, max_tokens=embedder.max_tokens)))
+        found.append((chunk.input_hash, pieces_to_embed(chunk, text, embedder)))
     return found
 
 

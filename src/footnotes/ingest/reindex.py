@@ -9,9 +9,9 @@ from typing import Any
 from footnotes.embed import Embedder
 from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import NotFound, StoreLocked
-from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
+from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, named_in_prefix
 from footnotes.ingest.embedding import check_embedder, embed_missing
-from footnotes.ingest.pieces import embedding_pieces
+from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.wiki.chunks import describer
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
@@ -121,7 +121,8 @@ class Reindex:
     def _fill_one(self, generation: Generation, row: DocumentRow) -> int:
         chunker = self._chunker_of(row.document.collection, row.document.mime)
         described = describer(row.document.mime, row.document.metadata, row.document.title)
-        derive = Deriver(chunker, row.document.file_hash, row.document.title, described)
+        named = named_in_prefix(row.document.title, row.document.mime, row.document.metadata)
+        derive = Deriver(chunker, row.document.file_hash, named, described)
         made: list[NewChunk] = []
         embedded = 0
         for part in self._store.documents.parts(self._user_id, row.document.id):
@@ -135,7 +136,7 @@ class Reindex:
         return embedded
 
     def _pieces(self, chunk: NewChunk, text: str) -> tuple[str, ...]:
-        return embedding_pieces(chunk, text, max_tokens=self._embedder.max_tokens)
+        return pieces_to_embed(chunk, text, self._embedder)
 
     def _embed(self, generation: Generation, inputs: dict[bytes, tuple[str, ...]]) -> int:
         return embed_missing(

@@ -73,7 +73,8 @@ class FolderSync:
             self._origins.move({old: (new, as_text(self._seen[new].path.name)) for old, new in plan.moved.items()})
             self._note(self._origin(new) for new in plan.moved.values())
             yield from (self._moved(old, new) for old, new in plan.moved.items())
-        yield from self._take(plan)
+        moved = set(plan.moved.values())
+        yield from (file for file in self._take(plan) if file.error is not None or file.path not in moved)
         if plan.changed:
             self._origins.mend_names(set(plan.changed))
         yield from self._settled(plan)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from footnotes import tracing
 from footnotes.embed import Embedder
 from footnotes.ingest.embedding import embed_missing
-from footnotes.ingest.pieces import embedding_pieces
+from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
 from footnotes.store.records import Generation, StoredInput
@@ -61,11 +61,11 @@ class WaitingDocuments:
 
     def _gather(self, pk: int) -> None:
         """Collect a document's inputs; a large one is embedded on the way."""
-        after, room = -1, self._embedder.max_tokens
+        after = -1
         while found := self._inputs_after(pk, after):
             after = found[-1].index
             for item in found:
-                self._inputs[item.input_hash] = embedding_pieces(item, item.text, max_tokens=room)
+                self._inputs[item.input_hash] = pieces_to_embed(item, item.text, self._embedder)
             if len(found) < self._size:
                 return
             self._embed()

@@ -34,7 +34,7 @@ _KINDS: dict[str, BlockKind] = {
 }
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,500}(?:\s[^()]{0,200})?\)")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)|~~")
-_IDENTIFIER = re.compile(r"\s*\{[#.:][^{}]{0,200}\}\s*\Z")
+_IDENTIFIER = re.compile(r"\s*\{\s*[#.:][^{}]{0,200}\}\s*\Z")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
@@ -43,7 +43,7 @@ class MarkdownParser:
     """Reads headings, paragraphs, lists, quotes, code and tables from the lines markdown-it finds them on."""
 
     name: ClassVar[str] = "markdown"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     mimes: ClassVar[tuple[str, ...]] = (MARKDOWN, WIKI)
     suffixes: ClassVar[Mapping[str, str]] = dict.fromkeys(
         (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), MARKDOWN

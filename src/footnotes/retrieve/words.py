@@ -9,7 +9,7 @@ import re
 
 from footnotes.types import AllOf, AnyOf, Condition, Filter, Not
 
-WORDS = ("layer", "symbol", "imports", "path", "type", "language", "entry_point", "section")
+WORDS = ("layer", "symbol", "imports", "path", "type", "language", "entry_point", "section", "slug")
 
 _WORD = re.compile(rf'(?<!\S)({"|".join(WORDS)}):(?:"([^"\n]+)"|([^\s"]\S*))(?!\S)')
 _ENDS_A_SENTENCE = "?!.,;"

@@ -17,6 +17,7 @@ LISTED: Mapping[str, str] = {
     "entry_point": "entry_points",
     "section": "section_header",
     "imports": "imports",
+    "slug": "slug",
 }
 """Fields that test what a chunk's metadata lists, mostly under another name, beside the document's own metadata."""
 CHUNK_FIELDS = ("page", "line", "heading", *LISTED)

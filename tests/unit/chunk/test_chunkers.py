@@ -144,7 +144,7 @@ def topics(texts: Sequence[str]) -> np.ndarray:
 
 def test_semantic_cuts_where_the_meaning_changes() -> None:
     cats = "The cat sleeps on the warm mat all day and purrs at anyone who passes by. " * 8
-    taxes = "The tax is due in the spring and every tax form has to be signed by hand. " * 8
+    taxes = "The tax is due in the spring and every form has to be signed by hand. " * 8
     found = chunks(SemanticChunker(embed=topics, percentile=5), cats + taxes)
     assert found == [cats.strip(), taxes.strip()]
 
@@ -157,7 +157,18 @@ def test_semantic_embeds_all_windows_in_one_batch() -> None:
         return topics(texts)
 
     SemanticChunker(embed=counting).split(part_of(paragraph(20)))
-    assert batches == [20]
+    assert batches == [18], "groups of three, each a sentence further"
+
+
+def test_semantic_never_joins_across_a_heading_and_merges_backward() -> None:
+    cats = " ".join("A cat is a cat." for _ in range(30))
+    text = f"# Cats\n\n{cats}\n\n# Taxes\n\nA tax. A tax.\n\n# Cats\n\nA cat."
+    made = chunks(SemanticChunker(embed=topics), text)
+    assert [piece for piece in made if "# Taxes" in piece] == ["# Taxes\n\nA tax. A tax."]
+    assert made[-1] == "# Cats\n\nA cat."
+    sleeping = ["The cat sleeps on the cat mat with a cat."] * 12
+    lone = " ".join([*sleeping, "Tax.", "Tax.", "Tax.", *sleeping])
+    assert min(len(piece) for piece in chunks(SemanticChunker(embed=topics), lone)) >= 200
 
 
 def test_few_sentences_are_split_by_characters_without_an_embedder() -> None:

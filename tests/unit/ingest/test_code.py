@@ -117,6 +117,7 @@ def test_a_plain_rename_says_its_new_path(library: Library, repo: Path) -> None:
     assert statuses(library.add_code(repo))["tokens.py"] == "renamed"
     document = by_path(library)["src/domain/tokens.py"]
     assert document.metadata["layer"] == "domain"
+    assert all(chunk.prefix.startswith("[Document: src/domain/tokens.py") for chunk in library.chunks(document.id))
 
 
 def test_a_file_that_is_not_as_committed_says_so_until_it_is(library: Library, repo: Path) -> None:

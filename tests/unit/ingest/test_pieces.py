@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from footnotes.chunk.assemble import Assembled
-from footnotes.ingest.pieces import embedding_pieces, equal_spans, mean_vector
+from footnotes.embed.local import LocalEmbedder
+from footnotes.ingest.pieces import embedding_pieces, equal_spans, mean_vector, pieces_to_embed
 from footnotes.text.tokens import count_tokens
 
 TEXT = " ".join(f"Sentence number {number} is here." for number in range(100))
@@ -28,6 +29,19 @@ def test_a_long_text_is_cut_so_that_the_model_reads_all_of_it() -> None:
 
 def test_a_model_without_a_limit_reads_it_at_once() -> None:
     assert len(embedding_pieces(chunk(TEXT), TEXT, max_tokens=0)) == 1
+
+
+@pytest.mark.parametrize(
+    "text", [" ".join(f"word{n}" for n in range(400)), "0x" + "9f86d081884c7d65" * 60, "零一二三四五六七八九" * 50]
+)
+def test_no_piece_is_longer_than_the_model_reads_whatever_the_text(text: str) -> None:
+    """Without an end of a sentence, and with words that the model's vocabulary takes to pieces."""
+    embedder = LocalEmbedder()
+    pieces = pieces_to_embed(chunk(text), text, embedder)
+    assert all(embedder.count_tokens(piece) <= embedder.max_tokens for piece in pieces)
+    assert "".join(piece.removeprefix("[Document: Guide]\n") for piece in pieces).replace(" ", "") == text.replace(
+        " ", ""
+    )
 
 
 def test_the_parts_of_the_chunker_are_kept() -> None:

@@ -132,6 +132,29 @@ def test_a_page_that_moved_says_its_new_path(library: Library, wiki: Path) -> No
     assert len(library.documents()) == 2
 
 
+def test_a_rename_is_reported_once_and_an_empty_page_is_skipped(library: Library, wiki: Path) -> None:
+    (wiki / "empty.md").write_text("  \n")
+    first = {Path(file.path).name: file for file in library.add_wiki(wiki)}
+    assert first["empty.md"].status == "skipped" and first["empty.md"].warnings == ("no text in it",)
+    (wiki / "flows/sign-in.md").rename(wiki / "login.md")
+    again = [file.status for file in library.add_wiki(wiki) if Path(file.path).name == "login.md"]
+    assert again == ["renamed"]
+
+
+def test_a_page_says_what_the_file_it_describes_imports_and_offers(library: Library, wiki: Path, code: Path) -> None:
+    files_in(wiki, {"src/auth/tokens.md": "# Tokens { #tokens }\n\nNothing is said of libraries here.\n"})
+    library.add_wiki(wiki, repository=code)
+    page = next(each for each in library.documents() if each.metadata["path"] == "src/auth/tokens.md")
+    assert page.metadata["describes"] == "src/auth/tokens.py" and "bcrypt" in page.metadata["imports"]
+    assert page.title == "Tokens"
+    (chunk,) = library.chunks(page.id)
+    assert chunk.prefix == "[Document: Tokens]" and chunk.headings == ("Tokens",)
+    found = library.search("imports:bcrypt libraries").hits
+    assert "tokens.md" in [hit.filename for hit in found]
+    by_slug = library.search("slug:wiki_src_auth_tokens_tokens").hits
+    assert [hit.chunk_id for hit in by_slug] == [chunk.id]
+
+
 @pytest.mark.parametrize(
     ("path", "text", "kind"),
     [

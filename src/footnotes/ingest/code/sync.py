@@ -59,6 +59,7 @@ class RepositorySync(FolderSync):
         self._changes: list[Change] = []
         self._renamed: dict[str, str] = {}
         self._refresh_all = False
+        self._moved_here: set[str] = set()
 
     # ── looking
 
@@ -87,6 +88,8 @@ class RepositorySync(FolderSync):
                 self._leave_out(source, plan)
         if not delete_all:
             self._refuse_to_empty(plan)
+        self._moved_here = set(plan.moved.values())
+        plan.changed += [new for new in plan.moved.values() if new not in plan.changed]
         return plan
 
     def _leave_out(self, source: str, plan: Plan) -> None:
@@ -149,7 +152,9 @@ class RepositorySync(FolderSync):
         file = self._files[source]
         mime = PLAIN if file.language in _AS_TEXT else ""
         name = as_text(file.path.name)
-        return NewSource(file.path, source, name, self._place.collection, self._metadata(file), mime)
+        # The chunks of a file that moved say its path: they are made again, although its bytes are the same.
+        renew = source in self._moved_here
+        return NewSource(file.path, source, name, self._place.collection, self._metadata(file), mime, renew=renew)
 
     def _metadata(self, file: SourceFile) -> Metadata:
         """What is said of a file beside what its parser finds in it."""

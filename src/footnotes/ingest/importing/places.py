@@ -16,11 +16,11 @@ from footnotes.parse.outline import DEEPEST, clean_title
 NO_GROUPS = "-"
 """In place of a field to group by: every record is a document."""
 SOURCES = (
-    "source", "file_path", "filepath", "path", "url", "uri", "file_name", "filename", "ref_doc_id", "document_id",
-    "doc_id",
+    "source", "sourceFile", "source_file", "file_path", "filePath", "filepath", "path", "url", "uri", "file_name",
+    "fileName", "filename", "sourceId", "source_id", "ref_doc_id", "document_id", "documentId", "doc_id", "docId",
 )  # fmt: skip
 MOST_PAGES = 2**31 - 2
-_FILE_NAMES = ("file_name", "filename")
+_FILE_NAMES = ("file_name", "fileName", "filename")
 _NO_SOURCE = frozenset(["", "None", "null", "blob"])
 """LlamaIndex writes `None` for a node without a document, LangChain `blob` for a file that came without a name."""
 _NUMBERS = (

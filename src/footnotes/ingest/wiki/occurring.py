@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
+from footnotes.text.languages import function_words
+
 _CHAIN = re.compile(r"@?[A-Za-z_$][\w$-]*(?:(?:\.|::|#|/|\\)[A-Za-z_$][\w$-]*)*")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 _PLAIN = re.compile(r"[A-Z]?[a-z]+\Z")
 """Names that are also words of a language: they count only where they are written as code."""
 _CODE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(?P<fenced>.*?)(?:^\1|\Z)|`(?P<inline>[^`\n]+)`", re.MULTILINE | re.DOTALL)
+_ENGLISH = frozenset(function_words("en"))
+"""Never the name that is meant, also in code: `for`, `from`, `with`."""
 _CALLED = re.compile(r"\b([A-Za-z_$][\w$]*)\(")
 _INDENTED = re.compile(r"^(?: {4}|\t)[^\n]+", re.MULTILINE)
 
@@ -25,7 +29,7 @@ def occurring(text: str, names: Collection[str]) -> list[str]:
             continue
         if _PLAIN.match(name):
             code = set(_spoken(code_in(text))) | set(_CALLED.findall(text)) if code is None else code
-            if name not in code:
+            if name not in code or name.lower() in _ENGLISH:
                 continue
         found[name] = None
     return list(found)

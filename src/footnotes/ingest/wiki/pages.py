@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePosixPath
 
 from footnotes.analyse.layers import OTHER, glob, guessed_layer
@@ -42,13 +43,22 @@ class Vocabulary:
     files: frozenset[str]
     folders: frozenset[str]
     layers: Mapping[str, str]
+    imports_of: Mapping[str, Sequence[str]]
+    entries_of: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, analysis: RepositoryAnalysis) -> Vocabulary:
         files = analysis.files()
         folders = frozenset(str(parent) for path in files for parent in PurePosixPath(path).parents) - {"."}
         return cls(
-            analysis.names(), analysis.modules(), tuple(analysis.entries()), files, folders, dict(analysis.layers)
+            analysis.names(),
+            analysis.modules(),
+            tuple(analysis.entries()),
+            files,
+            folders,
+            dict(analysis.layers),
+            analysis.file_imports,
+            analysis.entry_points,
         )
 
     def layer(self, path: str) -> str | None:
@@ -64,7 +74,16 @@ def page_metadata(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[
     found = _HEADING.search(text)
     title = title_of(stated) or (without_anchor(plain_title(found[1])) if found else "") or PurePosixPath(path).stem
     names = occurring(text, vocabulary.names)[:MOST_SYMBOLS]
+    described = described_file(path, title, text, vocabulary)
+    of_file: dict[str, JsonValue] = {}
+    if described is not None:
+        of_file = {
+            "describes": described,
+            "imports": [*islice(vocabulary.imports_of.get(described, ()), MOST_IMPORTS)],
+            "entry_points": [*islice(vocabulary.entries_of.get(described, ()), MOST_ENTRY_POINTS)],
+        }
     return {
+        **of_file,
         "path": path,
         "title": title,
         "type": _stated(stated, "type") or _kind(path, title, vocabulary),
@@ -75,6 +94,21 @@ def page_metadata(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[
             "entry_points": [*occurring_entry_points(text, vocabulary.entries)[:MOST_ENTRY_POINTS]],
         },
     }
+
+
+def described_file(path: str, title: str, text: str, vocabulary: Vocabulary) -> str | None:
+    """The source file a page is about: the one it is named after, else the only one it names."""
+    bare = path.removesuffix(PurePosixPath(path).suffix)
+    for name in (bare, title):
+        if name in vocabulary.files:
+            return name
+    alike = [known for known in vocabulary.files if _stem(known) == bare or _stem(known).endswith("/" + bare)]
+    named = set(alike) or set(_files_named(text, vocabulary.files))
+    return named.pop() if len(named) == 1 else None
+
+
+def _stem(path: str) -> str:
+    return path.removesuffix(PurePosixPath(path).suffix)
 
 
 def _stated(values: Mapping[str, JsonValue], key: str) -> str:

@@ -44,10 +44,14 @@ class WikiSync(FolderSync):
 
     def _look(self) -> None:
         super()._look()
-        for source, seen in list(self._seen.items()):
+        for source in list(self._seen):
             if types_by_suffix().get(PurePath(source).suffix.lower()) != MARKDOWN:
-                del self._seen[source]
-                self._skipped.append(Skipped(seen.path, "no Markdown"))
+                self._leave_out(source, "no Markdown")
+            elif not self._text(source).strip():
+                self._leave_out(source, "no text in it")
+
+    def _leave_out(self, source: str, reason: str) -> None:
+        self._skipped.append(Skipped(self._seen.pop(source).path, reason))
 
     def plan(self, *, delete_all: bool = False) -> Plan:
         """What to do, with the pages of which other things are known now among those that changed."""
@@ -70,12 +74,14 @@ class WikiSync(FolderSync):
     def _new_source(self, source: str) -> NewSource:
         return replace(super()._new_source(source), metadata=self._metadata(source), mime=WIKI, renew=True)
 
+    def _text(self, source: str) -> str:
+        with suppress(OSError), self._seen[source].path.open(encoding="utf-8-sig", errors="replace") as file:
+            return file.read(_LONGEST)
+        return "?"  # it cannot be read now: the pipeline says why
+
     def _metadata(self, source: str) -> Metadata:
         if source not in self._said:
-            path = self._seen[source].path
-            text = ""
-            with suppress(OSError), path.open(encoding="utf-8-sig", errors="replace") as file:
-                text = file.read(_LONGEST)
+            path, text = self._seen[source].path, self._text(source)
             relative = as_text(path.relative_to(self.root).as_posix())
             described = page_metadata(relative, text, self._vocabulary, self._layers)
             self._said[source] = checked_metadata({**self._place.metadata_of(path), **described})

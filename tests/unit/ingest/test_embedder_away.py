@@ -1,0 +1,48 @@
+"""A chunker that asks the embedder, while the embedder is away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from footnotes.embed import Matrix
+from footnotes.engine import Library
+from footnotes.errors import ProviderUnavailable
+from footnotes.testing.embedder import HashingEmbedder
+from footnotes.types import Role
+
+TEXT = (
+    "# Cats\n\n"
+    + " ".join(f"The cat number {n} sleeps near the wall." for n in range(30))
+    + ("\n\n# Taxes\n\n" + " ".join(f"The tax number {n} is paid in spring." for n in range(30)))
+)
+
+
+class AwayEmbedder(HashingEmbedder):
+    """Answers only while it is there."""
+
+    is_away = False
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
+        if self.is_away:
+            raise ProviderUnavailable("the embedder does not answer")
+        return super().embed(texts, role=role)
+
+
+def test_a_document_is_found_by_words_and_cut_again_when_the_embedder_is_back(tmp_path: Path) -> None:
+    embedder = AwayEmbedder()
+    with Library(tmp_path / "library", embedder=embedder) as library:
+        library.set_collection("default", chunker="semantic")
+        embedder.is_away = True
+        (tmp_path / "text.md").write_text(TEXT)
+        (added,) = library.add(tmp_path / "text.md")
+        assert added.error is not None and added.error.code == "provider_unavailable", "its vectors are missing"
+        assert any("cut by rules" in warning for warning in added.warnings)
+        assert library.search("tax", mode="lexical").hits
+        assert [document.status for document in library.documents()] == ["queued"]
+        embedder.is_away = False
+        library.resume()
+        (document,) = library.documents()
+        assert document.status == "ready" and library.outdated() == []
+        assert all("# Cats" not in chunk.text or "# Taxes" not in chunk.text for chunk in library.chunks(document.id))
+        assert library.verify().ok
