@@ -81,9 +81,7 @@ class OutsideLegs:
         weights = question_weights(terms, total, frequency)
         if not weights:
             return []
-        return self._outside.ask(
-            self._generation, lambda shelf: shelf.search_words(weights, limit, allowed), Found()
-        ).keys
+        return self._outside.ask(self._generation, lambda shelf: shelf.search(weights, limit, allowed), Found()).keys
 
 
 def said_in_facets(where: Filter) -> Allowed | None:

@@ -119,7 +119,7 @@ class Indexes:
         if generation.pk not in self._looked_at:
             return seq
         open_now = [slot.index for slot in self._slots(generation)]
-        return max(required, min([seq, *(seq if index is None else index.seq for index in open_now)]))
+        return max(required, min([seq, *(seq if index is None else index.position for index in open_now)]))
 
     def catch_up(self, generation: Generation, *, strictly: bool = False, soon: bool = False) -> Reached:
         """Bring all indexes to the last change there is, and say how far they came.
@@ -144,7 +144,7 @@ class Indexes:
             words = self._opened(slot, generation)
             self._refreshed(slot, generation)
         others = [self._bring_up_to_date(slot, generation) for slot in self._slots(generation)[1:]]
-        own = [words.seq, *others]
+        own = [words.position, *others]
         if self.outside is None:
             return Reached(min(own), min(own))
         return self._reached(generation, own, self.outside.attempt(generation))
@@ -244,7 +244,7 @@ class Indexes:
             joined = LexicalIndex(fresh, self._identity(generation, "lexical"))
             with self._database.snapshot(generation.user_id) as cursor, _no_damage(), _disk_errors():
                 seq, changes = feed.everything(cursor, generation, slot.entries)
-                joined.apply(changes, seq=seq)
+                joined.apply(changes, position=seq)
             with slot.guard:
                 shutil.rmtree(slot.folder, ignore_errors=True)
                 fresh.rename(slot.folder)
@@ -299,14 +299,14 @@ class Indexes:
 
     def _fresh(self, slot: Slot[I], generation: Generation, seq: int) -> I:
         index = slot.index
-        if index is not None and index.seq >= seq:
+        if index is not None and index.position >= seq:
             return index
         with slot.guard:
             index = self._opened(slot, generation)
-            if index.seq < seq:
+            if index.position < seq:
                 self._refreshed(slot, generation)
-        if index.seq < seq:
-            if slot.index is not None and slot.index.seq == 0:  # searches expect it, so that it was there before
+        if index.position < seq:
+            if slot.index is not None and slot.index.position == 0:  # searches expect it, so that it was there before
                 slot.rebuilt.append(f"{slot.folder.name}: rebuilt (it was gone)")
             self._bring_up_to_date(slot, generation)
         assert slot.index is not None
@@ -318,7 +318,7 @@ class Indexes:
             slot.distrust = ""
         if slot.index is None:
             slot.index = self._trusted(slot, generation, slot.open)
-            if self._is_ahead(slot, generation, slot.index.seq):
+            if self._is_ahead(slot, generation, slot.index.position):
                 # Changes to come would count as seen.
                 slot.index = self._made_anew(slot, generation, "the library is older than what was made of it")
         return slot.index
@@ -355,19 +355,19 @@ class Indexes:
             index = self._opened(slot, generation)
             self._refreshed(slot, generation)
             with self._database.snapshot(generation.user_id) as cursor:
-                if index.seq == 0:
+                if index.position == 0:
                     seq, changes = feed.everything(cursor, generation, slot.entries)
                 else:
-                    seq, changes = feed.changes_after(cursor, generation, index.seq, slot.entries)
-                if seq > index.seq:
+                    seq, changes = feed.changes_after(cursor, generation, index.position, slot.entries)
+                if seq > index.position:
                     index = self._applied(slot, generation, index, changes, seq)
-            return index.seq
+            return index.position
 
     def _applied(self, slot: Slot[I], generation: Generation, index: I, changes: Iterable[Change], seq: int) -> I:
         """The index with changes. One that cannot take them in, though there is room, is made anew, once."""
         try:
             with _disk_errors():
-                index.apply(changes, seq=seq)
+                index.apply(changes, position=seq)
         except IndexDamaged as damage:
             slot.index = index = self._made_anew(slot, generation, str(damage))
         return index
@@ -385,7 +385,7 @@ class Indexes:
                 seq, changes = feed.everything(cursor, generation, slot.entries)
                 if seq:
                     with _no_damage(), _disk_errors():
-                        index.apply(changes, seq=seq)
+                        index.apply(changes, position=seq)
         slot.rebuilt.append(f"{slot.folder.name}: rebuilt ({reason})")
         return index
 

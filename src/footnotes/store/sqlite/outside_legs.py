@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from footnotes.index import Allowed, Found, Vector
-from footnotes.index.outside import Weights
+from footnotes.index import Allowed, Facets, Found, Terms, Vector, Weights
 from footnotes.store.outside import Outside
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import words
@@ -84,25 +83,27 @@ class OutsideWords:
         """How many chunks have the term in their body."""
         return self._counted(place("body", term))
 
-    def search(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None = None) -> Found:
-        weights = self._weights(terms)
+    def search(self, query: Terms | Facets, limit: int, allowed: Allowed | None = None) -> Found:
+        if isinstance(query, Facets):
+            return self._having(query.names, limit, allowed)
+        weights = self._weights(query)
         if not weights or limit < 1 or (allowed is not None and len(allowed.keys) == 0):
             return Found()
         within = hidden_filter(allowed)
-        return self._outside.ask(self._generation, lambda shelf: shelf.search_words(weights, limit, within), Found())
+        return self._outside.ask(self._generation, lambda shelf: shelf.search(weights, limit, within), Found())
 
     def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
         weights = self._weights(terms)
         known = dict.fromkeys(keys, 0.0)
         if not weights or not keys:
             return known
-        return self._outside.ask(self._generation, lambda shelf: known | shelf.score_words(weights, keys), known)
+        return self._outside.ask(self._generation, lambda shelf: known | shelf.score(weights, keys), known)
 
-    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
+    def _having(self, facets: Sequence[str], limit: int, allowed: Allowed | None) -> Found:
         if not facets:
-            return []
-        within = hidden_filter(allowed)
-        return self._outside.ask(self._generation, lambda shelf: shelf.having(hidden(facets), limit, within), [])
+            return Found()
+        within, wanted = hidden_filter(allowed), Facets(hidden(facets))
+        return self._outside.ask(self._generation, lambda shelf: shelf.search(wanted, limit, within), Found())
 
     def _weights(self, terms: Mapping[str, float]) -> Weights:
         places = [place(field, term) for term in terms for field in FIELDS]

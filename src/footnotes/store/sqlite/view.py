@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from footnotes.errors import StoreUnavailable
-from footnotes.index import Allowed, Found, IndexDamaged, Vector
+from footnotes.index import Allowed, Facets, Found, IndexDamaged, Vector
 from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.filters import facet_groups
 from footnotes.store.legs import LegsView
@@ -118,7 +118,7 @@ class SqliteSearchView(LegsView):
             return []
         facets = [facet_term(DEFINES, name) for name in symbols.names]
         with self._distrusting("lexical"):
-            found = index.having(facets, MOST_DEFINITIONS, allowed)
+            found = index.search(Facets(facets), MOST_DEFINITIONS, allowed).keys
         return found if self._holds_no_other(index) else sorted(self._live(found))
 
     def using(self, symbols: Symbols, keys: Sequence[int]) -> set[int]:
@@ -154,7 +154,7 @@ class SqliteSearchView(LegsView):
 
     def _holds_no_other(self, index: LexicalLeg | DenseLeg) -> bool:
         """Whether an index holds nothing but chunks that are served."""
-        return not self._served.staged and getattr(index, "seq", None) == self._served.last
+        return not self._served.staged and getattr(index, "position", None) == self._served.last
 
     def _live(self, keys: Sequence[int]) -> set[int]:
         """Those of given chunks that are served."""
