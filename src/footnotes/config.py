@@ -110,6 +110,7 @@ class Settings:
     reader: bool = True  # read sentences and claims with the small model that comes with Footnotes; else by words alone
     answer_vectors: bool = False  # weigh its sentences by their vectors too: slower, abstains a little better
     strict: bool = False  # leave out sentences nothing supports; a failing model is an error
+    repair: bool = False  # ask a model once more, with what was found, where sentences of its answer are not supported
     ungrounded: bool = False  # answer without documents when no leg of the search could run, marked as such
     prompt_template: str = ""  # a file to use in place of the prompt that comes with Footnotes
     context_tokens: int = 0  # tokens of context a model takes; 0 means what is known of the model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,17 +14,20 @@ from footnotes.answer.citations import Cited, cite_with
 from footnotes.answer.compose import nearest_passages, written
 from footnotes.answer.context import Context, Count, ReadText, build_context
 from footnotes.answer.decompose import parts_of, sides_of
+from footnotes.answer.disagree import Dated
 from footnotes.answer.extractive import ABSTENTION, Embed, Extract, extract, extract_parts, extract_sides
 from footnotes.answer.generate import Transcript
-from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, estimated_usage
+from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, complete, estimated_usage
 from footnotes.answer.models.counting import ModelTokens
 from footnotes.answer.models.make import make_chat_model
 from footnotes.answer.passages import passages_of
 from footnotes.answer.prompt import answer_messages, load_template, split_template
 from footnotes.answer.questions import form_of
 from footnotes.answer.reader import Reader
-from footnotes.answer.tables.found import best_answer
+from footnotes.answer.repair import findings_of, is_better, repair_request
+from footnotes.answer.tables.found import Found, best_answer
 from footnotes.answer.tables.write import written_table
+from footnotes.answer.yesno import answered_by
 from footnotes.config import Settings
 from footnotes.errors import ConfigError, FootnotesError, ModelDamaged, ProviderBadResponse, ProviderError
 from footnotes.remote import Deadline
@@ -54,6 +57,8 @@ class Findings:
     request_id: str = ""
     parts: tuple[str, ...] = ()
     reader: Reader | None = None
+    dated: Dated | None = None
+    report: Callable[[str], Found | None] | None = None  # looks through all tables of a document the question names
 
 
 class Answerer:
@@ -141,7 +146,7 @@ def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]
     findings = _with_loaded_reader(findings, "chooser")
     extracted = _extracted(findings, settings)
     kind: AnswerKind = "answer" if extracted.sentences else "nothing"
-    text, citations = written(extracted, form_of(findings.question), findings.read)
+    text, citations = written(extracted, form_of(findings.question), findings.read, _opening(findings, extracted))
     if tabled := _from_tables(findings, extracted):
         kind, (text, citations) = "answer", tabled
     elif not extracted.sentences and not settings.strict and (near := nearest_passages(extracted)):
@@ -169,8 +174,24 @@ def _extracted(findings: Findings, settings: Settings) -> Extract:
         return extract_parts(parts, findings.hits, limit=limit, document_frequency=frequency, reader=reader)
     embed = findings.embed if settings.answer_vectors else None
     return extract(
-        findings.question, findings.hits, limit=limit, embed=embed, document_frequency=frequency, reader=reader
+        findings.question,
+        findings.hits,
+        limit=limit,
+        embed=embed,
+        document_frequency=frequency,
+        reader=reader,
+        dated=findings.dated,
     )
+
+
+def _opening(findings: Findings, extracted: Extract) -> str:
+    """`Yes: ` or `No: ` where the question is for one of them and the best sentence says it."""
+    if not extracted.sentences or extracted.disagree or findings.reader is None:
+        return ""
+    try:
+        return answered_by(findings.question, extracted.sentences[0][0].text, findings.reader)
+    except ModelDamaged:  # what chooses can be read, what verifies cannot: nothing is said that it would have to check
+        return ""
 
 
 TABLE_SURE, TABLE_ALONE = 0.9, 0.75
@@ -180,9 +201,17 @@ TABLE_SURE, TABLE_ALONE = 0.9, 0.75
 def _from_tables(findings: Findings, extracted: Extract) -> tuple[str, tuple[Citation, ...]] | None:
     """What a table of the hits answers, where it says more of the question than the best sentence."""
     found = best_answer(findings.question, passages_of(findings.hits), findings.read)
-    if found is None or found[0].score < (TABLE_SURE if extracted.sentences else TABLE_ALONE):
+    if findings.report is not None and (found is None or found[0].score < TABLE_SURE):
+        found = findings.report(findings.question) or found
+    alone = not extracted.sentences or not _is_sentence(extracted.sentences[0][0].text)
+    if found is None or found[0].score < (TABLE_ALONE if alone else TABLE_SURE):
         return None
     return written_table(*found)
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether a text ends as sentences do, and is no row or heading that was read as one."""
+    return "\t" not in text and " | " not in text and text.rstrip("\"'”’)*_ ").endswith((".", "!", ":", "。"))
 
 
 def _with_loaded_reader(findings: Findings, name: str) -> Findings:
@@ -236,6 +265,9 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel, t
     request = chat_request(findings, settings, context, template)
     findings = _with_loaded_reader(findings, "verifier")
     aligner = Aligner(context.passages, findings.question, findings.reader)
+    if settings.repair:
+        yield from repaired_events(findings, settings, model, request, aligner)
+        return
     transcript = Transcript(aligner, strict=settings.strict)
     usage, broken, finish = None, None, None
     try:
@@ -264,6 +296,33 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel, t
     )
     yield Event("usage", usage=spent)
     yield ending(replace(answer, incomplete=finish == "length" or transcript.circles), broken)
+
+
+def repaired_events(
+    findings: Findings, settings: Settings, model: ChatModel, request: ChatRequest, aligner: Aligner
+) -> Iterator[Event]:
+    """The model's answer, written again where sentences of the first are not supported; shown when it is settled."""
+    deadline = Deadline(settings.answer_seconds)
+    reply = complete(model, request, deadline=deadline)
+    spent = added_usage(findings.usage, reply.usage)
+    cited, said = cite_with(aligner, reply.text, strict=settings.strict), reply.text
+    if doubted := findings_of(cited):
+        step = Step("thought", f"Not supported, so {model.name} was asked to write it again: {' '.join(doubted)[:300]}")
+        findings = replace(findings, steps=(*findings.steps, step))
+        yield Event("step", step=step)
+        try:
+            second = complete(model, repair_request(request, reply.text, cited), deadline=deadline)
+        except ProviderError as error:
+            findings = replace(findings, legs={**findings.legs, "repair": Leg("failed", error.message)})
+        else:
+            spent = added_usage(spent, second.usage)
+            again = cite_with(aligner, second.text, strict=settings.strict)
+            cited, said = (again, second.text) if is_better(again, cited) else (cited, said)
+    transcript = Transcript(aligner, strict=settings.strict)
+    yield from transcript.add(said)
+    yield from transcript.finish()
+    yield Event("usage", usage=spent)
+    yield ending(checked_answer(findings, cited, model.name, spent, request), None)
 
 
 def ending(answer: Answer, broken: FootnotesError | None) -> Event:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from footnotes.answer.hints import Relations, header_rows, points_back, relations_of, turned
 from footnotes.answer.passages import Passage, headings_at
-from footnotes.answer.questions import DIGITS, FUNCTION_WORDS, NAME, Kind, names_kind, subject_of
+from footnotes.answer.questions import DIGITS, FUNCTION_WORDS, NAME, Kind, form_of, names_kind, subject_of
 from footnotes.text.analysis import analyze
 from footnotes.text.sentences import sentence_spans
 
@@ -38,6 +38,10 @@ _OF_RELEASES = re.compile(
     r"|when (?:was|were|did))\b|\d+\.\d+",
     re.IGNORECASE,
 )
+_COMPARED = re.compile(r"([a-z]{3,})(?:er|est)")
+INTRODUCES = {"list": 1.2, "howto": 0.8}
+"""Log odds for a sentence that introduces a list or code where the question wants one whole."""
+_BELOW = re.compile(r"[:：]\s*(?:\n\s*)*(?:[-*+•]\s|\d{1,3}[.)]\s|`{3,}|~{3,}|\{\*)")
 _INNER_CAPITALS = re.compile(r"\b[a-z]\w*[A-Z]\w*|\b[A-Z]{2,}\w*")
 _DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%])")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7af\uf900-\ufaff]")
@@ -45,6 +49,7 @@ _LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _JOINED = re.compile(r"[a-z]{1,4}((?:19|20)\d\d)")
 _PLAIN_WORD = re.compile(rf"(?<![^\s\"'“‘«(*_\[|])[^\W\d_]{{2,}}(?![^\s\"'”’»)*_\].,;:!?…|-])|{_UNSPACED.pattern}")
+_ROWS = re.compile(r"\t[^\n]*\n[^\n]*\t")
 _RULE = re.compile(r"[\s|:=_*+-]*\Z")
 _ENDED = re.compile(r"[.!?…。！？؟۔:;|][\"'”’»)\]*_]*\s*\Z")
 
@@ -77,6 +82,8 @@ class Question:
         """The question's terms that these are, or are akin to: `percent` and `percentage` have one stem."""
         found = {term for term in terms if term in self.weights}
         for term in terms:
+            if (compared := _COMPARED.fullmatch(term)) and compared[1] in self.weights:
+                found.add(compared[1])
             for asked in self._stems.get(term[:SHORTEST_STEM], ()):
                 if abs(len(term) - len(asked)) <= LONGEST_ENDING and (term.startswith(asked) or asked.startswith(term)):
                     found.add(asked)
@@ -221,7 +228,8 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
                 lead=lead,
                 prior=prior
                 + ON_THE_MATTER * question.covered(_named_terms(question, " ".join(headings)))
-                + (DEFINES if question.kind == "definition" and kind else 0.0),
+                + (DEFINES if question.kind == "definition" and kind else 0.0)
+                + _introduces(question, passage.text, span[1]),
             )
         before.append(asked)
 
@@ -230,6 +238,12 @@ def _prior(question: Question, passage: Passage) -> float:
     """Release notes tell of everything once; they answer what is asked of releases."""
     named = f"{passage.filename} {passage.title} {' '.join(passage.headings[:1])}"
     return IN_RELEASE_NOTES if _RELEASE_NOTES.search(named) and not _OF_RELEASES.search(question.text) else 0.0
+
+
+def _introduces(question: Question, text: str, end: int) -> float:
+    """What it is worth that a sentence, which ends in a colon, stands right above a list or code."""
+    bonus = INTRODUCES.get(form_of(question.text), 0.0)
+    return bonus if bonus and _BELOW.match(text, end - 1) else 0.0
 
 
 def _named_terms(question: Question, text: str) -> frozenset[str]:
@@ -270,6 +284,6 @@ def _can_answer(question: Question, sentence: str, headings: tuple[str, ...]) ->
         return False
     if question.kind == "colour" and not names_kind(sentence, "colour", question.text):
         return False
-    if not _PLAIN_WORD.search(sentence):
-        return False  # a path, a macro, a line of code
+    if not _PLAIN_WORD.search(sentence) or _ROWS.search(sentence):
+        return False  # a path, a macro, a line of code; rows of a table that run into each other
     return bool(_ENDED.search(sentence)) or len(analyze(sentence)) >= 3

@@ -6,11 +6,13 @@ import re
 
 from footnotes.answer.candidates import Candidate
 from footnotes.answer.context import ReadText
+from footnotes.answer.disagree import DISAGREE
 from footnotes.answer.extend import extended, rendered
 from footnotes.answer.extractive import ABSTENTION, Extract
 from footnotes.answer.passages import headings_at, lines_of, origin_of, page_of
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import Form
+from footnotes.answer.speakers import speaker_of
 from footnotes.types import Citation
 
 PASSAGES_FOUND = "No sentence in these documents answers this for certain. These passages are the nearest:"
@@ -23,17 +25,21 @@ NEAR = 0.4
 _ENDED = re.compile(r"[.!?…。！？؟۔:][\"'”’»)\]]*\Z")
 
 
-def written(extracted: Extract, form: Form = "plain", read: ReadText | None = None) -> tuple[str, tuple[Citation, ...]]:
-    """The answer's text and its footnotes; the abstention when there are none."""
+def written(
+    extracted: Extract, form: Form = "plain", read: ReadText | None = None, opening: str = ""
+) -> tuple[str, tuple[Citation, ...]]:
+    """The answer's text and its footnotes; the abstention when there are none. `opening` goes before them."""
     if not extracted.sentences:
         return ABSTENTION, ()
-    text, citations = "", list[Citation]()
+    text, citations = f"{DISAGREE}\n\n" if extracted.disagree else opening, list[Citation]()
     for candidate, _ in extracted.sentences:
         whole = extended(candidate, form, read)
         if any(_overlaps(whole, citation) for citation in citations):
             continue
         piece = as_written(whole.text)
-        text += _between(text, piece)
+        text += _between(text, piece) if citations else ""
+        if speaker := speaker_of(whole.passage, whole.start):
+            text += f"{speaker}: "
         begin = len(text)
         text += piece
         citations.append(_footnote(len(citations) + 1, whole, (begin, len(text))))

@@ -31,6 +31,19 @@ _ABOUT = re.compile(r"^\s*(?:and\s+|but\s+)?(?:what|how)\s+about\s+(.*?\w)\s*[?.
 _ARTICLE = r"(?:the|a|an|my|our|your)\b"
 _AFTER_PREPOSITION = re.compile(r"^(.*\b(?:for|of|in|on|at|to|with|from|by|about))\s+\S", re.IGNORECASE | re.DOTALL)
 _AFTER_ARTICLE = re.compile(rf"^(.*\w)\s+{_ARTICLE}\s+\S", re.IGNORECASE | re.DOTALL)
+_ORDINAL = re.compile(
+    r"\b(?:the|that)\s+(first|second|third|fourth|fifth|last)\s+"
+    r"(?:one|item|option|point|step|of (?:them|these|those))\b",
+    re.IGNORECASE,
+)
+_TOPIC = re.compile(
+    r"^\s*(?:what (?:is|are|was|were)|what's|who (?:is|was)|define|explain|tell me about)\s+(.+?)\s*[?.!]*\s*\Z"
+    r"|^\s*(?:what|how) (?:does|do|did)\s+(.+?)\s+(?:do|work|mean)\s*[?.!]*\s*\Z",
+    re.IGNORECASE,
+)
+_STANDS_FOR = re.compile(r"\b(?:it|that|this|them|they)\b(?!\s+(?:is|are|\w+s)\b)", re.IGNORECASE)
+_PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
+_LISTED = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+(.+)$", re.MULTILINE)
 FRAGMENT = 3
 """Words up to which a question with one word of its own is a fragment: "For trainees?"."""
 MOST_NAMED = 6
@@ -65,8 +78,35 @@ def condense_by_rule(question: str, history: Sequence[Turn]) -> str:
     before = [turn.text for turn in history[-TURNS:] if turn.role == "user" and turn.text.strip()]
     if not before or not needs_context(question):
         return question
+    if item := _item_named(question, history):
+        return item
     last = before[-1].strip()[:LONGEST]
-    return _of_another(question, last) or f"{last} {question}"
+    return _of_another(question, last) or _with_topic(question, last) or f"{last} {question}"
+
+
+def _with_topic(question: str, last: str) -> str | None:
+    """The question with what the one before asked about in the place of "it" or "that"."""
+    topic, pronoun = _TOPIC.match(last), _STANDS_FOR.search(question)
+    if topic is None or pronoun is None or len(content_terms(question)) == 0:
+        return None
+    named = next(part for part in topic.groups() if part).strip()
+    if not 0 < len(named.split()) <= MOST_NAMED:
+        return None
+    return f"{question[: pronoun.start()]}{named}{question[pronoun.end() :]}"
+
+
+def _item_named(question: str, history: Sequence[Turn]) -> str | None:
+    """The question with the item of the last answer's list in the place of "the second one"."""
+    found = _ORDINAL.search(question)
+    said = next((turn.text for turn in reversed(history[-TURNS:]) if turn.role == "assistant"), "")
+    items = [match[1].strip() for match in _LISTED.finditer(said)]
+    if found is None or not items:
+        return None
+    place = _PLACES.get(found[1].lower(), 0)
+    if place >= len(items):
+        return None
+    named = re.split(r"\s[–—-]\s|[:.;]\s|[:.;]\Z", items[place])[0].strip(" *_`|")
+    return f"{question[: found.start()]}{named}{question[found.end() :]}" if named else None
 
 
 def _of_another(question: str, last: str) -> str | None:

@@ -22,6 +22,7 @@ from footnotes.answer.candidates import (
     function_terms,
     read_question,
 )
+from footnotes.answer.disagree import Dated, disagreement
 from footnotes.answer.passages import Passage, passages_of
 from footnotes.answer.reader import Reader
 from footnotes.answer.windows import read_candidates
@@ -134,6 +135,7 @@ class Extract:
     sentences: tuple[tuple[Candidate, float], ...]
     confidence: float
     near: tuple[Candidate, ...] = ()
+    disagree: bool = False  # two documents give different values; the newer stands first
 
 
 def extract(
@@ -144,8 +146,12 @@ def extract(
     embed: Embed | None = None,
     document_frequency: DocumentFrequency | None = None,
     reader: Reader | None = None,
+    dated: Dated | None = None,
 ) -> Extract:
-    """The sentences that best answer the question, the likeliest first, or none when nothing supports an answer."""
+    """The sentences that best answer the question, the likeliest first, or none when nothing supports an answer.
+
+    `dated` tells when a document was written: of two that give different values the newer goes first.
+    """
     passages = passages_of(hits)
     reader = reader if is_english(question) else None
     read = read_question(question, passages, document_frequency)
@@ -153,7 +159,12 @@ def extract(
     confidence = answered(ranked, reader) * (UNHEARD if read.unknown else 1.0)
     if not ranked or confidence < threshold_of(embed, reader):
         return Extract((), confidence, tuple(candidate for candidate, _ in ranked))
-    return Extract(tuple(choose(ranked, limit)), confidence)
+    if pair := disagreement(ranked, dated):
+        return Extract(tuple(pair), confidence, disagree=True)
+    chosen = choose(ranked, limit)
+    if read.kind == "definition" and chosen[0][0].kind:
+        chosen = [pair for pair in chosen if pair[0].kind]  # what does not say what it is says something else
+    return Extract(tuple(chosen), confidence)
 
 
 def extract_parts(

@@ -14,7 +14,7 @@ from footnotes.types import Chunk, Document, SearchResult, Turn
 
 PER_CALL = frozenset(
     {
-        "model", "strict", "ungrounded", "temperature", "max_tokens", "stop", "seed", "answer_sentences",
+        "model", "strict", "repair", "ungrounded", "temperature", "max_tokens", "stop", "seed", "answer_sentences",
         "answer_vectors", "reader", "answer_seconds", "expand", "reranker", "agent_steps", "agent_tokens",
         "agent_seconds",
     }

@@ -16,23 +16,32 @@ from footnotes.answer.answerer import answer_of, ending, prompt_text, sampled
 from footnotes.answer.condense import condense_by_model, condense_by_rule, what_to_answer
 from footnotes.answer.decompose import parts_of, sides_of
 from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, complete
+from footnotes.answer.passages import passages_of
 from footnotes.answer.prompt import escaped
+from footnotes.answer.tables.found import Found, answer_in
+from footnotes.answer.tables.wording import line_asked
 from footnotes.answer.tools import Shelf
+from footnotes.asking.dates import when_written
+from footnotes.asking.names import named_documents, other_names, renamed, without_fiscal, without_instructions
 from footnotes.asking.options import AskOptions, Ground
 from footnotes.asking.spelling import corrected
 from footnotes.config import Settings
 from footnotes.errors import FootnotesError, OptionError, ProviderError, SearchUnavailable, StoreError
 from footnotes.remote import Deadline
-from footnotes.retrieve.expand import Variant, merged_hits, variants_of
+from footnotes.retrieve.expand import Variant, load_synonyms, merged_hits, variants_of
 from footnotes.retrieve.retriever import checked_query
 from footnotes.retrieve.where import as_filter, both
 from footnotes.retrieve.words import split_words
-from footnotes.types import SEARCHED_FOR, Event, Leg, SearchResult, Step, Usage
+from footnotes.types import SEARCHED_FOR, Condition, Event, Hit, Leg, SearchResult, Step, Usage
 
 Gathering: TypeAlias = tuple[SearchResult, tuple[str, ...]]
 """What was found, and the parts of the question where it has several."""
 
 _WISHES = "How to answer, as the caller wishes it. The rules above stand, whatever it says:"
+MOST_REPORTS = 2
+"""Documents whose tables are all looked through for a figure."""
+SPELLINGS = 2
+"""How often slips are looked for: what was found for the corrected words may have the others."""
 _UNGROUNDED = "Answer the question in a few sentences. No documents could be looked at: say so when you are not sure."
 
 
@@ -47,6 +56,7 @@ class Run:
     steps: list[Step] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     log: list[str] = field(default_factory=list)
+    reports: tuple[Hit, ...] = ()  # one hit of each document that a question for a figure names
     spelled: str = ""  # the question as the library spells it, where that is not as it was asked
 
     @property
@@ -81,6 +91,8 @@ class Run:
             "usage": self.usage,
             "request_id": self.request_id,
             "parts": parts,
+            "dated": self._dated,
+            "report": self._report if self.reports else None,
             **self.ground.evidence(found),
         }
         asked = standalone if self._model() else what_to_answer(plain, standalone)
@@ -139,10 +151,15 @@ class Run:
         """One search, or several merged where the question was expanded or compares two things."""
         variants = self._variants(question)
         found = self.ground.search(question, **self.options.searching())
-        if spelled := self._spelled(question, found):
-            yield self._step(Step("thought", f"{SEARCHED_FOR}{spelled}"))
+        asked = question
+        for _ in range(SPELLINGS):
+            if not (spelled := self._spelled(question, found)):
+                break
             question = self.spelled = spelled
             found = self.ground.search(question, **self.options.searching())
+        if question != asked:
+            yield self._step(Step("thought", f"{SEARCHED_FOR}{question}"))
+        question, found = yield from self._named(question, found)
         variants += [Variant(side, None, f"Searched for one side: {side}") for side in sides_of(question) or ()]
         if variants:
             results = [found]
@@ -153,6 +170,30 @@ class Run:
             hits = merged_hits([result.hits for result in results], self.options.searching()["limit"])
             found = replace(found, hits=tuple(hits), degraded=any(result.degraded for result in results))
         return found, ()
+
+    def _named(self, question: str, found: SearchResult) -> Generator[Event, None, tuple[str, SearchResult]]:
+        """The question in the documents' own names, and what a search for them adds; a document it names goes first."""
+        plain = without_fiscal(without_instructions(question))
+        share = self.ground.evidence(found)["document_frequency"]
+        listed = self.settings.synonyms_file if "synonyms" not in self.settings.expand else ""
+        groups = load_synonyms(listed) if listed else []
+        names = other_names(plain, (hit.text for hit in found.hits), share, groups)
+        for said, other in names.items():
+            yield self._step(Step("thought", f"Read {said} as: {other}"))
+        asked = renamed(plain, names)
+        options = self.options.searching()
+        searches: list[SearchResult] = []
+        if asked != question:
+            self.spelled = asked
+            searches.append(self._further(asked, options, found))
+        if (line := line_asked(asked)) and (documents := named_documents(question, found.hits)):
+            self.reports = tuple({hit.document_id: hit for hit in found.hits if hit.document_id in documents}.values())
+            within = both(as_filter(self.options.where), Condition("document_id", "in", [*sorted(documents)]))
+            searches.append(self._further(line, options | {"where": within, "mode": "lexical"}, found))
+        if searches:
+            hits = merged_hits([found.hits, *(each.hits for each in searches)], options["limit"])
+            found = replace(found, hits=tuple(hits))
+        return asked, found
 
     def _spelled(self, question: str, found: SearchResult) -> str:
         """The question with its slips corrected by the passages' own words; empty where it has none."""
@@ -242,6 +283,36 @@ class Run:
 
     def _deadline(self) -> Deadline:
         return Deadline(self.settings.answer_seconds)
+
+    def _report(self, question: str) -> Found | None:
+        """What the tables of the documents that are named answer, and the chunk it stands in as a passage."""
+        best: Found | None = None
+        for hit in self.reports[:MOST_REPORTS]:
+            answer = answer_in(question, hit.document_id, f"{hit.filename} {hit.title}", self._read)
+            if answer is None or (best is not None and best[0].score >= answer.score):
+                continue
+            start = answer.table.row_span(answer.cells[0][0])[0]
+            chunk = next((each for each in self.ground.chunks(hit.document_id) if each.start <= start < each.end), None)
+            if chunk is not None:
+                placed = replace(
+                    hit,
+                    chunk_id=chunk.id,
+                    text=chunk.text,
+                    start=chunk.start,
+                    end=chunk.end,
+                    pages=chunk.pages,
+                    headings=chunk.headings,
+                    index=chunk.index,
+                    metadata=chunk.metadata,
+                    lines=chunk.lines,
+                )
+                best = (answer, passages_of([placed])[0])
+        return best
+
+    def _dated(self, document_id: str) -> str:
+        """When a document was written, as it says itself, as its name has it, or as it was last taken in."""
+        (document,) = self.ground.documents(where=Condition("document_id", "eq", document_id)) or (None,)
+        return "" if document is None else when_written(document)
 
     def _read(self, document_id: str, start: int, end: int) -> str:
         return self.ground.text(document_id, start, end)

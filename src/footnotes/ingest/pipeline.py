@@ -72,6 +72,28 @@ class _Work:
     language: dict[str, JsonValue] = field(default_factory=dict)
 
 
+class _Pending:
+    """Drafts that are read and not written yet, with totals that are kept as they come."""
+
+    def __init__(self) -> None:
+        self.works: list[_Work] = []
+        self.chunks = self.characters = 0
+        self.sources: set[tuple[str, str]] = set()
+        self._hashes: set[tuple[str, str]] = set()
+
+    def add(self, work: _Work) -> None:
+        draft = work.draft
+        self.works.append(work)
+        self.chunks += len(draft.chunks)
+        self.characters += draft.characters()
+        self.sources.add((draft.collection, draft.source))
+        self._hashes.add((draft.collection, draft.file_hash))
+
+    def has(self, origin: NewSource, file_hash: str) -> bool:
+        """Whether a draft is of the same source or of the same bytes."""
+        return (origin.collection, file_hash) in self._hashes or (origin.collection, origin.source) in self.sources
+
+
 class Pipeline:
     """Takes files in for one tenant. The caller holds the library for writing."""
 
@@ -93,7 +115,7 @@ class Pipeline:
         self._max_file_bytes = max_file_bytes
         self._embed_batch = embed_batch
         self._on_progress = on_progress
-        self._pending: list[_Work] = []
+        self._pending = _Pending()
         self._waiting: list[tuple[int, Added]] = []
         self._behind: list[Added] = []
         self._elsewhere: list[tuple[NewSource, int | None]] = []
@@ -151,7 +173,7 @@ class Pipeline:
 
     def _take(self, origin: NewSource, chunker_of: ChunkerOf) -> Iterator[Added]:
         file_hash, size = hash_file(origin.path, self._max_file_bytes, origin.filename)
-        if any(self._collides(work.draft, origin, file_hash) for work in self._pending):
+        if self._pending.has(origin, file_hash):
             yield from self._flush()
         kind = sniff(origin.path, origin.filename) if not origin.mime else Sniffed(origin.mime)
         chunker = chunker_of(origin.collection, kind.mime)
@@ -168,9 +190,11 @@ class Pipeline:
             except NotFound:  # deleted this moment
                 self._elsewhere.append((origin, None))
             return
-        if self._shares_with_pending(origin):
+        before = self._before(origin)
+        if self._shares_with_pending(before, origin):
             yield from self._flush()
-        replaces, status = self._place(origin, same)
+            before = self._before(origin)
+        replaces, status = self._place(origin, same, before)
         draft = Draft(
             collection=origin.collection,
             source=origin.source,
@@ -195,7 +219,7 @@ class Pipeline:
         if self._is_left_to_another(draft):
             yield from self._left(work)
             return
-        self._pending.append(work)
+        self._pending.add(work)
         if self._is_full():
             yield from self._flush()
 
@@ -274,28 +298,26 @@ class Pipeline:
         with tracing.span("chunk", characters=len(part.text)):
             work.draft.chunks.extend(chunk for chunk, _ in derive.chunks(part))
 
-    def _place(self, origin: NewSource, same: DocumentRow | None) -> tuple[DocumentRow | None, AddStatus]:
-        """Which document this is the next version of, if any."""
+    def _before(self, origin: NewSource) -> DocumentRow | None:
+        return self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)
+
+    def _place(
+        self, origin: NewSource, same: DocumentRow | None, before: DocumentRow | None
+    ) -> tuple[DocumentRow | None, AddStatus]:
+        """Which document this is the next version of, if any: that of the same bytes, else the one of its source."""
         if same is not None:
             return same, "ready" if same.current is None else "replaced"
-        before = self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)
         if before is None:
             return None, "ready"
         if self._others(before, origin):
             return None, "replaced"
         return before, "ready" if before.current is None else "replaced"
 
-    def _shares_with_pending(self, origin: NewSource) -> bool:
+    def _shares_with_pending(self, before: DocumentRow | None, origin: NewSource) -> bool:
         """Whether a source's document has another source with a new version on its way: which leaves it to this one."""
-        before = (
-            self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)
-            if self._pending
-            else None
-        )
-        if before is None:
+        if before is None or not self._pending.works:
             return False
-        others = self._others(before, origin)
-        return any(work.draft.source in others for work in self._pending)
+        return any((origin.collection, other) in self._pending.sources for other in self._others(before, origin))
 
     def _others(self, row: DocumentRow, origin: NewSource) -> set[str]:
         """The other sources of a document; none of one that has just been deleted."""
@@ -334,11 +356,6 @@ class Pipeline:
         chunker = chunker_of(row.document.collection, row.document.mime)
         return row.document.ingestion_version == self.ingestion_version(row.document.mime, chunker)
 
-    @staticmethod
-    def _collides(draft: Draft, origin: NewSource, file_hash: str) -> bool:
-        same_place = draft.collection == origin.collection
-        return same_place and (draft.file_hash == file_hash or draft.source == origin.source)
-
     def ingestion_version(self, mime: str, chunker: Chunker) -> str:
         """What a document of a type would be made with now."""
         parser = parser_fingerprint(mime)
@@ -347,13 +364,11 @@ class Pipeline:
     # ── many files
 
     def _is_full(self) -> bool:
-        if sum(len(work.draft.chunks) for work in self._pending) >= self._batch_chunks:
-            return True
-        return sum(work.draft.characters() for work in self._pending) >= BATCH_CHARACTERS
+        return self._pending.chunks >= self._batch_chunks or self._pending.characters >= BATCH_CHARACTERS
 
     def _flush(self) -> Iterator[Added]:
         """Write all that is pending and index its words. What needs no vectors is reported; the rest waits for them."""
-        works, self._pending = self._pending, []
+        works, self._pending = self._pending.works, _Pending()
         if not works:
             return
         began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)

@@ -75,3 +75,17 @@ def test_what_was_learnt_is_searched_next() -> None:
         "Where was the signer of the treaty born? Maria Rossi Bologna"
     )
     assert follow_up("Where is Bologna?", "It is in the north of Bologna.") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What does the second one cost?", "What does Caddy cost?"),
+        ("Tell me more about the last of them.", "Tell me more about Nginx."),
+        ("Is the fifth one free?", "Which proxies are there? Is the fifth one free?"),
+    ],
+)
+def test_the_second_one_is_the_second_of_the_last_list(question: str, expected: str) -> None:
+    said = "These can be used:\n\n- Traefik: renews certificates\n- Caddy: renews certificates\n- Nginx"
+    history = [Turn("user", "Which proxies are there?"), Turn("assistant", said)]
+    assert condense_by_rule(question, history) == expected

@@ -160,3 +160,20 @@ def test_a_sum_over_many_rows_quotes_the_rows_it_is_made_of(tmp_path: Path) -> N
         assert "SUM(visits) over 400 rows = 80,200" in answer.answer
         assert quotes_hold(answer, library)
         assert sum(each.quote.count("\n") + 1 for each in answer.citations) == 400
+
+
+def test_a_figure_of_a_named_report_is_found_in_its_tables(tmp_path: Path) -> None:
+    prose = (
+        "Acme sells capital goods. The amount of its expenditure for goods was discussed in 2018 and 2017 by many. "
+        * 40
+    )
+    library = Library(tmp_path / "library", settings=Settings(embedder="hashing"))
+    with library:
+        library.add_text(prose + "\n\n" + STATEMENT, filename="ACME_2018_10K.txt")
+        library.add_text("Zenith spent much on capital in 2018.\n", filename="ZENITH_2018_10K.txt")
+        answer = library.ask(
+            "What is the FY2018 capital expenditure amount for ACME? Give a response to the question by relying on the"
+            " details shown in the cash flow statement."
+        )
+        assert "$(1,577) (in millions)" in answer.answer
+        assert quotes_hold(answer, library)

@@ -345,3 +345,65 @@ def test_the_async_twin_streams(tmp_path: Path) -> None:
 
     events = asyncio.run(use())
     assert events[-1].type == "done" and events[-1].answer is not None and events[-1].answer.citations
+
+
+# ── a second try
+
+
+def test_a_model_is_told_once_which_sentences_are_not_supported(tmp_path: Path, provider: ScriptedProvider) -> None:
+    provider.script(
+        fake.says("The notice period is nine years [1].", usage=(50, 5)),
+        fake.says("The notice period is three months [1].", usage=(60, 5)),
+    )
+    with opened(tmp_path, provider, repair=True) as library:
+        events = list(library.ask_stream("How long is the notice period?"))
+        answer = checked(library, next(event.answer for event in reversed(events) if event.answer))
+    assert answer.answer == "The notice period is three months." and not answer.unsupported
+    assert "".join(event.text for event in events if event.type == "token") == answer.answer
+    assert "nine years" in provider.requests[1].prompt and "not supported" in provider.requests[1].prompt
+    assert answer.usage.model_calls == 2
+
+
+def test_a_second_try_that_is_no_better_is_not_taken(tmp_path: Path, provider: ScriptedProvider) -> None:
+    provider.script(
+        fake.says("The notice period is three months [1]. Bananas are blue."), fake.says("Bananas are blue and green.")
+    )
+    with opened(tmp_path, provider, repair=True) as library:
+        answer = checked(library, library.ask("How long is the notice period?"))
+    assert answer.answer.startswith("The notice period is three months.") and answer.unsupported
+
+
+def test_without_the_setting_a_model_is_asked_once(tmp_path: Path, provider: ScriptedProvider) -> None:
+    provider.script(fake.says("The notice period is nine years [1]."))
+    with opened(tmp_path, provider) as library:
+        answer = library.ask("How long is the notice period?")
+    assert answer.unsupported and len(provider.requests) == 1
+
+
+# ── sources that disagree, and speakers
+
+
+def test_documents_that_disagree_are_both_cited_the_newer_first(tmp_path: Path) -> None:
+    with Library(tmp_path / "library", settings=Settings(), embedder=HashingEmbedder()) as library:
+        library.add_text("# Rules\n\nThe notice period is six weeks for all staff.\n", filename="rules-2021.md")
+        library.add_text("# Rules\n\nThe notice period is three months for all staff.\n", filename="rules-2024.md")
+        library.add_text(CANTEEN, filename="canteen.txt")
+        answer = checked(library, library.ask("How long is the notice period?"))
+    assert answer.answer.startswith("The documents do not agree")
+    assert [each.filename for each in answer.citations] == ["rules-2024.md", "rules-2021.md"]
+    assert [answer.answer[slice(*each.answer_span)] for each in answer.citations] == [
+        each.quote for each in answer.citations
+    ]
+
+
+def test_the_speaker_of_a_chat_is_named_outside_the_quote(tmp_path: Path) -> None:
+    chat = (
+        "[10:01] Anna: Good morning everyone. The printer in room four is broken again.\n"
+        "[10:02] Ben: I saw it too. The repair costs eighty euros.\n"
+        "[10:05] Anna: Fine. The technician comes on Friday at nine.\n"
+    )
+    with Library(tmp_path / "library", settings=Settings(), embedder=HashingEmbedder()) as library:
+        library.add_text(chat, filename="chat.txt")
+        answer = checked(library, library.ask("How much does the repair of the printer cost?"))
+    assert "Ben: The repair costs eighty euros." in answer.answer
+    assert any(each.quote == "The repair costs eighty euros." for each in answer.citations)

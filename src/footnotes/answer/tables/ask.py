@@ -16,6 +16,8 @@ FOREIGN = 0.3
 """What a word of a label that the question does not say costs, beside what one that it says is worth."""
 EXACT = 1.0
 """What it is worth that the question has the label word for word."""
+ENOUGH = 0.8
+"""The share of another name for what is asked about that a row must say to be it."""
 LEAST_LABEL = 0.34
 """The share of a row's label that the question must say."""
 
@@ -131,7 +133,7 @@ class _Asking:
             return None
         sides = self._two_rows()
         named = frozenset().union(*self.labels.values()) & self.asked.terms
-        row = self.best_row(self.asked.content | named)
+        row = self.best_row((self.asked.content | named).union(*(other for _, other in self.asked.otherwise)))
         operation = self.asked.operation
         if sides and operation in ("difference", "ratio", "share", "sum", "average"):
             return self._of_two_rows(*sides)
@@ -328,6 +330,8 @@ class _Asking:
         said = set(self.about)
         for row, column in answer.cells:
             said |= self.labels[row] | self.columns[column] | terms_of(self.table.sections[row])
+        for name, other in self.asked.otherwise:
+            said |= name if len(other & said) >= ENOUGH * len(other) else frozenset()
         content = self.asked.content
         total = sum(map(self.weight, content))
         score = sum(self.weight(term) for term in content & said) / total if total else 0.0

@@ -44,6 +44,20 @@ def best_answer(question: str, passages: Sequence[Passage], read: ReadText | Non
     return best
 
 
+def answer_in(question: str, document_id: str, name: str, read: ReadText) -> TableAnswer | None:
+    """The answer that says most of the question of all tables of a document that it names, the first of equals."""
+    try:
+        text = read(document_id, 0, MOST)
+    except FootnotesError:
+        return None
+    found = [
+        answer
+        for table in tables_in(text)
+        if (answer := _asked(question, table, _spaced(name), whole=len(text) < MOST)) is not None
+    ]
+    return max(found, key=lambda answer: answer.score, default=None)
+
+
 def _asked(question: str, table: Table, about: str, *, whole: bool) -> TableAnswer | None:
     answer = ask_records(question, table, about) or ask_table(question, table, about)
     # Of a table that was not read to its end nothing is counted or added up.

@@ -67,6 +67,11 @@ class Wording:
     sides: tuple[str, ...] = ()
 
     @property
+    def otherwise(self) -> list[tuple[frozenset[str], frozenset[str]]]:
+        """Terms of the question, each with those that a report has in their place."""
+        return [(terms_of(name), terms_of(other)) for name, other in lines_named(self.text)]
+
+    @property
     def content(self) -> frozenset[str]:
         """The terms that say what is asked about, without those that say what to do with it."""
         return self.terms - _task_terms()
@@ -118,12 +123,24 @@ def _sides(question: str) -> tuple[str, ...]:
     return ()
 
 
+def lines_named(text: str) -> list[tuple[str, str]]:
+    """What a question calls by another name than annual reports do, each with theirs."""
+    lowered = text.lower()
+    return [(name, other) for name, other in _SYNONYMS.items() if re.search(rf"(?<!\w){re.escape(name)}", lowered)]
+
+
+def line_asked(question: str) -> str:
+    """What to search for in a report where a question asks for a figure of a year; nothing for any other question."""
+    years = years_in(question)
+    named = " ".join(other for _, other in lines_named(question))
+    words = named or re.sub(r"\([^()]*\)|(?<=\s)(?:[A-Z][\w&-]+|\d+[A-Z]\w*)(?:['’]s)?", " ", question)
+    return f"{words} {' '.join(years)}" if years else ""
+
+
 @lru_cache(maxsize=20_000)
 def terms_of(text: str) -> frozenset[str]:
     """The content terms of a text, with those of the other names of what it names."""
-    lowered = text.lower()
-    named = " ".join(other for name, other in _SYNONYMS.items() if name in lowered) if len(text) > 30 else ""
-    every = analyze(f"{text} {named}", "en")
+    every = analyze(text, "en")
     said = frozenset(term for term in every if term not in function_terms())
     return (said or frozenset(every)) | frozenset(years_in(text))
 

@@ -1,0 +1,73 @@
+# ruff: noqa: E501 (questions read better whole)
+"""Other names of what is asked about, and instructions that are no part of the question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from footnotes.asking.names import other_names, renamed, without_fiscal, without_instructions
+from footnotes.config import Settings
+from footnotes.engine import Library
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "known", "expected"),
+    [
+        ("Is MFA required?", "For all staff multi-factor authentication is mandatory.", False, "multi-factor authentication"),
+        ("Is MFA required?", "We use multi-factor authentication (MFA).", True, "multi-factor authentication"),
+        ("What does the WHO say?", "The World Health Organization (WHO) said so.", True, "World Health Organization"),
+        ("What is SSE?", "SSE (Server-Sent Events) is a way to stream.", True, "Server-Sent Events"),
+        ("What is PDF?", "Portable things are fine. PDF is a format.", True, None),
+    ],
+)  # fmt: skip
+def test_letters_stand_for_words_of_the_documents(question: str, text: str, known: bool, expected: str | None) -> None:
+    found = other_names(question, [text], lambda term: 0.1 if known else 0.0)
+    assert (
+        found.get(question.split()[-1].strip("?") if "SSE" in question or "PDF" in question else next(iter(found), ""))
+        == expected
+    )
+
+
+def test_a_users_list_names_things_otherwise() -> None:
+    found = other_names(
+        "How much did JnJ earn?", ["Johnson & Johnson earned much."], None, [["JnJ", "Johnson & Johnson"]]
+    )
+    assert renamed("How much did JnJ earn?", found) == "How much did Johnson & Johnson earn?"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        (
+            "What is the FY2018 capital expenditure amount for 3M? Give a response to the question by relying on the details shown in the cash flow statement.",
+            "What is the FY2018 capital expenditure amount for 3M?",
+        ),
+        (
+            "Assume that you are a public equities analyst. Answer the following question by primarily using information that is shown in the balance sheet: what is the year end FY2018 net PPNE for 3M? Answer in USD billions.",
+            "what is the year end FY2018 net PPNE for 3M? Answer in USD billions.",
+        ),
+        ("How do I answer a question in the forum?", "How do I answer a question in the forum?"),
+    ],
+)  # fmt: skip
+def test_instructions_are_no_part_of_the_question(question: str, expected: str) -> None:
+    assert without_instructions(question) == expected
+
+
+def test_fiscal_years_are_years() -> None:
+    assert without_fiscal("capital expenditure in FY2018 and FY 19") == "capital expenditure in 2018 and 2019"
+
+
+def test_letters_in_a_question_find_the_words_they_stand_for(tmp_path: Path) -> None:
+    (tmp_path / "rules.md").write_text(
+        "# Access\n\nFor all staff, multi-factor authentication is mandatory.\n\nDoors are locked at ten.\n"
+    )
+    (tmp_path / "lunch.md").write_text("# Lunch\n\nLunch is served at noon and costs four euros.\n")
+    with Library(tmp_path / "library", settings=Settings(embedder="hashing")) as library:
+        library.add(tmp_path / "rules.md")
+        library.add(tmp_path / "lunch.md")
+        answer = library.ask("Is MFA required for staff?")
+        assert answer.kind == "answer"
+        assert "multi-factor authentication is mandatory" in answer.citations[0].quote
+        assert any("multi-factor authentication" in step.text for step in answer.steps)
