@@ -756,7 +756,7 @@ class Library:
 
     def count_outdated(self) -> int:
         """How many documents `outdated` names; counted again only when the library has changed."""
-        stamp = f"{self._view().stamp} {self._store.collections.choices(self._user)}"
+        stamp = f"{self._view().stamp} {self._store.generations.choices(self._user)}"
         if self._outdated is None or self._outdated[0] != stamp:
             self._outdated = (stamp, len(self.outdated()))
         return self._outdated[1]

@@ -41,7 +41,7 @@ from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
 from footnotes.text.script import stated_language
 from footnotes.text.sketch import Sketcher
-from footnotes.types import TAKEN_IN, Added, AddStatus, ErrorInfo, JsonValue, Part, Report
+from footnotes.types import TAKEN_IN, Added, AddStatus, Document, ErrorInfo, JsonValue, Part, Report
 
 PIPELINE_VERSION = 1
 _STOPPED = Interrupted(
@@ -230,7 +230,8 @@ class Pipeline:
             assert same is not None
             self._elsewhere.append((origin, same.pk))
             return
-        wanted = same is not None and origin.mime in ("", same.document.mime) and not origin.renew
+        renamed = same is not None and origin.rename and _is_renamed(origin, same.document)
+        wanted = same is not None and origin.mime in ("", same.document.mime) and not (origin.renew or renamed)
         if same is not None and wanted and same.document.status in _SERVED and self._is_up_to_date(same, chunker_of):
             try:
                 yield from self._found_again(origin, same)
@@ -252,7 +253,7 @@ class Pipeline:
             metadata=origin.metadata,
             replaces=replaces,
         )
-        work = _Work(origin, draft, status, list(kind.warnings))
+        work = _Work(origin, draft, "deduplicated" if renamed else status, list(kind.warnings))
         source = Source(origin.path, origin.filename, kind.mime)
         try:
             yield from self._read(work, source, chunker)
@@ -565,3 +566,9 @@ def _added(work: _Work) -> Added:
     chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)
     near = work.draft.near_duplicate_of
     return Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings, near)
+
+
+def _is_renamed(origin: NewSource, document: Document) -> bool:
+    """Whether the same bytes came with another name, or with other metadata than is known of them."""
+    known = {key: value for key, value in document.metadata.items() if key != "language"}
+    return document.filename != origin.filename or known != dict(origin.metadata)

@@ -218,9 +218,13 @@ class Intake:
         with self.paused():
             found = library.documents(collection=collection) if collection else map(library.document, document_ids)
             places = {(document.collection, document.source) for document in found}
-            gone = library.delete(*document_ids, collection=collection)
+            failed = self.jobs.failed_in(tenant, collection) if collection else []
+            gone = library.delete(*document_ids, collection=collection) if places or not failed else []
             self.jobs.leave_out(tenant, places)
             self.forget(tenant, gone, places)
+            self.jobs.remove(failed)
+            for job in failed:  # its bytes were kept for another try
+                self._drop(job)
         return gone
 
     def forget(self, tenant: str, document_ids: Iterable[str], places: Collection[tuple[str, str]] = ()) -> None:

@@ -260,6 +260,11 @@ class Jobs:
         rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state IN ('ready', 'failed')", (tenant,))
         return [job for job in map(_job, rows) if wanted & {row.document_id for row in job.result}]
 
+    def failed_in(self, tenant: str, collection: str) -> list[ServerJob]:
+        """Uploads and pages for a collection that failed, with a document or without one."""
+        rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state = 'failed'", (tenant,))
+        return [job for job in map(_job, rows) if job.kind != "reindex" and job.collection == collection]
+
     def unfinished_at(self, tenant: str, places: Collection[tuple[str, str]]) -> list[ServerJob]:
         """Uploads and pages that are not done, of these collections and sources."""
         rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state IN ('queued', 'running')", (tenant,))

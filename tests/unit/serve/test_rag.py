@@ -65,6 +65,18 @@ def test_the_method_cuts_the_document(server: Running, body: dict[str, Any], lea
     assert again == {**made, "status": "deduplicated"}
 
 
+def test_the_same_content_takes_over_name_and_metadata(server: Running) -> None:
+    made = index(server, metadata={"author": "Ada", "year": 1974})
+    again = index(server, filename="renamed.md", metadata={"author": "Bob"})
+    assert again == {**made, "status": "deduplicated"}
+    (row,) = server.client.get("/rag/documents").json()["documents"]
+    assert row["filename"] == "renamed.md" and row["metadata"]["author"] == "Bob" and "year" not in row["metadata"]
+    search = {"query": "bridge built", "where": {"author": "Bob"}}
+    (hit, *_) = server.client.post("/rag/search", json=search).json()["results"]
+    assert hit["filename"] == "renamed.md" and "year" not in hit["metadata"]
+    assert index(server, filename="renamed.md", metadata={"author": "Bob"})["status"] == "deduplicated"
+
+
 def test_unknown_fields_are_mistakes(server: Running) -> None:
     body = {"filename": "notes.md", "content": TEXT, "chunksize": 200}
     answer = server.client.post("/rag/index", json=body)
@@ -113,6 +125,7 @@ def test_only_what_is_out_of_date_is_made_again(server: Running) -> None:
     assert server.client.post("/rag/admin/reindex?force=true").json()["documents"] == 2
     for row in server.client.get("/rag/documents").json()["documents"]:
         assert row["ingestion_version"] > before[row["id"]]["ingestion_version"]
+        assert row["updated_at"] > before[row["id"]]["updated_at"]
 
 
 def test_reindexing_everything_needs_an_admin(tmp_path: Path) -> None:

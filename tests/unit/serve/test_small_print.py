@@ -166,3 +166,20 @@ def test_no_room_for_a_passage_is_said_and_is_no_abstention(tmp_path: Path, prov
         assert "max_tokens" in str(answer["legs"]["model"]) or "8,000" in answer["legs"]["model"]["reason"]
         strict = running.client.post("/v1/ask", json={"question": "How deep is the lake?", "strict": True})
         assert strict.status_code == 422 and "max_tokens" in strict.json()["error"]["remedy"]
+
+
+def test_a_collection_shows_its_failed_documents_and_takes_them_with_it(tmp_path: Path) -> None:
+    with serving(tmp_path / "library") as running:
+        running.add("good.md", "The lake is deep.", collection="staff")
+        form = {"files": {"file": ("bad.pdf", b"%PDF-1.7 broken")}, "data": {"collection": "staff"}}
+        made = running.client.post("/v1/documents", **form).json()
+        assert settled(running.client, made["jobs"][0]["id"])["state"] == "failed"
+        spool = tmp_path / "library" / "spool"
+        assert list(spool.iterdir())
+        listed = running.client.get("/v1/documents", params={"collection": "staff"}).json()["documents"]
+        assert {(row["filename"], row["status"]) for row in listed} == {("good.md", "ready"), ("bad.pdf", "failed")}
+        gone = running.client.delete("/v1/collections/staff")
+        assert gone.status_code == 200 and len(gone.json()["deleted"]) == 2
+        assert running.client.get("/v1/documents").json()["documents"] == [] and not list(spool.iterdir())
+        assert running.client.get("/v1/jobs").json()["jobs"] == []
+        assert "staff" not in [row["name"] for row in running.client.get("/v1/collections").json()["collections"]]
