@@ -53,7 +53,7 @@ MINUTES ?= 60
 torture: $(VENV)/.tested
 	@$(PIP) install -e '.[torture]' || echo 'atheris or mfusepy cannot be installed here'
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  for name in fuse3 faketime; do \
+	  for name in fuse3 faketime strace; do \
 	    dpkg -s $$name >/dev/null 2>&1 || apt-get install -y -qq --no-install-recommends $$name >/dev/null 2>&1 || true; \
 	  done; \
 	fi
