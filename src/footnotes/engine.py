@@ -263,7 +263,7 @@ class Library:
 
     def jobs(self) -> list[Job]:
         """The journal: runs and their files, oldest first."""
-        return self._store.jobs(self._user)
+        return self._store.jobs.all(self._user)
 
     def _journal(self, kind: JobKind, request: Mapping[str, Any], run: int = 0) -> Journal:
         what = ", ".join(map(str, request.get("paths") or [])) or str(request.get("collection") or "everything")
@@ -509,7 +509,7 @@ class Library:
         if on_progress is None:
             self._store.grow_graph_behind(self._user)
             return
-        if generation := self._store.serving(self._user):
+        if generation := self._store.generations.serving(self._user):
             self._store.grow_graph(
                 self._user, generation, lambda done, total: on_progress(Progress("graph", done, total))
             )
@@ -703,10 +703,10 @@ class Library:
     ) -> list[Document]:
         """The documents of the library, in the order they came."""
         chosen = _scoped(as_filter(where), collection)
-        return self._store.documents(self._user, where=chosen, limit=limit, offset=offset)
+        return self._store.documents.all(self._user, where=chosen, limit=limit, offset=offset)
 
     def document(self, document_id: str) -> Document:
-        return self._store.find(self._user, document_id).document
+        return self._store.documents.find(self._user, document_id).document
 
     def outdated(self) -> list[Document]:
         """Documents that were made by an older parser, or by another chunker or model than is set now."""
@@ -722,11 +722,11 @@ class Library:
 
     def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
         """Canonical text of a document, or a span of it."""
-        return self._store.text(self._user, document_id, start, end)
+        return self._store.documents.text(self._user, document_id, start, end)
 
     def page_start(self, document_id: str, page: int) -> int:
         """Where the text of a page, counted from 1, begins in the canonical text."""
-        for part in self._store.parts(self._user, document_id):
+        for part in self._store.documents.parts(self._user, document_id):
             for block in part.blocks:
                 if block.page == page:
                     return block.start
@@ -734,19 +734,19 @@ class Library:
 
     def chunks(self, document_id: str) -> list[Chunk]:
         language = self.document(document_id).metadata.get("language")
-        found = self._store.chunks(self._user, document_id)
+        found = self._store.documents.chunks(self._user, document_id)
         return [replace(chunk, language=chunk.metadata.get("language", language)) for chunk in found]
 
     def near_duplicates(self) -> dict[str, NearDuplicate]:
         """Documents that say nearly the same as another of their collection: their ids, each with that other one."""
-        return self._store.near_duplicates(self._user)
+        return self._store.documents.near_duplicates(self._user)
 
     def original(self, document_id: str) -> Path:
         """The file a document was made from, where originals are kept. It is the library's: copy it, leave it alone."""
         return self._store.originals.find(self._user, self.document(document_id).id)
 
     def collections(self) -> list[dict[str, Any]]:
-        return self._store.collections(self._user)
+        return self._store.collections.all(self._user)
 
     def check_collection(self, name: str) -> None:
         """Raise where there is no such collection."""
@@ -769,7 +769,7 @@ class Library:
             self._chunkers.made(chunker, chunker_options)
         elif chunker_options is not None:
             raise OptionError("options of a chunker need its name", remedy="Name the chunker too.")
-        self._store.set_collection(
+        self._store.collections.set(
             self._user,
             checked_collection(name),
             chunker=chunker,
@@ -779,23 +779,23 @@ class Library:
 
     def counts(self) -> dict[str, Any]:
         """How many documents, chunks, characters and bytes the library holds."""
-        return self._store.counts(self._user)
+        return self._store.documents.counts(self._user)
 
     def status(self) -> dict[str, Any]:
         """What the library holds, what serves it, and how large it is."""
-        generation = self._store.serving(self._user)
+        generation = self._store.generations.serving(self._user)
         return {
             "library": str(self.folder),
             "user": self._user,
-            **self._store.counts(self._user),
-            "waiting": len(self._store.waiting(self._user)),
+            **self._store.documents.counts(self._user),
+            "waiting": len(self._store.vectors.waiting(self._user)),
             "collections": self.collections(),
             "embedder": generation.embedder if generation else self.settings.embedder,
             "configured_embedder": self.settings.embedder,
             "dimensions": generation.dimensions if generation else None,
             "generation": generation.pk if generation else None,
             "generations": [
-                {"id": g.pk, "state": g.state, "embedder": g.embedder} for g in self._store.generations(self._user)
+                {"id": g.pk, "state": g.state, "embedder": g.embedder} for g in self._store.generations.all(self._user)
             ],
             "store": self._store.kind,
             "address": self._store.address,
@@ -822,9 +822,9 @@ class Library:
             ids = [*document_ids, *self._ids_of(source, collection)]
             self._memories.forget(text_hash(text) for text in self._texts(ids))
             shutil.rmtree(self.folder / FORMER_CONTEXTS, ignore_errors=True)
-            self._store.delete(self._user, ids)
+            self._store.documents.delete(self._user, ids)
             if collection is not None and source is None and not document_ids:
-                self._store.drop_collection(self._user, collection)
+                self._store.collections.drop(self._user, collection)
             if compact:
                 self._compact()
         return list(dict.fromkeys(ids))
@@ -833,7 +833,7 @@ class Library:
         if source is not None:
             names = [as_text(source), as_text(Path(source).expanduser().resolve())]
             places = [collection] if collection else [row["name"] for row in self.collections()]
-            rows = [self._store.find_by_source(self._user, place, name) for place in places for name in names]
+            rows = [self._store.documents.find_by_source(self._user, place, name) for place in places for name in names]
             if not any(rows):
                 raise NotFound(f"no document came from {as_text(source)}")
             return [row.document.id for row in rows if row is not None]
@@ -870,7 +870,7 @@ class Library:
         if options and chunker is None:
             chunker = self._chosen_chunker(collection)
         if outdated and not self._needs_reindex(embedder, chunker):
-            generation = self._store.serving(self._user)
+            generation = self._store.generations.serving(self._user)
             return {"generation": generation.pk if generation else None, "documents": 0, "embedded": 0,
                     "replaced": None, "kept": False}  # fmt: skip
         choice = {"collection": collection, "chunker": chunker, "chunker_options": options}
@@ -879,7 +879,7 @@ class Library:
 
     def _chosen_chunker(self, collection: str | None) -> str:
         """The chunker of a collection, or of all of them where they chose the same."""
-        choices = self._store.choices(self._user)
+        choices = self._store.generations.choices(self._user)
         names = {choice[0] for name, choice in choices.items() if collection in (None, name)} or {None}
         if len(names) > 1:
             remedy = "Name the chunker too, or the collection that is meant."
@@ -898,12 +898,12 @@ class Library:
     ) -> dict[str, Any]:
         collection, chunker, options = request["collection"], request["chunker"], request["chunker_options"]
         with self._store.writing(self._user, "reindexing"), self._journal("reindex", request, run) as journal:
-            choices = self._store.choices(self._user)
+            choices = self._store.generations.choices(self._user)
             if chunker is not None:
                 made = self._chunkers.made(chunker, options)
                 written = json.dumps(dict(options or {}), sort_keys=True)
                 choices |= {name: [made.name, written] for name in ([collection] if collection else choices)}
-            self._store.remember_choices(self._user)
+            self._store.generations.remember_choices(self._user)
             rebuild = self._reindex(request["embedder"], both(journal.progress, on_progress), choices)
             result = rebuild.run(keep=request["keep"], gate=gate, choices=choices)
         self._finish_graph(on_progress)
@@ -920,12 +920,12 @@ class Library:
 
     def _view(self) -> SearchView:
         tried = getattr(self._local, "generation", None)
-        return self._store.view(self._user) if tried is None else self._store.view_of(self._user, tried)
+        return self._store.view(self._user, tried)
 
     def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, Any]:
         """Serve the generation that was kept, after filling in what came since."""
         with self._store.writing(self._user, "rolling back"):
-            choices = self._store.kept_choices(self._user)
+            choices = self._store.generations.kept_choices(self._user)
             rebuild = self._reindex(None, on_progress, choices)
             return rebuild.rollback(lambda name: self.embedder(name), choices=choices)
 
@@ -1035,7 +1035,7 @@ class Library:
     # ── parts
 
     def _chunker_of(self, name: str | None = None, options: Mapping[str, Any] | None = None) -> ChunkerOf:
-        return self._chunkers.of(self._store.choices(self._user), name, options)
+        return self._chunkers.of(self._store.generations.choices(self._user), name, options)
 
     def _with_contexts(self, chunker: Chunker) -> Chunker:
         """The chunker, asking for a context of every chunk where the settings name a model for it."""
@@ -1057,7 +1057,7 @@ class Library:
         """The parts of documents, of those that have a text."""
         for document_id in ids:
             with suppress(NotFound):
-                yield from (part.text for part in self._store.parts(self._user, document_id))
+                yield from (part.text for part in self._store.documents.parts(self._user, document_id))
 
     def _chunker_parts(self, model: str) -> dict[str, Any]:
         say = None if model == EXTRACTIVE else saying(self.settings, model, max_tokens=self.settings.max_tokens)

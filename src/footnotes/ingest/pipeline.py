@@ -144,7 +144,7 @@ class Pipeline:
             left, self._elsewhere = self._elsewhere, []
             for _, pk in left:
                 if pk is not None:
-                    self._store.await_settled(self._user_id, pk)
+                    self._store.documents.await_settled(self._user_id, pk)
             yield from self._add([origin for origin, _ in left], chunker_of)
 
     def _add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
@@ -178,7 +178,7 @@ class Pipeline:
         kind = sniff(origin.path, origin.filename) if not origin.mime else Sniffed(origin.mime)
         chunker = chunker_of(origin.collection, kind.mime)
         version = self.ingestion_version(kind.mime, chunker)
-        same = self._store.find_by_hash(self._user_id, origin.collection, file_hash)
+        same = self._store.documents.find_by_hash(self._user_id, origin.collection, file_hash)
         if self._is_being_made(same):
             assert same is not None
             self._elsewhere.append((origin, same.pk))
@@ -213,7 +213,7 @@ class Pipeline:
             self._begin_again([work])
             return
         except _ONE_FILE as error:
-            self._store.discard(self._user_id, draft, error.info())
+            self._store.documents.discard(self._user_id, draft, error.info())
             yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
             return
         if self._is_left_to_another(draft):
@@ -299,7 +299,7 @@ class Pipeline:
             work.draft.chunks.extend(chunk for chunk, _ in derive.chunks(part))
 
     def _before(self, origin: NewSource) -> DocumentRow | None:
-        return self._store.find_by_source(self._user_id, origin.collection, origin.source)
+        return self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)
 
     def _place(
         self, origin: NewSource, same: DocumentRow | None, before: DocumentRow | None
@@ -322,7 +322,7 @@ class Pipeline:
     def _others(self, row: DocumentRow, origin: NewSource) -> set[str]:
         """The other sources of a document; none of one that has just been deleted."""
         with suppress(NotFound):
-            return set(self._store.sources(self._user_id, row.document.id)) - {origin.source}
+            return set(self._store.documents.sources(self._user_id, row.document.id)) - {origin.source}
         return set()
 
     def _found_again(self, origin: NewSource, same: DocumentRow) -> Iterator[Added]:
@@ -336,17 +336,17 @@ class Pipeline:
             self._waiting.append((same.pk, added if here else replace(added, status="ready")))
 
     def _deduplicated(self, origin: NewSource, same: DocumentRow) -> Added:
-        before = self._store.find_by_source(self._user_id, origin.collection, origin.source)
+        before = self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)
         if before is not None and before.pk != same.pk:
-            self._store.forget_source(self._user_id, origin.collection, origin.source)
-        self._store.touch(self._user_id, same, source=origin.source, metadata=origin.metadata)
+            self._store.documents.forget_source(self._user_id, origin.collection, origin.source)
+        self._store.documents.touch(self._user_id, same, source=origin.source, metadata=origin.metadata)
         return Added(origin.source, same.document.id, "deduplicated", same.document.chunks)
 
     def _is_being_made(self, row: DocumentRow | None) -> bool:
         """Whether another writer is at a document now."""
         if row is None or row.document.status in ("ready", "failed"):
             return False
-        return self._store.is_held_elsewhere(self._user_id, row.pk)
+        return self._store.documents.is_held_elsewhere(self._user_id, row.pk)
 
     def _is_up_to_date(self, row: DocumentRow, chunker_of: ChunkerOf) -> bool:
         """Whether a document was made as it would be made now. Its type is the one it came with: the same bytes under
@@ -375,14 +375,14 @@ class Pipeline:
         try:
             self._write_replacements_ahead([work.draft for work in works])
             with tracing.span("store", documents=len(works), chunks=count):
-                self._store.save(self._user_id, self._now(), [work.draft for work in works])
+                self._store.documents.save(self._user_id, self._now(), [work.draft for work in works])
         except GenerationReplaced:
             self._begin_again(works)
             return
         self._on_progress(Progress("indexing", 0, len(works)))
         behind = self._published and count >= WORTH_A_PROCESS
         with tracing.span("index", documents=len(works), chunks=count):
-            (self._store.publish_behind if behind else self._store.publish_changes)(self._user_id, self._now())
+            (self._store.publish_behind if behind else self._store.publish)(self._user_id, self._now())
         self._adapt(count, time.monotonic() - began)
         for work in works:
             if self._is_left_to_another(work.draft):
@@ -414,7 +414,7 @@ class Pipeline:
     def _write_ahead(self, drafts: Sequence[Draft]) -> None:
         """Write what drafts have buffered; next versions of documents that are served get their vectors at once."""
         inputs = [(draft, _inputs(draft, self._embedder)) for draft in drafts if _is_replacement(draft)]
-        self._store.save(self._user_id, self._now(), drafts)
+        self._store.documents.save(self._user_id, self._now(), drafts)
         wanted = {
             key: pieces for draft, found in inputs if not self._is_left_to_another(draft) for key, pieces in found
         }
@@ -461,7 +461,7 @@ class Pipeline:
             for pks in waiting.embed():
                 yield from self._ready(set(pks))
             for pk in {pk for pk, _ in self._waiting}:
-                self._store.await_settled(self._user_id, pk)
+                self._store.documents.await_settled(self._user_id, pk)
             for pks in waiting.embed():  # what another writer did not finish
                 yield from self._ready(set(pks))
         except (StoreError, DocumentError):
@@ -470,7 +470,7 @@ class Pipeline:
             yield from self._paused(error.info())
         except BaseException:
             with suppress(StoreError):
-                self._store.set_waiting(self._user_id, "queued", _STOPPED.info())
+                self._store.vectors.set_waiting(self._user_id, "queued", _STOPPED.info())
             raise
         yield from self._ready({pk for pk, _ in self._waiting})
 
@@ -489,7 +489,7 @@ class Pipeline:
 
     def _paused(self, error: ErrorInfo) -> Iterator[Added]:
         """The embedder does not work. Nothing is lost: texts are found by their words, and their vectors wait."""
-        self._store.set_waiting(self._user_id, "queued", error)
+        self._store.vectors.set_waiting(self._user_id, "queued", error)
         later = replace(error, remedy=f"{error.remedy} Then run `footnotes resume`: until then words find it.")
         paused, self._waiting = self._waiting, []
         for _, added in paused:

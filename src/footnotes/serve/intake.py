@@ -290,7 +290,7 @@ def unfinished_tenants(folder: Path, settings: Settings) -> list[str]:
     except NotALibrary:
         return []
     try:
-        return [user for user in store.users() if store.waiting(user) or unfinished_runs(store.jobs(user))]
+        return [user for user in store.users() if store.vectors.waiting(user) or unfinished_runs(store.jobs.all(user))]
     finally:
         store.close()
 

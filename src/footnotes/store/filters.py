@@ -198,6 +198,17 @@ def _group(condition: Filter) -> tuple[str, ...]:
     return tuple(facet_term(condition.key, text) for text in texts)
 
 
+def asks_chunks(where: Filter) -> bool:
+    """Whether a filter asks something of chunks, not of documents alone."""
+    match where:
+        case Condition():
+            return where.key in ("page", "line", "heading") or where.key in LISTED
+        case Not():
+            return asks_chunks(where.filter)
+        case _:
+            return any(map(asks_chunks, where.filters))
+
+
 def check_size(where: Filter) -> None:
     """Refuse filters whose size alone is an attack."""
     pending: list[tuple[Filter, int]] = [(where, 1)]

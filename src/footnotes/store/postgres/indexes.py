@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from footnotes.store.postgres import reweigh, statistics
+from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.records import Generation
 
@@ -45,9 +46,10 @@ class Indexes:
             if not self._may_build(connection) or not connection.value("SELECT pg_try_advisory_lock($1, $2)", *lock):
                 return False
             try:
-                if statistics.is_scattered(connection, generation.user_id, generation.pk):
-                    statistics.fold(connection, generation.user_id, generation.pk)
-                reweigh.if_due(connection, generation)
+                cursor = PostgresCursor(connection, generation.user_id)
+                if statistics.is_scattered(cursor, generation.pk):
+                    cursor.run("fold_terms", generation=generation.pk)
+                reweigh.if_due(cursor, generation)
                 return dense and self._build(connection, generation)
             finally:
                 connection.execute("SELECT pg_advisory_unlock($1, $2)", *lock)

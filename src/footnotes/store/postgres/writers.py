@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from footnotes.errors import FootnotesError, StoreError, StoreUnavailable
-from footnotes.store.postgres import recovery
+from footnotes.store import recovery
 from footnotes.store.postgres.database import Database, Lasting
 
 _CLASS, _REINDEXING = 4607, 4610
@@ -118,7 +118,8 @@ class Writers:
     def _begun(self, user_id: str) -> Writer:
         writer = self._reused() or self._made(user_id)
         try:
-            recovery.recover(self._database, user_id)
+            if recovery.is_unfinished(self._database, user_id):
+                recovery.recover(self._database, user_id)
             self._clear_incoming()
         except BaseException:
             self._give_up(writer)
@@ -145,7 +146,7 @@ class Writers:
         shutil.rmtree(self._folder / str(writer.number), ignore_errors=True)
         writer.vectors.clear()
         try:
-            recovery.let_go(self._database, user_id, writer.check())
+            recovery.recover(self._database, user_id, writer.check())
             if writer.builds:
                 writer.connection.execute("SELECT pg_advisory_unlock($1, hashtext($2))", _REINDEXING, user_id)
                 writer.builds = False
