@@ -18,11 +18,11 @@ demo: $(VENV)/.installed
 	@echo '  $(BIN)/footnotes ask "your question"'
 
 test: $(VENV)/.tested check browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The checks and the tests of behaviour, without servers, browsers and faults on purpose.
 quick: $(VENV)/.tested check
-	$(BIN)/python -m pytest tests/docs tests/property tests/unit --ignore=tests/unit/serve -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/docs tests/property tests/unit --ignore=tests/unit/serve -m "not slow"
 
 # Chromium, for the tests that drive the page. Where it cannot be installed they are skipped, and say why.
 browser:
