@@ -66,6 +66,7 @@ class Answerer:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        load_template(settings.prompt_template)  # one that cannot work is said at once, not with the first question
         self._models: dict[tuple[object, ...], ChatModel] = {}
         self._tokens = ModelTokens()
         self._reader = Reader()
