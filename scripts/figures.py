@@ -1,7 +1,7 @@
 """Prints how large the code is and how much of it runs, as a Markdown table.
 
-python scripts/figures.py                       # lines, files, methods, Any, tests, and what add, search, ask, delete run
-python scripts/figures.py --store postgresql:…  # the same operations on a database too; without it one is started
+python scripts/figures.py                       # sizes, and what add, search, ask and delete run on both stores
+python scripts/figures.py --store postgresql:…  # on this database; without it one of the tests is started
 python scripts/figures.py --seconds             # how long `make quick` and `make test` take, too
 """
 
@@ -122,18 +122,21 @@ def sizes() -> dict[str, object]:
         "lines of src/footnotes": sum(text.count("\n") for text in texts),
         "files of src/footnotes": len(files),
         "lines of SQL": sum(path.read_text("utf-8").count("\n") for path in SOURCE.rglob("*.sql")),
-        "uses of Any": sum(
-            len(re.findall(r"\bAny\b", text)) - len(re.findall(r"import.*\bAny\b", text)) for text in texts
-        ),
-        "methods of the store protocol": protocol_methods(),
+        "uses of Any": sum(map(uses_of_any, texts)),
+        "methods of the store protocol": methods(SOURCE / "store" / "protocol.py"),
+        "methods of its groups": sum(map(methods, (SOURCE / "store" / "groups").glob("*.py"))),
     }
 
 
-def protocol_methods() -> int:
-    """Methods and properties of all protocols in store/protocol.py, each once."""
-    tree = ast.parse((SOURCE / "store" / "protocol.py").read_text("utf-8"))
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    return sum(isinstance(item, ast.FunctionDef) for node in classes for item in node.body)
+def uses_of_any(text: str) -> int:
+    return len(re.findall(r"\bAny\b", text)) - len(re.findall(r"import.*\bAny\b", text))
+
+
+def methods(path: Path) -> int:
+    """Public methods and properties of the classes in a file; what a dialect adds (`Core`) is nobody else's."""
+    classes = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.ClassDef)]
+    named = [item for node in classes if node.name != "Core" for item in node.body if isinstance(item, ast.FunctionDef)]
+    return sum(not item.name.startswith("_") for item in named)
 
 
 def public_share() -> str:
@@ -150,9 +153,8 @@ def public_share() -> str:
 
 def _imported(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "footnotes":
-        yield from (
-            (f"footnotes.{alias.name}" if node.module == "footnotes" else str(node.module)) for alias in node.names
-        )
+        whole = node.module == "footnotes"
+        yield from (f"footnotes.{alias.name}" if whole else str(node.module) for alias in node.names)
     elif isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "footnotes")
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from footnotes.store import documents, generations, near
 from footnotes.store.database import Cursor, Json, Row
@@ -131,34 +131,26 @@ def as_new_chunk(chunk: CopiedChunk) -> NewChunk:
     return NewChunk(**{name: getattr(chunk, name) for name in (*names, "lines")})
 
 
-class CopiedStore(Core, Protocol):
-    """What a side asks of its store, whichever it is."""
-
-    documents: Documents
-    generations: Generations
-    collections: Collections
-
-
 class Side:
     """One tenant's library, from which or to which is copied. Whoever copies to it holds it for writing."""
 
-    def __init__(self, store: CopiedStore, user_id: str) -> None:
-        self._store = store
-        self._database = store.database
+    def __init__(self, core: Core, user_id: str) -> None:
+        self._core = core
+        self._database = core.database
         self._user_id = user_id
 
     # ── reading
 
     def generations(self) -> list[CopiedGeneration]:
         """Those that are complete."""
-        found = [g for g in self._store.generations.all(self._user_id) if g.state != "building"]
+        found = [g for g in Generations(self._core).all(self._user_id) if g.state != "building"]
         return [CopiedGeneration(g.pk, g.state, g.plan, g.embedder, g.fingerprint, g.dimensions) for g in found]
 
     def collections(self) -> list[dict[str, Any]]:
-        return self._store.collections.all(self._user_id)
+        return Collections(self._core).all(self._user_id)
 
     def parts(self, document_id: str) -> Iterator[Part]:
-        return self._store.documents.parts(self._user_id, document_id)
+        return Documents(self._core).parts(self._user_id, document_id)
 
     def document_ids(self) -> list[str]:
         """In the order they came."""
@@ -228,7 +220,7 @@ class Side:
                         found = [chunk for chunk in batch if chunk.generation == number]
                         vectors = {chunk.input_hash: chunk.vector for chunk in found if chunk.vector}
                         made = [as_new_chunk(chunk) for chunk in found]
-                        self._store.put_chunks(cursor, here[numbers[number]], row, made, vectors)
+                        self._core.put_chunks(cursor, here[numbers[number]], row, made, vectors)
             for number, made_with, count in document.derived:
                 generations.put_planned(cursor, numbers[number], row.pk, made_with, count)
                 cursor.run("note_chunks", generation=numbers[number], document=row.pk, versions=[row.current])
@@ -239,7 +231,7 @@ class Side:
         said = row.document
         named = {"document": row.pk, "collection": said.collection, "file_hash": said.file_hash}
         version = int(cursor.value("make_version", **named))
-        writer, whole = TextWriter(version), said.characters <= self._store.whole
+        writer, whole = TextWriter(version), said.characters <= self._core.whole
         pieces = list[str]()
         for part in parts:
             rows = TextRows()
@@ -268,7 +260,7 @@ class Side:
 
     def finish(self) -> None:
         """Let searches see what came."""
-        self._store.finish_copy(self._user_id)
+        self._core.finish_copy(self._user_id)
 
 
 def _generation(cursor: Cursor, each: CopiedGeneration) -> Generation:
