@@ -18,11 +18,11 @@ demo: $(VENV)/.installed
 	@echo '  $(BIN)/footnotes ask "your question"'
 
 test: $(VENV)/.tested check browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The checks and the tests of behaviour, without servers, browsers and faults on purpose.
 quick: $(VENV)/.tested check
-	$(BIN)/python -m pytest tests/docs tests/property tests/unit --ignore=tests/unit/serve -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/docs tests/property tests/unit --ignore=tests/unit/serve -m "not slow"
 
 # Chromium, for the tests that drive the page. Where it cannot be installed they are skipped, and say why.
 browser:
@@ -53,7 +53,7 @@ MINUTES ?= 60
 torture: $(VENV)/.tested
 	@$(PIP) install -e '.[torture]' || echo 'atheris or mfusepy cannot be installed here'
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  for name in fuse3 faketime; do \
+	  for name in fuse3 faketime strace; do \
 	    dpkg -s $$name >/dev/null 2>&1 || apt-get install -y -qq --no-install-recommends $$name >/dev/null 2>&1 || true; \
 	  done; \
 	fi

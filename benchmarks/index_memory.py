@@ -66,7 +66,7 @@ def measure(options: Mapping[str, Any], vectors: Matrix, queries: Matrix, work: 
         database = QdrantDatabase.opened(settings)
         shelf = database.shelf(Scope("ab" * 16, "bench", 1, "given", DIMENSIONS))
         shelf.refresh()
-        shelf.apply(changes(vectors), seq=1)
+        shelf.apply(changes(vectors), position=1)
         graph = server.settle()
         server.restart()
         figures = asked(shelf, vectors, queries)

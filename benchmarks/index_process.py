@@ -101,7 +101,7 @@ def settled() -> float:
 def filled_again() -> float:
     """The seconds in which an empty index is filled from the store."""
     store: Any = _OPEN[-1][0]._store
-    generation = store.serving("bench")
+    generation = store.generations.serving("bench")
     began = time.perf_counter()
     if store.outside is not None:
         store.outside.catch_up(generation)

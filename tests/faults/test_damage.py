@@ -27,7 +27,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (texts / f"{number}.txt").write_text(words(number, 130))
         library.add(texts)
         library.settle()
-        library._store.checkpoint()
+        library._store.database.checkpoint()
     assert list(folder.rglob("*.usearch")), "there must be a graph to damage"
     return folder
 

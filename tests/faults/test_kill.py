@@ -62,10 +62,10 @@ def test_the_oracle_notices_a_lost_document(tmp_path: Path) -> None:
 def test_nothing_embedded_is_embedded_again_after_a_kill(tmp_path: Path) -> None:
     code = """
 import os, signal, sys, footnotes
-from footnotes.store.sqlite.store import SqliteStore
+from footnotes.store.groups.vectors import Vectors
 def die(self, *args):
     os.kill(os.getpid(), signal.SIGKILL)
-SqliteStore.finish_waiting = die
+Vectors.finish = die
 with footnotes.open(sys.argv[1], embedder="hashing") as library:
     library.add(sys.argv[2])
 """
@@ -113,10 +113,10 @@ with footnotes.open(sys.argv[1], embedder="hashing") as library:
 def test_a_document_that_waits_though_it_has_its_vectors_is_no_problem_of_an_index(tmp_path: Path) -> None:
     code = """
 import os, signal, sys, footnotes
-from footnotes.store.sqlite.store import SqliteStore
+from footnotes.store.groups.vectors import Vectors
 def die(self, *args):
     os.kill(os.getpid(), signal.SIGKILL)
-SqliteStore.finish_waiting = die
+Vectors.finish = die
 with footnotes.open(sys.argv[1], embedder="hashing") as library:
     library.add_text("Storks winter in Africa.", filename="a.txt")
 """

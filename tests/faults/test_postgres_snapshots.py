@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chroma import ChromaServer
 from footnotes.testing.snapshots import Changes, Observer, Seen
 from libraries import quick_library
 from postgres import PostgresServer
@@ -54,6 +55,13 @@ def test_no_search_is_empty_handed_with_a_remote_index(
 ) -> None:
     index = f"{qdrant_server.address}/snapshots{next(_NUMBERS)}"
     check(observed(tmp_path, postgres.fresh(), searches=600, index=index, index_legs=legs), 600)
+
+
+def test_no_search_is_empty_handed_with_chroma_beside(
+    postgres: PostgresServer, chroma_server: ChromaServer, tmp_path: Path
+) -> None:
+    index = f"{chroma_server.address}/snapshots{next(_NUMBERS)}"
+    check(observed(tmp_path, postgres.fresh(), searches=400, index=index), 400)
 
 
 def test_the_observer_notices_searches_without_a_snapshot(postgres: PostgresServer, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "library"
     with quick_library(folder) as library:
         library.add_text(TRAVEL, filename="travel.txt")
-        library._store.checkpoint()
+        library._store.database.checkpoint()
     original = os.access
 
     def refusing(path: str | Path, mode: int) -> bool:

@@ -14,7 +14,8 @@ VICTIM = """
 import os, signal, sys, footnotes
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
-from footnotes.store.sqlite.origins import SqliteOrigins
+from footnotes.store.sources import Sources
+from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.store import SqliteStore
 left = int(sys.argv[3])
 def counted():
@@ -29,8 +30,8 @@ def wrapped(original):
         counted()
         return result
     return call
-writers = [(SqliteOrigins, "note"), (SqliteOrigins, "move"), (SqliteOrigins, "forget"), (SqliteStore, "save"),
-           (SqliteStore, "save_vectors"), (SqliteStore, "publish_changes"), (SqliteStore, "checkpoint"),
+writers = [(Sources, "note"), (Sources, "move"), (Sources, "forget"), (SqliteStore, "save_drafts"),
+           (SqliteStore, "save_vectors"), (SqliteStore, "publish"), (Database, "checkpoint"),
            (LexicalIndex, "apply"), (DenseIndex, "apply")]
 for owner, name in writers:
     setattr(owner, name, wrapped(getattr(owner, name)))

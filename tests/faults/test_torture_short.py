@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from torture.damage import LATE, build, damage, die, examine
 from torture.judge import judge, noted
 from torture.kills import kills
 from torture.schema import schema
+from torture.syscalls import kills_at_calls, places, slow_calls
 from torture.tenancy import tenancy
 
 GENEROUS = {"serve_rate": 10**6, "serve_burst": 10**6, "serve_answers": 10**9}
@@ -96,6 +99,19 @@ def test_the_table_says_what_was_tried() -> None:
 def test_writers_killed_at_random_file_events() -> None:
     row = kills("kills", budget=Budget(6), seed=1)
     assert row.is_clean and row.trials > 3, row.cases
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is needed to kill at a system call")
+@pytest.mark.parametrize("postgres", [False, True])
+def test_writers_killed_at_random_system_calls(postgres: bool) -> None:
+    row = kills_at_calls("kills", budget=Budget(5), seed=3, made=partial(places, postgres=postgres))
+    assert row.is_clean and row.trials == 5, row.cases
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is needed to make system calls slow")
+def test_a_slow_disk_loses_nothing() -> None:
+    row = slow_calls("slow", budget=Budget(1), seed=1, made=places)
+    assert row.is_clean and row.trials == 1, row.cases
 
 
 def test_files_damaged_at_random() -> None:

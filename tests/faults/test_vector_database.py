@@ -236,7 +236,7 @@ def test_a_generation_dropped_while_it_is_away_is_emptied_when_it_is_back(
         kept = next(one for one in library.status()["generations"] if one["state"] == "kept")
         with _away(own_server):
             store = library._store
-            store._drop_kept(library.settings.user, but=None)  # type: ignore[attr-defined]
+            store.generations.drop_kept(library.settings.user)
         library.add_text("One more.", filename="more.txt")
         assert _settled(library) and library.verify().ok
         left = _generations(own_server, library.status()["index"]["address"].rpartition("/")[2])
@@ -374,7 +374,7 @@ def test_a_wrong_key_and_a_foreign_collection_are_named(tmp_path: Path) -> None:
             assert not library.verify().ok
         with footnotes.open(tmp_path / "library", index_api_key="right", **chosen) as library:
             assert _settled(library) and library.verify().ok and _statuses(library) == {"ready"}
-            name = library._store.outside.shelf(library._store.serving("local"))._name  # type: ignore[attr-defined]
+            name = library._store.outside.shelf(library._store.generations.serving("local"))._name  # type: ignore[attr-defined]
         _make_foreign(server, name)
         with footnotes.open(tmp_path / "library", index_api_key="right", **chosen) as library:
             problems = [problem.what for problem in library.verify(repair=True).problems]

@@ -20,17 +20,21 @@ import footnotes
 from footnotes.index import dense_files, manifest
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
+from footnotes.store.groups.documents import Documents
+from footnotes.store.groups.generations import Generations
+from footnotes.store.groups.vectors import Vectors
+from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.store import SqliteStore
 
 WRITERS: list[tuple[Any, str]] = [
-    (SqliteStore, "save"),
+    (SqliteStore, "save_drafts"),
     (SqliteStore, "save_vectors"),
-    (SqliteStore, "finish_waiting"),
-    (SqliteStore, "publish_changes"),
-    (SqliteStore, "delete"),
-    (SqliteStore, "checkpoint"),
-    (SqliteStore, "save_reindexed"),
-    (SqliteStore, "switch_generation"),
+    (Vectors, "finish"),
+    (SqliteStore, "publish"),
+    (Documents, "delete"),
+    (Database, "checkpoint"),
+    (SqliteStore, "fill_generation"),
+    (Generations, "switch"),
     (LexicalIndex, "apply"),
     (DenseIndex, "apply"),
     (manifest, "write"),

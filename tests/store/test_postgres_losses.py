@@ -59,8 +59,9 @@ def added_in_the_end(library: Library, text: str) -> str:
 def test_a_connection_cut_in_the_middle_of_saving(
     shared: Library, address: str, postgres: PostgresServer, statement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from footnotes.store.postgres.cursor import SQL
     from footnotes.store.postgres.database import Connection
-    from footnotes.store.postgres.sql import queries
+    from footnotes.store.statements import load_queries
 
     shared.add_text(TRAVEL, filename="before.txt")
     real, cut = Connection.execute, threading.Event()
@@ -69,7 +70,7 @@ def test_a_connection_cut_in_the_middle_of_saving(
     def cutting(kind: Any) -> Any:
         def call(self: Any, query: str, *bindings: Any) -> Any:
             result = kind(self, query, *bindings)
-            if query == queries()[statement] and not cut.is_set():
+            if query == load_queries(SQL)[statement].sql and not cut.is_set():
                 cut.set()
                 postgres.execute(_CUT, address=address)
             return result
@@ -186,7 +187,7 @@ def test_a_document_is_one_living_writers_alone(shared: Library, address: str, t
 def test_the_next_version_of_a_document_another_writer_is_at_is_refused(shared: Library) -> None:
     store = store_of(shared)
     added = shared.add_text(TRAVEL, filename="a.txt", source="s")
-    row = store.find("local", str(added.document_id))
+    row = store.documents.find("local", str(added.document_id))
     ready, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -239,7 +240,7 @@ def test_a_query_that_counts_claims_nothing(shared: Library) -> None:
     with store.database.transaction("local") as connection:
         connection.execute("UPDATE document_chunks SET embedding = NULL")
         connection.execute("UPDATE documents SET status = 'queued'")
-    assert len(store.waiting("local")) == 1 and store.waiting_chunks("local") == 1
+    assert len(store.vectors.waiting("local")) == 1 and store.vectors.count_waiting("local") == 1
     with store.database.reading("local") as connection:
         assert connection.value("SELECT count(*) FROM documents WHERE holder IS NOT NULL") == 0
 

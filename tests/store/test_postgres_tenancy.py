@@ -69,12 +69,13 @@ def test_the_search_of_another_tenants_generation_finds_nothing(two: Any) -> Non
     """The function that searches is the owner's: it has to test the tenant itself."""
     _, ada, ben = two
     from footnotes.store.postgres.view import PostgresSearchView, Served
+    from footnotes.store.views import Question
 
-    served = Served(store_of(ada).serving("ada"))
+    served = Served(store_of(ada).generations.serving("ada"))
     for user, expected in (("ada", True), ("ben", False)):
         view = PostgresSearchView(store_of(ben).database, user, served, lambda *_: None, trial=True)
-        view.fetch({"text": 1.0, "own": 1.0}, None, depth=10, where=None, reading=10, per_document=3)
-        assert bool(view.search_lexical({"text": 1.0}, 10, None).keys) is expected
+        question = Question(terms={"text": 1.0, "own": 1.0}, vector=None, depth=10, reading=10, per_document=3)
+        assert bool(view.candidates(question).keys) is expected
 
 
 def test_a_connection_never_keeps_the_tenant_of_whoever_had_it_before(two: Any) -> None:

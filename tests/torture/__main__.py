@@ -22,6 +22,7 @@ from torture.parsers import parsers
 from torture.power import power_cuts
 from torture.scarce import clock_jumps, full_disk, no_descriptors
 from torture.schema import schema
+from torture.syscalls import kills_at_calls, places, slow_calls, workers
 from torture.tenancy import tenancy
 
 GENEROUS = {"serve_rate": 10**6, "serve_burst": 10**6, "serve_answers": 10**9}
@@ -34,6 +35,18 @@ def campaigns() -> dict[str, tuple[Campaign, int, int, int]]:
     """By name: the campaign, its share of the time, its most trials, and those of the short version."""
     return {
         "kills at file events": (kills, 12, 1_000, 12),
+        "kills at system calls": (_at_calls(), 8, 1_000, 10),
+        "kills at system calls, Qdrant beside": (_at_calls(qdrant=True), 4, 1_000, 5),
+        "kills at system calls, PostgreSQL": (_at_calls(postgres=True), 6, 1_000, 5),
+        "kills at system calls, PostgreSQL with Qdrant": (_at_calls(postgres=True, qdrant=True), 4, 1_000, 5),
+        "workers killed at system calls": (workers, 4, 1_000, 2),
+        "slow disk": (partial(slow_calls, made=places), 2, 200, 3),
+        "slow network, PostgreSQL with Qdrant": (
+            partial(slow_calls, made=partial(places, postgres=True, qdrant=True)),
+            2,
+            200,
+            3,
+        ),
         "damaged and swapped files": (damage, 8, 1_000, 30),
         "power cuts": (power_cuts, 10, 200, 3),
         "full disk": (full_disk, 3, 200, 5),
@@ -45,6 +58,10 @@ def campaigns() -> dict[str, tuple[Campaign, int, int, int]]:
         "requests, PostgreSQL": (partial(schema, opened=_opened("PostgreSQL", keys=False)), 3, 20_000, 60),
         "mutated files": (lambda name, **given: parsers(name, _samples(), **given), 5, 100_000, 200),
     }
+
+
+def _at_calls(**databases: bool) -> Campaign:
+    return partial(kills_at_calls, made=partial(places, **databases))
 
 
 def _samples() -> dict[str, bytes]:

@@ -81,7 +81,7 @@ def _build(folder: Path, first: int, late: int) -> None:
                 (Path(texts) / f"{number}.txt").write_text(words(number, WORDS))
             library.add(texts)
         library.settle()
-        library._store.checkpoint()
+        library._store.database.checkpoint()
         for number in range(first + DOCUMENTS, first + DOCUMENTS + late):
             library.add_text(words(number, WORDS), filename=f"{number}.txt")
         os.kill(os.getpid(), signal.SIGKILL)

@@ -33,11 +33,11 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)]), **more}
 
 
-def judge(folder: Path, oracle: Oracle, number: int) -> None:
+def judge(folder: Path, oracle: Oracle, number: int, **settings: str) -> None:
     """All that was acknowledged is found, nothing is half visible, and the next writer works."""
     if (folder / "server.db").exists():
         finish_jobs(folder)
-    with quick_library(folder) as library:
+    with quick_library(folder, **settings) as library:
         oracle.check(library)
         oracle.check_resumed(library)
         added = library.add_text(f"zebra{number} was here", filename="zebra.txt", source=f"zebra{number}")

@@ -1,6 +1,7 @@
 """A process to be killed, cut off or starved: it does one kind of work and says what was acknowledged.
 
     python -m torture.victim FOLDER ACTION SEED [--rounds N] [--unsynced] [--descriptors N] [--documents FOLDER]
+                                                [--setting NAME=VALUE …]
 
 Lines on standard output are those that `oracle.Oracle` reads: `? name state` before a step, `+ name version` or
 `- name` once it is acknowledged. `! code` says that a step was refused with an error of the product.
@@ -169,11 +170,14 @@ def main() -> None:
     options.add_argument("--unsynced", action="store_true", help="the control: SQLite does not sync")
     options.add_argument("--descriptors", type=int, help="how many files may be opened")
     options.add_argument("--documents", type=Path, help="the folder that is synced, otherwise beside the library")
+    options.add_argument("--setting", action="append", default=[], help="a setting of the library, NAME=VALUE")
     chosen = options.parse_args()
     if chosen.action == "server":
         return serve(chosen.folder, chosen.seed, chosen.rounds)
     try:
-        with quick_library(chosen.folder, chunker="rules", chunker_options={"tokens": 100, "overlap": 10}) as library:
+        given = dict(word.split("=", 1) for word in chosen.setting)
+        chunking = {"chunker": "rules", "chunker_options": {"tokens": 100, "overlap": 10}}
+        with quick_library(chosen.folder, **chunking, **given) as library:
             if chosen.unsynced:
                 library._store.database.writer.execute("PRAGMA synchronous = OFF")  # type: ignore[attr-defined]
             work(library, chosen)

@@ -7,6 +7,7 @@ are filled in once: braces inside documents, questions or prompts stay as they a
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -18,8 +19,12 @@ from footnotes.answer.extractive import ABSTENTION
 from footnotes.answer.models import Message
 from footnotes.errors import ConfigError
 
-NAMES = ("context", "question", "collection_prompt", "abstention", "opening", "closing")
-REQUIRED = ("context", "question")
+NAMES = (
+    "context", "question", "collection_prompt", "abstention", "opening", "closing", "contexts", "query", "metadata",
+    "score",
+)  # fmt: skip
+REQUIRED = (("context", "contexts"), ("question", "query"))
+"""One name of each pair; the second is what templates of other tools call it."""
 
 _NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _PART = re.compile(r"^--- (system|user) ---[ \t]*\n", re.MULTILINE)
@@ -52,7 +57,11 @@ def answer_messages(
     boundary = _boundary(context)
     values = {
         "context": context_text(context, boundary),
+        "contexts": context_text(context, boundary),
         "question": escaped(question, boundary),
+        "query": escaped(question, boundary),
+        "metadata": escaped(_metadata_lines(context), boundary),
+        "score": "\n".join(f"[{number}] {each.score:.4f}" for number, each in enumerate(context.passages, 1)),
         "collection_prompt": collection_prompt.strip(),
         "abstention": ABSTENTION,
         "opening": f"<passages {boundary}>",
@@ -69,6 +78,14 @@ def context_text(context: Context, boundary: str) -> str:
         for number, passage in enumerate(context.passages, 1)
     ]
     return "\n\n".join((f"<passages {boundary}>", *shown, f"</passages {boundary}>"))
+
+
+def _metadata_lines(context: Context) -> str:
+    """What is known of the document of each passage, a line of JSON each."""
+    return "\n".join(
+        f"[{number}] {json.dumps(dict(passage.hits[0].metadata), ensure_ascii=False, default=str)}"
+        for number, passage in enumerate(context.passages, 1)
+    )
 
 
 def escaped(text: str, boundary: str = "") -> str:
@@ -104,9 +121,12 @@ def _check(template: str, path: str) -> None:
     if not user:
         raise ConfigError(f"the prompt template {path} has no part that begins with the line '--- user ---'")
     names = set(_NAME.findall(system + user))
-    for name in REQUIRED:
-        if name not in names:
-            raise ConfigError(f"the prompt template {path} does not use {{{{{name}}}}}")
+    for unknown in sorted(names - set(NAMES)):
+        known = ", ".join(NAMES)
+        raise ConfigError(f"the prompt template {path} uses {{{{{unknown}}}}}, which is no name; known are {known}")
+    for pair in REQUIRED:
+        if names.isdisjoint(pair):
+            raise ConfigError(f"the prompt template {path} does not use {{{{{pair[0]}}}}}")
 
 
 @lru_cache(maxsize=8)

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from footnotes.asking.options import Searched
 from footnotes.embed import Embedder
-from footnotes.retrieve.legs import ran as gave_results
 from footnotes.store import SearchView
+from footnotes.store.legs import ran as gave_results
 from footnotes.types import SearchResult
 
 

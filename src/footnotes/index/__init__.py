@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class Entry:
     vector: bytes = b""
     """float16, of length 1, as the store keeps it."""
     weights: Mapping[int, float] = field(default_factory=dict)
-    """What its terms weigh, by place; see `footnotes.index.outside`."""
+    """What its terms weigh, by place; see `Weights`."""
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
     """What a vector database is told of the chunk beside: its document's metadata, collection and ids."""
 
@@ -117,22 +117,48 @@ class Allowed:
     """Whether the keys are given. Where not, there are facets, and whoever asked looks at what was found once more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Asks for chunks that have any of some facets."""
+
+    names: Sequence[str]
+
+
+Terms: TypeAlias = Mapping[str, float]
+"""Words of a question, and how often it says each."""
+Weights: TypeAlias = Mapping[int, float]
+"""Terms as places (0 to 2³² - 1) and what each weighs. The score of a chunk is the inner product of two of them."""
+Query: TypeAlias = Terms | Weights | Facets | Vector
+"""What an index is asked. Which kinds it knows depends on the leg it serves."""
+
+
 class Index(Protocol):
-    """What every index does, whichever leg it serves."""
+    """A cache of the truth: it is fed from the change log, and can be emptied and filled again at any time.
+
+    Those in a folder (tantivy, usearch) and remote ones (Qdrant, Chroma) do the same.
+    """
 
     @property
-    def seq(self) -> int:
-        """The last change it has seen."""
+    def position(self) -> int:
+        """The last change it is known to have seen; 0 when it is empty or nothing is known."""
         ...
 
-    def apply(self, changes: Iterable[Change], *, seq: int) -> None:
-        """Take changes in, durably, and remember `seq`. Applying a change twice is harmless."""
+    def apply(self, changes: Iterable[Change], *, position: int) -> None:
+        """Take changes in, durably, and remember the position. Applying a change twice is harmless."""
         ...
 
-    def clear(self) -> None:
-        """Forget everything; the next changes rebuild it."""
+    def search(self, query: Any, limit: int, allowed: Allowed | None = None) -> Found:
+        """The best chunks for a query, best first, and only those `allowed`."""
+        ...
+
+    def score(self, query: Any, keys: Sequence[int]) -> dict[int, float]:
+        """The score of given chunks; those it knows nothing of may be left out."""
         ...
 
     def keys(self) -> Keys:
         """Every key that can be found, sorted."""
+        ...
+
+    def clear(self) -> None:
+        """Forget everything; the next changes rebuild it."""
         ...

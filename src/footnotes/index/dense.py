@@ -55,7 +55,7 @@ class DenseReader:
     """An unchanging picture of the index for one search, and the last change it has seen."""
 
     view: DenseView
-    seq: int
+    position: int
 
     def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
         """The nearest chunks, best first, and only those `allowed`."""
@@ -90,8 +90,8 @@ class DenseIndex:
         self.refresh()
 
     @property
-    def seq(self) -> int:
-        return self._reader.seq
+    def position(self) -> int:
+        return self._reader.position
 
     @property
     def _view(self) -> DenseView:
@@ -175,7 +175,7 @@ class DenseIndex:
 
     # ── writing
 
-    def apply(self, changes: Iterable[Change], *, seq: int) -> None:
+    def apply(self, changes: Iterable[Change], *, position: int) -> None:
         """Take changes in: new rows become a segment, removed ones are struck out."""
         self._folder.mkdir(parents=True, exist_ok=True)
         buffer: list[Entry] = []
@@ -188,7 +188,7 @@ class DenseIndex:
                     self._append(buffer)
                     buffer = []
         self._append(buffer)
-        self._contents = replace(self._contents, seq=seq)
+        self._contents = replace(self._contents, seq=position)
         self._drop_if_mostly_removed()
         write_contents(self._folder, self._contents)
         self._show(self._load(self._contents))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from footnotes.index import Found, Keys, Vector
 from footnotes.index.dense_files import SCALE, Rows
+from footnotes.index.products import row_products
 
 EXACT_ROWS = 2_048
 """Up to here every search compares all rows: as fast as a graph, and exact."""
@@ -69,16 +70,14 @@ class DenseView:
         if len(positions) == 0:
             return np.zeros(0, dtype=np.float32)
         if len(self.keys) <= ROWS_IN_MEMORY:
-            near: Vector = self._in_memory()[positions] @ vector
-            return near
+            return row_products(self._in_memory()[positions], vector)
         scaled = vector / SCALE
         if len(positions) <= _COMPARED_AT_ONCE:
-            result: Vector = self.raw(positions).astype(np.float32) @ scaled
-            return result
+            return row_products(self.raw(positions).astype(np.float32), scaled)
         # Many rows at once would be a large array to make and throw away; a few stay near the processor.
         starts = range(0, len(positions), _COMPARED_AT_ONCE)
-        blocks = [self.raw(positions[at : at + _COMPARED_AT_ONCE]).astype(np.float32) @ scaled for at in starts]
-        return np.concatenate(blocks)
+        taken = (self.raw(positions[at : at + _COMPARED_AT_ONCE]).astype(np.float32) for at in starts)
+        return np.concatenate([row_products(rows, scaled) for rows in taken])
 
     def rows(self, positions: NDArray[np.intp]) -> NDArray[np.float32]:
         """Vectors in single precision."""
@@ -127,15 +126,13 @@ class DenseView:
     def _tail_similarities(self, vector: Vector) -> Vector:
         """Cosine of every row outside the graph."""
         if len(self.keys) <= ROWS_IN_MEMORY:
-            near: Vector = self._in_memory()[self.graph_rows :] @ vector
-            return near
+            return row_products(self._in_memory()[self.graph_rows :], vector)
         scaled = vector / SCALE
         if self.uncovered > ROWS_IN_MEMORY:
-            return np.concatenate([block.astype(np.float32) @ scaled for block in self._tail_blocks()])
+            return np.concatenate([row_products(block.astype(np.float32), scaled) for block in self._tail_blocks()])
         if self._tail is None:
             self._tail = np.concatenate([block.astype(np.float32) for block in self._tail_blocks()])
-        result: Vector = self._tail @ scaled
-        return result
+        return row_products(self._tail, scaled)
 
     def _tail_blocks(self) -> Iterator[Rows]:
         """The rows outside the graph, in order, a few at a time."""

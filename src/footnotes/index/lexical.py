@@ -20,9 +20,11 @@ from footnotes.index import (
     Allowed,
     Change,
     Entry,
+    Facets,
     Found,
     IndexDamaged,
     Keys,
+    Terms,
     damage_told_apart,
     keys_of,
     manifest,
@@ -50,8 +52,8 @@ class LexicalIndex:
         self.refresh()
 
     @property
-    def seq(self) -> int:
-        return self._reader.seq
+    def position(self) -> int:
+        return self._reader.position
 
     # ── reading
 
@@ -61,28 +63,24 @@ class LexicalIndex:
         if content is None:
             self._forget()
             return 0
-        if content["seq"] == self.seq and self._reader.searcher is not None:
-            return self.seq
+        if content["seq"] == self.position and self._reader.searcher is not None:
+            return self.position
         self._check(content)
         self._load(int(content["seq"]))
-        return self.seq
+        return self.position
 
     @property
     def reader(self) -> LexicalReader:
         """What a search reads from now on, as it is now."""
         return self._reader
 
-    def search(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None = None) -> Found:
-        """The best chunks for weighted terms, best first, and only those `allowed`."""
-        return self._reader.search(terms, limit, allowed)
+    def search(self, query: Terms | Facets, limit: int, allowed: Allowed | None = None) -> Found:
+        """The best chunks for weighted terms, best first, or those with a facet, and only those `allowed`."""
+        return self._reader.search(query, limit, allowed)
 
-    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
-        """Chunks that have any of some facets, and only those `allowed`."""
-        return self._reader.having(facets, limit, allowed)
-
-    def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
+    def score(self, query: Terms, keys: Sequence[int]) -> dict[int, float]:
         """The exact score of given chunks."""
-        return self._reader.score(terms, keys)
+        return self._reader.score(query, keys)
 
     def document_frequency(self, term: str) -> int:
         """How many chunks have the term in their body."""
@@ -140,24 +138,24 @@ class LexicalIndex:
 
     # ── writing
 
-    def apply(self, changes: Iterable[Change], *, seq: int) -> None:
+    def apply(self, changes: Iterable[Change], *, position: int) -> None:
         """Take changes in and commit them; a crash in between leaves the last commit, to be applied over."""
         self._prepare()
         changes = iter(changes)
         first = next(changes, None)
         if first is None and self._reader.searcher is not None:
-            self._write_manifest(clean=True, seq=seq)
-            self._reader = LexicalReader(self._reader.searcher, self._index.schema, self._boosts, seq)
+            self._write_manifest(clean=True, seq=position)
+            self._reader = LexicalReader(self._reader.searcher, self._index.schema, self._boosts, position)
             return
         changes = chain([] if first is None else [first], changes)
-        self._write_manifest(clean=False, seq=self.seq)
+        self._write_manifest(clean=False, seq=self.position)
         sweep(self._folder)
         with damage_told_apart("tantivy cannot write the index"):
             self._commit(changes)
         self._checksums = checksums(self._folder, self._checksums)
         self._checked |= set(self._checksums)
-        self._write_manifest(clean=True, seq=seq)
-        self._load(seq)
+        self._write_manifest(clean=True, seq=position)
+        self._load(position)
 
     def _commit(self, changes: Iterable[Change]) -> None:
         writer = self._index.writer(_WRITER_BYTES, num_threads=1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from footnotes.index import Allowed, Found, Keys, damage_told_apart
+from footnotes.index import Allowed, Facets, Found, Keys, Terms, damage_told_apart
 from footnotes.index.lexical_query import QueryBuilder
 
 POSTINGS_BUDGET = 400_000
@@ -18,14 +18,19 @@ _BUDGET_CANDIDATES = 200
 class LexicalReader:
     """One commit of a tantivy index, and the last change it has seen. Without a searcher it is empty."""
 
-    def __init__(self, searcher: Any, schema: Any, boosts: Mapping[str, float], seq: int) -> None:
+    def __init__(self, searcher: Any, schema: Any, boosts: Mapping[str, float], position: int) -> None:
         self.searcher = searcher
-        self.seq = seq
+        self.position = position
         self._frequencies: dict[tuple[str, str], int] = {}
         self._queries = None if searcher is None else QueryBuilder(schema, boosts, self._frequency)
 
-    def search(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None = None) -> Found:
-        """The best chunks for weighted terms, best first, and only those `allowed`."""
+    def search(self, query: Terms | Facets, limit: int, allowed: Allowed | None = None) -> Found:
+        """The best chunks for weighted terms, best first, or those with a facet, and only those `allowed`."""
+        if isinstance(query, Facets):
+            return self._having(query.names, limit, allowed)
+        return self._matching(query, limit, allowed)
+
+    def _matching(self, terms: Terms, limit: int, allowed: Allowed | None) -> Found:
         if not terms or self._queries is None or limit < 1:
             return Found()
         queries = self._queries
@@ -40,13 +45,12 @@ class LexicalReader:
         exact = self._run(queries.scored(terms, found.keys), len(found.keys))
         return Found(exact.keys[:limit], exact.scores[:limit])
 
-    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
-        """Chunks that have any of some facets, and only those `allowed`."""
+    def _having(self, facets: Sequence[str], limit: int, allowed: Allowed | None) -> Found:
         if not facets or self._queries is None or limit < 1:
-            return []
-        return self._run(self._queries.having(facets, allowed), limit).keys
+            return Found()
+        return self._run(self._queries.having(facets, allowed), limit)
 
-    def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
+    def score(self, terms: Terms, keys: Sequence[int]) -> dict[int, float]:
         """The exact score of given chunks."""
         if not terms or not keys or self._queries is None:
             return dict.fromkeys(keys, 0.0)

@@ -8,15 +8,12 @@ What it finds is looked up in the store before anybody sees it, so that nothing 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from footnotes.config import Settings
-from footnotes.index import Allowed, Found, Index, Vector
-
-Weights: TypeAlias = Mapping[int, float]
-"""Terms as places (0 to 2³² - 1) and what each weighs. The score of a chunk is the inner product of two of them."""
+from footnotes.index import Change, Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,44 +48,28 @@ class Scope:
 
 
 class Shelf(Index, Protocol):
-    """One generation's part of a vector database. Every method may raise an `IndexFailed` of `footnotes.errors`."""
+    """One generation's index in a vector database. Every method may raise an `IndexFailed` of `footnotes.errors`.
 
-    @property
-    def seq(self) -> int:
-        """The last change it was known to have seen; 0 when nothing is known."""
-        ...
+    The six methods of `Index` are enough. `search` is asked for a vector, and for weights and facets where the shelf
+    serves the lexical leg. The methods here are for databases that can do more.
+    """
 
     def refresh(self) -> int:
         """Ask the database for the last change the shelf has seen: 0 where it is empty, or another's, or missing."""
-        ...
-
-    def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
-        """The nearest chunks by cosine, best first, and only those `allowed`."""
-        ...
-
-    def search_words(self, weights: Weights, limit: int, allowed: Allowed | None = None) -> Found:
-        """Chunks by the inner product with their weights, best first, and only those above zero and `allowed`."""
-        ...
-
-    def score_words(self, weights: Weights, keys: Sequence[int]) -> dict[int, float]:
-        """That product for given chunks; those with none of the terms may be left out."""
-        ...
-
-    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
-        """Chunks that have any of some facets, and only those `allowed`."""
-        ...
+        return self.position
 
     def remove(self, keys: Sequence[int]) -> None:
         """Take single chunks out, whatever the change log says of them."""
-        ...
+        ranges = [(key, 1) for key in keys]
+        self.apply([Change(self.position, 0, (), ranges, only_removed=True)], position=self.position)
 
     def compact(self) -> None:
         """Leave no byte of what was removed, where the files are ours; a server's are left to its owner."""
-        ...
+        return
 
     def promote(self) -> None:
         """The generation serves from now on: tell those who look from outside."""
-        ...
+        return
 
 
 class VectorDatabase(Protocol):

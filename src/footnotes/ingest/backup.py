@@ -51,7 +51,7 @@ def restore_library(
     with _between(settings, file.parent) as (draft, drafted):
         found = restore_folder(file, draft, snapshot=snapshot)
         with closing(open_store(drafted, draft)) as source, closing(open_store(settings, folder)) as target:
-            if any(target.documents(tenant, limit=1) for tenant in target.users()):
+            if any(target.documents.all(tenant, limit=1) for tenant in target.users()):
                 raise CopyTargetInUse("the database has documents already", remedy="Restore into an empty database.")
             for tenant in source.users():
                 with suppress(NotFound):

@@ -76,7 +76,7 @@ def _original(source: Store, target: Store, user_id: str, document_id: str) -> i
     """The kept file of a document, if there is one."""
     if not source.originals.has(user_id, document_id) or target.originals.has(user_id, document_id):
         return 0
-    row = target.find(user_id, document_id)
+    row = target.documents.find(user_id, document_id)
     path = source.originals.find(user_id, document_id)
     return int(target.originals.keep(user_id, row.pk, path, row.document.file_hash))
 

@@ -23,7 +23,7 @@ KEPT_EVERY_SECONDS = 2.0
 
 def open_generation(store: Store, user_id: str, embedder: Embedder) -> Generation:
     """The generation that serves, or the first one of a tenant; an error where another model made its vectors."""
-    generation = store.ensure_generation(
+    generation = store.generations.ensure(
         user_id,
         embedder=embedder.name,
         fingerprint=embedder.fingerprint,
@@ -55,7 +55,7 @@ def embed_missing(
     """Embed what was never embedded, and keep it every few seconds: a crash costs the last of them at most."""
     check_embedder(generation, embedder)
     user_id = generation.user_id
-    missing = store.missing_vectors(user_id, generation, inputs)
+    missing = store.vectors.missing(user_id, generation, inputs)
     made: list[Matrix] = []
     kept, since = 0, time.monotonic()
     for start in range(0, len(missing), EMBEDDED_AT_ONCE):
@@ -64,7 +64,7 @@ def embed_missing(
         made.append(_pooled([inputs[key] for key in keys], embedder, batch))
         end = start + len(keys)
         if end == len(missing) or time.monotonic() - since >= KEPT_EVERY_SECONDS:
-            store.save_vectors(user_id, generation, missing[kept:end], np.concatenate(made))
+            store.vectors.save(user_id, generation, missing[kept:end], np.concatenate(made))
             made, kept, since = [], end, time.monotonic()
     return len(missing)
 

@@ -41,10 +41,10 @@ class Journal:
         self._files: dict[str, int] = {}
         if run:
             self._run = run
-            self._files = {job.source: job.number for job in store.jobs(user_id) if job.run == run}
-            store.take_jobs(user_id, [run, *self._files.values()], self._holder)
+            self._files = {job.source: job.number for job in store.jobs.all(user_id) if job.run == run}
+            store.jobs.take(user_id, [run, *self._files.values()], self._holder)
         else:
-            (self._run,) = store.make_jobs(user_id, None, [NewJob(kind, source, request)], self._holder)
+            (self._run,) = store.jobs.make(user_id, None, [NewJob(kind, source, request)], self._holder)
         self._updates: dict[int, JobUpdate] = {}
         self._state = JobUpdate(self._run, "queued")
         self._written = time.monotonic()
@@ -63,7 +63,7 @@ class Journal:
         """Write the files down that are going to be taken in."""
         fresh = [source for source in dict.fromkeys(sources) if source not in self._files]
         jobs = [NewJob("file", name, {}) for name in fresh]
-        numbers = self._store.make_jobs(self._user_id, self._run, jobs, self._holder)
+        numbers = self._store.jobs.make(self._user_id, self._run, jobs, self._holder)
         self._files.update(zip(fresh, numbers, strict=True))
 
     def progress(self, progress: Progress) -> None:
@@ -95,11 +95,11 @@ class Journal:
         else:
             self._state = JobUpdate(self._run, "ready" if finished else "queued")
         self._write()
-        self._store.let_go_jobs(self._user_id)
+        self._store.jobs.let_go(self._user_id)
 
     def _write(self) -> None:
         updates, self._updates = [self._state, *self._updates.values()], {}
-        self._store.update_jobs(self._user_id, updates)
+        self._store.jobs.update(self._user_id, updates)
         self._written = time.monotonic()
 
 

@@ -13,6 +13,7 @@ from footnotes.errors import OptionError
 from footnotes.types import Metadata
 
 MAX_NAME = 200
+LONGEST_ENDING = 20
 MAX_METADATA = 100_000
 MAX_DEPTH = 64
 """Values inside values: what reads metadata later, here and in vector databases, goes only so deep."""
@@ -60,9 +61,13 @@ def checked_collection(name: str) -> str:
 
 
 def safe_filename(name: str) -> str:
-    """The last part of a name, without anything a path could be made of."""
+    """The last part of a name, without anything a path could be made of. One that is too long keeps its ending."""
     last = as_text(str(name).replace("\x00", "")).replace("\\", "/").rpartition("/")[2]
-    return last[:MAX_NAME] or "unnamed"
+    if len(last) > MAX_NAME:
+        stem, dot, ending = last.rpartition(".")
+        ending = dot + ending if stem and len(ending) < LONGEST_ENDING else ""
+        last = last[: MAX_NAME - len(ending)] + ending
+    return last or "unnamed"
 
 
 def lasting(path: str | Path) -> str | Path:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from footnotes import tracing
 from footnotes.chunk import Chunker
@@ -40,7 +41,7 @@ from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
 from footnotes.text.script import stated_language
 from footnotes.text.sketch import Sketcher
-from footnotes.types import TAKEN_IN, Added, AddStatus, ErrorInfo, JsonValue, Part, Report
+from footnotes.types import TAKEN_IN, Added, AddStatus, Document, ErrorInfo, JsonValue, Part, Report
 
 PIPELINE_VERSION = 1
 _STOPPED = Interrupted(
@@ -72,6 +73,28 @@ class _Work:
     language: dict[str, JsonValue] = field(default_factory=dict)
 
 
+class _Pending:
+    """Drafts that are read and not written yet, with totals that are kept as they come."""
+
+    def __init__(self) -> None:
+        self.works: list[_Work] = []
+        self.chunks = self.characters = 0
+        self.sources: set[tuple[str, str]] = set()
+        self._hashes: set[tuple[str, str]] = set()
+
+    def add(self, work: _Work) -> None:
+        draft = work.draft
+        self.works.append(work)
+        self.chunks += len(draft.chunks)
+        self.characters += draft.characters()
+        self.sources.add((draft.collection, draft.source))
+        self._hashes.add((draft.collection, draft.file_hash))
+
+    def has(self, origin: NewSource, file_hash: str) -> bool:
+        """Whether a draft is of the same source or of the same bytes."""
+        return (origin.collection, file_hash) in self._hashes or (origin.collection, origin.source) in self.sources
+
+
 class Pipeline:
     """Takes files in for one tenant. The caller holds the library for writing."""
 
@@ -93,7 +116,7 @@ class Pipeline:
         self._max_file_bytes = max_file_bytes
         self._embed_batch = embed_batch
         self._on_progress = on_progress
-        self._pending: list[_Work] = []
+        self._pending = _Pending()
         self._waiting: list[tuple[int, Added]] = []
         self._behind: list[Added] = []
         self._elsewhere: list[tuple[NewSource, int | None]] = []
@@ -122,7 +145,7 @@ class Pipeline:
             left, self._elsewhere = self._elsewhere, []
             for _, pk in left:
                 if pk is not None:
-                    self._store.await_settled(self._user_id, pk)
+                    self._store.documents.await_settled(self._user_id, pk)
             yield from self._add([origin for origin, _ in left], chunker_of)
 
     def _add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
@@ -147,30 +170,79 @@ class Pipeline:
     def _generation(self) -> Generation:
         return open_generation(self._store, self._user_id, self._embedder)
 
+    def recut(self, rows: Sequence[DocumentRow], chunker_of: ChunkerOf) -> Iterator[Added]:
+        """Cut documents again from their stored text, each into a new version of itself."""
+        self._serving = self._generation()
+        for row in rows:
+            self._pending.add(self._recut(row, chunker_of(row.document.collection, row.document.mime)))
+            if self._is_full():
+                yield from self._flush()
+        yield from self._flush()
+        yield from self._complete(self._now())
+
+    def _recut(self, row: DocumentRow, chunker: Chunker) -> _Work:
+        document = row.document
+        # The parser's part of the version stays: it is the text that was parsed then.
+        pipeline, parser, parser_version, *_ = document.ingestion_version.split("/")
+        made_by = (pipeline, parser, parser_version, chunker_fingerprint(chunker), self._embedder.fingerprint)
+        draft = Draft(
+            collection=document.collection,
+            source=document.source,
+            filename=document.filename,
+            file_hash=document.file_hash,
+            size=document.bytes,
+            ingestion_version="/".join(made_by),
+            metadata=document.metadata,
+            replaces=row,
+        )
+        draft.title = document.title
+        origin = NewSource(Path(document.filename), document.source, document.filename, document.collection)
+        work = _Work(origin, draft, "replaced", list(document.warnings))
+        described = describer(document.mime, document.metadata, document.title)
+        derive = Deriver(chunker, document.file_hash, document.title, described)
+        for part in self._store.documents.parts(self._user_id, document.id):
+            self._derive(work, derive, part)
+        draft.sketch = work.sketcher.sketch()
+        draft.publication = Publication(
+            mime=document.mime,
+            title=document.title,
+            characters=document.characters,
+            pages=document.pages,
+            chunks=derive.count,
+            metadata=document.metadata,
+            warnings=document.warnings,
+        )
+        return work
+
     # ── one file
 
     def _take(self, origin: NewSource, chunker_of: ChunkerOf) -> Iterator[Added]:
         file_hash, size = hash_file(origin.path, self._max_file_bytes, origin.filename)
-        if any(self._collides(work.draft, origin, file_hash) for work in self._pending):
+        if self._pending.has(origin, file_hash):
             yield from self._flush()
         kind = sniff(origin.path, origin.filename) if not origin.mime else Sniffed(origin.mime)
+        chosen = origin.chunker
+        chunker_of = chunker_of if chosen is None else lambda *_: chosen
         chunker = chunker_of(origin.collection, kind.mime)
         version = self.ingestion_version(kind.mime, chunker)
-        same = self._store.find_by_hash(self._user_id, origin.collection, file_hash)
+        same = self._store.documents.find_by_hash(self._user_id, origin.collection, file_hash)
         if self._is_being_made(same):
             assert same is not None
             self._elsewhere.append((origin, same.pk))
             return
-        wanted = same is not None and origin.mime in ("", same.document.mime) and not origin.renew
+        renamed = same is not None and origin.rename and _is_renamed(origin, same.document)
+        wanted = same is not None and origin.mime in ("", same.document.mime) and not (origin.renew or renamed)
         if same is not None and wanted and same.document.status in _SERVED and self._is_up_to_date(same, chunker_of):
             try:
                 yield from self._found_again(origin, same)
             except NotFound:  # deleted this moment
                 self._elsewhere.append((origin, None))
             return
-        if self._shares_with_pending(origin):
+        before = self._before(origin)
+        if self._shares_with_pending(before, origin):
             yield from self._flush()
-        replaces, status = self._place(origin, same)
+            before = self._before(origin)
+        replaces, status = self._place(origin, same, before)
         draft = Draft(
             collection=origin.collection,
             source=origin.source,
@@ -181,7 +253,7 @@ class Pipeline:
             metadata=origin.metadata,
             replaces=replaces,
         )
-        work = _Work(origin, draft, status, list(kind.warnings))
+        work = _Work(origin, draft, "deduplicated" if renamed else status, list(kind.warnings))
         source = Source(origin.path, origin.filename, kind.mime)
         try:
             yield from self._read(work, source, chunker)
@@ -189,13 +261,13 @@ class Pipeline:
             self._begin_again([work])
             return
         except _ONE_FILE as error:
-            self._store.discard(self._user_id, draft, error.info())
+            self._store.documents.discard(self._user_id, draft, error.info())
             yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
             return
         if self._is_left_to_another(draft):
             yield from self._left(work)
             return
-        self._pending.append(work)
+        self._pending.add(work)
         if self._is_full():
             yield from self._flush()
 
@@ -274,29 +346,31 @@ class Pipeline:
         with tracing.span("chunk", characters=len(part.text)):
             work.draft.chunks.extend(chunk for chunk, _ in derive.chunks(part))
 
-    def _place(self, origin: NewSource, same: DocumentRow | None) -> tuple[DocumentRow | None, AddStatus]:
-        """Which document this is the next version of, if any."""
+    def _before(self, origin: NewSource) -> DocumentRow | None:
+        return self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)
+
+    def _place(
+        self, origin: NewSource, same: DocumentRow | None, before: DocumentRow | None
+    ) -> tuple[DocumentRow | None, AddStatus]:
+        """Which document this is the next version of, if any: that of the same bytes, else the one of its source."""
         if same is not None:
             return same, "ready" if same.current is None else "replaced"
-        before = self._store.find_by_source(self._user_id, origin.collection, origin.source)
         if before is None:
             return None, "ready"
         if self._others(before, origin):
             return None, "replaced"
         return before, "ready" if before.current is None else "replaced"
 
-    def _shares_with_pending(self, origin: NewSource) -> bool:
+    def _shares_with_pending(self, before: DocumentRow | None, origin: NewSource) -> bool:
         """Whether a source's document has another source with a new version on its way: which leaves it to this one."""
-        before = self._store.find_by_source(self._user_id, origin.collection, origin.source) if self._pending else None
-        if before is None:
+        if before is None or not self._pending.works:
             return False
-        others = self._others(before, origin)
-        return any(work.draft.source in others for work in self._pending)
+        return any((origin.collection, other) in self._pending.sources for other in self._others(before, origin))
 
     def _others(self, row: DocumentRow, origin: NewSource) -> set[str]:
         """The other sources of a document; none of one that has just been deleted."""
         with suppress(NotFound):
-            return set(self._store.sources(self._user_id, row.document.id)) - {origin.source}
+            return set(self._store.documents.sources(self._user_id, row.document.id)) - {origin.source}
         return set()
 
     def _found_again(self, origin: NewSource, same: DocumentRow) -> Iterator[Added]:
@@ -310,17 +384,17 @@ class Pipeline:
             self._waiting.append((same.pk, added if here else replace(added, status="ready")))
 
     def _deduplicated(self, origin: NewSource, same: DocumentRow) -> Added:
-        before = self._store.find_by_source(self._user_id, origin.collection, origin.source)
+        before = self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)
         if before is not None and before.pk != same.pk:
-            self._store.forget_source(self._user_id, origin.collection, origin.source)
-        self._store.touch(self._user_id, same, source=origin.source, metadata=origin.metadata)
+            self._store.documents.forget_source(self._user_id, origin.collection, origin.source)
+        self._store.documents.touch(self._user_id, same, source=origin.source, metadata=origin.metadata)
         return Added(origin.source, same.document.id, "deduplicated", same.document.chunks)
 
     def _is_being_made(self, row: DocumentRow | None) -> bool:
         """Whether another writer is at a document now."""
         if row is None or row.document.status in ("ready", "failed"):
             return False
-        return self._store.is_held_elsewhere(self._user_id, row.pk)
+        return self._store.documents.is_held_elsewhere(self._user_id, row.pk)
 
     def _is_up_to_date(self, row: DocumentRow, chunker_of: ChunkerOf) -> bool:
         """Whether a document was made as it would be made now. Its type is the one it came with: the same bytes under
@@ -330,11 +404,6 @@ class Pipeline:
         chunker = chunker_of(row.document.collection, row.document.mime)
         return row.document.ingestion_version == self.ingestion_version(row.document.mime, chunker)
 
-    @staticmethod
-    def _collides(draft: Draft, origin: NewSource, file_hash: str) -> bool:
-        same_place = draft.collection == origin.collection
-        return same_place and (draft.file_hash == file_hash or draft.source == origin.source)
-
     def ingestion_version(self, mime: str, chunker: Chunker) -> str:
         """What a document of a type would be made with now."""
         parser = parser_fingerprint(mime)
@@ -343,27 +412,25 @@ class Pipeline:
     # ── many files
 
     def _is_full(self) -> bool:
-        if sum(len(work.draft.chunks) for work in self._pending) >= self._batch_chunks:
-            return True
-        return sum(work.draft.characters() for work in self._pending) >= BATCH_CHARACTERS
+        return self._pending.chunks >= self._batch_chunks or self._pending.characters >= BATCH_CHARACTERS
 
     def _flush(self) -> Iterator[Added]:
         """Write all that is pending and index its words. What needs no vectors is reported; the rest waits for them."""
-        works, self._pending = self._pending, []
+        works, self._pending = self._pending.works, _Pending()
         if not works:
             return
         began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
         try:
             self._write_replacements_ahead([work.draft for work in works])
             with tracing.span("store", documents=len(works), chunks=count):
-                self._store.save(self._user_id, self._now(), [work.draft for work in works])
+                self._store.documents.save(self._user_id, self._now(), [work.draft for work in works])
         except GenerationReplaced:
             self._begin_again(works)
             return
         self._on_progress(Progress("indexing", 0, len(works)))
         behind = self._published and count >= WORTH_A_PROCESS
         with tracing.span("index", documents=len(works), chunks=count):
-            (self._store.publish_behind if behind else self._store.publish_changes)(self._user_id, self._now())
+            (self._store.publish_behind if behind else self._store.publish)(self._user_id, self._now())
         self._adapt(count, time.monotonic() - began)
         for work in works:
             if self._is_left_to_another(work.draft):
@@ -395,7 +462,7 @@ class Pipeline:
     def _write_ahead(self, drafts: Sequence[Draft]) -> None:
         """Write what drafts have buffered; next versions of documents that are served get their vectors at once."""
         inputs = [(draft, _inputs(draft, self._embedder)) for draft in drafts if _is_replacement(draft)]
-        self._store.save(self._user_id, self._now(), drafts)
+        self._store.documents.save(self._user_id, self._now(), drafts)
         wanted = {
             key: pieces for draft, found in inputs if not self._is_left_to_another(draft) for key, pieces in found
         }
@@ -442,7 +509,7 @@ class Pipeline:
             for pks in waiting.embed():
                 yield from self._ready(set(pks))
             for pk in {pk for pk, _ in self._waiting}:
-                self._store.await_settled(self._user_id, pk)
+                self._store.documents.await_settled(self._user_id, pk)
             for pks in waiting.embed():  # what another writer did not finish
                 yield from self._ready(set(pks))
         except (StoreError, DocumentError):
@@ -451,7 +518,7 @@ class Pipeline:
             yield from self._paused(error.info())
         except BaseException:
             with suppress(StoreError):
-                self._store.set_waiting(self._user_id, "queued", _STOPPED.info())
+                self._store.vectors.set_waiting(self._user_id, "queued", _STOPPED.info())
             raise
         yield from self._ready({pk for pk, _ in self._waiting})
 
@@ -470,7 +537,7 @@ class Pipeline:
 
     def _paused(self, error: ErrorInfo) -> Iterator[Added]:
         """The embedder does not work. Nothing is lost: texts are found by their words, and their vectors wait."""
-        self._store.set_waiting(self._user_id, "queued", error)
+        self._store.vectors.set_waiting(self._user_id, "queued", error)
         later = replace(error, remedy=f"{error.remedy} Then run `footnotes resume`: until then words find it.")
         paused, self._waiting = self._waiting, []
         for _, added in paused:
@@ -499,3 +566,9 @@ def _added(work: _Work) -> Added:
     chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)
     near = work.draft.near_duplicate_of
     return Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings, near)
+
+
+def _is_renamed(origin: NewSource, document: Document) -> bool:
+    """Whether the same bytes came with another name, or with other metadata than is known of them."""
+    known = {key: value for key, value in document.metadata.items() if key != "language"}
+    return document.filename != origin.filename or known != dict(origin.metadata)

@@ -49,10 +49,10 @@ class Reindex:
         A `gate` sees the generation before the switch, and raises to refuse it. `choices` of chunkers hold from the
         switch on.
         """
-        before = self._store.serving(self._user_id)
+        before = self._store.generations.serving(self._user_id)
         if before is None:
             raise NotFound("the library has no documents to index anew")
-        building = self._store.begin_generation(
+        building = self._store.generations.begin(
             self._user_id,
             embedder=self._embedder.name,
             fingerprint=self._embedder.fingerprint,
@@ -76,14 +76,14 @@ class Reindex:
         self, embedder_of: Callable[[str], Embedder], *, choices: Mapping[str, Sequence[str | None]]
     ) -> dict[str, Any]:
         """Serve the newest generation that was kept, after giving it the documents that came since."""
-        kept = [g for g in self._store.generations(self._user_id) if g.state == "kept"]
+        kept = [g for g in self._store.generations.all(self._user_id) if g.state == "kept"]
         if not kept:
             raise NotFound("no earlier generation was kept", remedy="Reindex with --keep to be able to go back.")
         target = kept[-1]
         self._embedder = embedder_of(target.embedder)
         check_embedder(target, self._embedder)
         documents, embedded = self._fill(target)
-        before = self._store.serving(self._user_id)
+        before = self._store.generations.serving(self._user_id)
         more = self._switch(target, keep=True, choices=choices)
         documents, embedded = documents + more[0], embedded + more[1]
         return {
@@ -98,19 +98,19 @@ class Reindex:
         """Serve the generation. What other writers brought meanwhile is filled in first, however often that is."""
         documents = embedded = 0
         for _ in range(ROUNDS):
-            if self._store.switch_generation(self._user_id, to, keep=keep, choices=choices):
+            if self._store.generations.switch(self._user_id, to, keep=keep, choices=choices):
                 return documents, embedded
             more = self._fill(to)
             documents, embedded = documents + more[0], embedded + more[1]
         raise StoreLocked("documents come faster than they can be indexed anew", remedy="Try again when fewer do.")
 
     def _plan(self) -> dict[str, Any]:
-        names = [collection["name"] for collection in self._store.collections(self._user_id)]
+        names = [collection["name"] for collection in self._store.collections.all(self._user_id)]
         return {"chunkers": {name: chunker_fingerprint(self._chunker_of(name, "text/plain")) for name in names}}
 
     def _fill(self, generation: Generation) -> tuple[int, int]:
         """Chunks and vectors for every document that has none in this generation yet."""
-        rows = self._store.documents_to_fill(self._user_id, generation)
+        rows = self._store.generations.to_fill(self._user_id, generation)
         embedded = 0
         for number, row in enumerate(rows):
             self._on_progress(Progress("parsing", number, len(rows), row.document.filename))
@@ -125,14 +125,14 @@ class Reindex:
         derive = Deriver(chunker, row.document.file_hash, named, described)
         made: list[NewChunk] = []
         embedded = 0
-        for part in self._store.parts(self._user_id, row.document.id):
+        for part in self._store.documents.parts(self._user_id, row.document.id):
             fresh = list(derive.chunks(part))
             embedded += self._embed(generation, {chunk.input_hash: self._pieces(chunk, text) for chunk, text in fresh})
             made.extend(chunk for chunk, _ in fresh)
         # The parser's part of the ingestion version stays; it is the text that was parsed then.
         pipeline, parser, parser_version, *_ = row.document.ingestion_version.split("/")
         version = "/".join((pipeline, parser, parser_version, chunker_fingerprint(chunker), generation.fingerprint))
-        self._store.save_reindexed(self._user_id, generation, row, made, version)
+        self._store.generations.fill(self._user_id, generation, row, made, version)
         return embedded
 
     def _pieces(self, chunk: NewChunk, text: str) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ class FolderSync:
         self._place = place
         self._avoid = store.folder
         self._max_file_bytes = max_file_bytes
-        self._origins = store.origins(user_id, place.collection)
+        self._origins = store.sources(user_id, place.collection)
         self.root = checked_root(folder)
         self._prefix = as_text(self.root).rstrip(os.sep) + os.sep
         self._seen: dict[str, Seen] = {}

@@ -91,7 +91,7 @@ class Taking:
             yield from self.taken_as_they_are(batch.sources, place)
 
     def _keep(self, document_id: str, path: Path) -> None:
-        row = self._store.find(self._user, document_id)
+        row = self._store.documents.find(self._user, document_id)
         if not self._store.originals.has(self._user, document_id):
             self._store.originals.keep(self._user, row.pk, path, row.document.file_hash)
 
@@ -102,10 +102,10 @@ class Taking:
         from footnotes.ingest.web import Web
 
         metadata = place.metadata_of(Path(address))
-        origins = self._store.origins(self._user, place.collection)
+        origins = self._store.sources(self._user, place.collection)
 
         def known(source: str) -> tuple[Added, str | None, str | None] | None:
-            row = self._store.find_by_source(self._user, place.collection, source)
+            row = self._store.documents.find_by_source(self._user, place.collection, source)
             if row is None or not self._is_as_wanted(row, metadata, place):
                 return None
             said = Added(source, row.document.id, "deduplicated", row.document.chunks)

@@ -71,17 +71,17 @@ def export_library(store: Store, user_id: str, file: Path, *, where: Filter | No
 
 def _lines(store: Store, user_id: str, where: Filter | None) -> Iterator[dict[str, Any]]:
     yield {"type": FORMAT, "version": VERSION}
-    for document in store.documents(user_id, where=where):
+    for document in store.documents.all(user_id, where=where):
         if document.status != "ready":
             continue
-        parts = list(store.parts(user_id, document.id))
+        parts = list(store.documents.parts(user_id, document.id))
         yield {
             "type": "document",
             **asdict(document),
             "text": "".join(part.text for part in parts),
             "parts": [{"start": p.start, "end": p.end, "blocks": [asdict(block) for block in p.blocks]} for p in parts],
         }
-        for chunk in store.chunks(user_id, document.id):
+        for chunk in store.documents.chunks(user_id, document.id):
             yield {"type": "chunk", **asdict(chunk), "language": _language(document, chunk)}
 
 
@@ -110,13 +110,15 @@ def import_library(
     for number, line in enumerate(_documents(file)):
         on_progress(Progress("reading", number, total, str(line["filename"])))
         line["collection"] = collection or line["collection"]
-        if store.find_by_hash(user_id, line["collection"], line["file_hash"]) is not None:
+        if store.documents.find_by_hash(user_id, line["collection"], line["file_hash"]) is not None:
             skipped += 1
             continue
-        store.save(user_id, generation, [_draft(line, chunker_of(line["collection"], line["mime"]), generation)])
+        store.documents.save(
+            user_id, generation, [_draft(line, chunker_of(line["collection"], line["mime"]), generation)]
+        )
         added += 1
     if added:
-        store.publish_changes(user_id, generation)
+        store.publish(user_id, generation)
     waiting = WaitingDocuments(store, generation, embedder=embedder, batch=embed_batch, on_progress=on_progress)
     for _ in waiting.embed():
         pass

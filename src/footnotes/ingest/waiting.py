@@ -42,9 +42,9 @@ class WaitingDocuments:
         """Embed everything. Gives the documents that became ready, by their keys, as soon as they are."""
         user_id = self._generation.user_id
         before: list[int] = []
-        while (claimed := self._store.claim_waiting(user_id)) and claimed != before:
-            self._total = self._done + self._store.waiting_chunks(user_id)
-            self._store.set_waiting(user_id, "embedding")
+        while (claimed := self._store.vectors.claim(user_id)) and claimed != before:
+            self._total = self._done + self._store.vectors.count_waiting(user_id)
+            self._store.vectors.set_waiting(user_id, "embedding")
             yield from self._embedded(claimed)
             before = claimed
 
@@ -72,13 +72,13 @@ class WaitingDocuments:
 
     def _inputs_after(self, pk: int, after: int) -> list[StoredInput]:
         user_id = self._generation.user_id
-        return self._store.inputs_without_vector(user_id, self._generation, pk, after=after, limit=self._size)
+        return self._store.vectors.inputs(user_id, self._generation, pk, after=after, limit=self._size)
 
     def _finished(self, pks: list[int]) -> list[int]:
         self._embed()
         self._on_progress(Progress("indexing", 0, len(pks)))
         with tracing.span("index", documents=len(pks), leg="dense"):
-            self._store.finish_waiting(self._generation.user_id, self._generation, pks)
+            self._store.vectors.finish(self._generation.user_id, self._generation, pks)
         return pks
 
     def _embed(self) -> None:

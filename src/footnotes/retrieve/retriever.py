@@ -5,31 +5,31 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, replace
-from itertools import count, islice, repeat
-from typing import Literal, TypeGuard
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
 
 import numpy as np
 
 from footnotes import tracing
 from footnotes.errors import OptionError, QueryEmpty, QueryTooLong, SearchUnavailable
-from footnotes.index import Allowed, Vector
+from footnotes.index import Vector
 from footnotes.retrieve import fuse
 from footnotes.retrieve.diversify import Diversity
-from footnotes.retrieve.legs import LegResult, dense_leg, lexical_leg, question_terms, ran, skipped
 from footnotes.retrieve.symbols import Asked, Boosts, asked_names, boosts, symbols_of
-from footnotes.store import DistantView, SearchView
-from footnotes.store.records import HitRow
-from footnotes.store.views import NO_SYMBOLS, Symbols
+from footnotes.store import SearchView
+from footnotes.store.legs import ran
+from footnotes.store.records import HitRow, Place
+from footnotes.store.views import NO_SYMBOLS, Candidates, LegCandidates, Question
+from footnotes.text.analysis import analyze_question
 from footnotes.types import Filter, Hit, Leg, LegScore, Mode, Scores, SearchResult
 
 Fusion = Literal["adaptive", "alpha", "rrf"]
 MAX_LIMIT = 1_000
 MOST_OVERLAP = 0.25
-_LOOKED_UP_AT_ONCE = 32
 _WORTH_A_THREAD_MS = 1.5
 """Handing a leg to a thread costs a fraction of a millisecond: worth it when the embedder is waited for."""
 
@@ -52,7 +52,7 @@ class SearchOptions:
 
 
 class Retriever:
-    """Searches any store's view. Holds a few threads, so that a leg that waits does not hold up the other."""
+    """Searches any store's view. Holds a few threads, so that a question is embedded while the lexical leg runs."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="footnotes-leg")
@@ -69,106 +69,45 @@ class Retriever:
         query = checked_query(query, options.max_query_chars)
         _check(options)
         names = () if options.mode == "dense" else asked_names(query)
-        symbols = symbols_of(names) if names else NO_SYMBOLS
-        allowed = None if options.where is None or _is_distant(view) else view.allowed(options.where)
-        lexical, dense = self._run_legs(view, query, options, embed, allowed, symbols)
-        legs = {"lexical": lexical.leg, "dense": dense.leg}
+        found = view.candidates(self._question(query, options, names, embed))
+        legs = {"lexical": found.lexical.leg, "dense": found.dense.leg}
         if not any(ran(leg) for leg in legs.values()):
             _raise_unavailable(legs)
         with tracing.span("fuse", fusion=options.fusion):
-            defining = view.defining(symbols, allowed) if symbols.names and ran(lexical.leg) else []
-            fused = _fused(view, lexical, dense, options, names, defining)
+            fused = _fused(view, found, options, names)
         with tracing.span("read"):
-            hits = tuple(_hits(view, *fused, options))
+            hits = tuple(_hits(view, found, *fused, options))
         degraded = any(leg.status in ("failed", "pending") for leg in legs.values())
         return SearchResult(query, hits, legs, degraded, round((time.perf_counter() - began) * 1000, 3))
 
-    def _run_legs(
-        self,
-        view: SearchView,
-        query: str,
-        options: SearchOptions,
-        embed: Callable[[str], Vector],
-        allowed: Allowed | None,
-        symbols: Symbols,
-    ) -> tuple[LegResult, LegResult]:
-        depth = max(options.candidates, options.limit)
-        if _is_distant(view):
-            return _legs_at_once(view, query, options, depth, embed, symbols)
-        if options.mode == "lexical":
-            return lexical_leg(view, query, depth, allowed), skipped("the mode is lexical")
-        if options.mode == "dense":
-            return skipped("the mode is dense"), dense_leg(view, query, depth, allowed, embed)
-        if self._embed_ms < _WORTH_A_THREAD_MS:
-            dense = dense_leg(view, query, depth, allowed, self._timed(embed))
-            return lexical_leg(view, query, depth, allowed), dense
-        other = self._pool.submit(copy_context().run, dense_leg, view, query, depth, allowed, self._timed(embed))
-        lexical = lexical_leg(view, query, depth, allowed)
-        return lexical, other.result()
+    def _question(
+        self, query: str, options: SearchOptions, names: Sequence[Asked], embed: Callable[[str], Vector]
+    ) -> Question:
+        counted = None if options.mode == "dense" else Counter(analyze_question(query))
+        return Question(
+            terms=None if counted is None else {term: float(number) for term, number in counted.items()},
+            vector=None if options.mode == "lexical" else self._embedding(embed, query, alone=options.mode == "dense"),
+            depth=max(options.candidates, options.limit),
+            where=options.where,
+            symbols=symbols_of(names) if names else NO_SYMBOLS,
+            reading=2 * options.limit,
+            per_document=options.per_document,
+            smooths=options.fusion == "adaptive",
+        )
 
-    def _timed(self, embed: Callable[[str], Vector]) -> Callable[[str], Vector]:
-        """Notes how long the embedder is waited for: the rest of a leg takes longer in a thread than outside of one."""
+    def _embedding(self, embed: Callable[[str], Vector], query: str, *, alone: bool) -> Callable[[], Vector]:
+        """The question's vector, made beside the lexical leg where the embedder is waited for long enough."""
+        if alone or self._embed_ms < _WORTH_A_THREAD_MS:
+            return lambda: self._timed(embed, query)
+        return self._pool.submit(copy_context().run, self._timed, embed, query).result
 
-        def timed(query: str) -> Vector:
-            began = time.perf_counter()
-            try:
-                return embed(query)
-            finally:
-                self._embed_ms = (time.perf_counter() - began) * 1000
-
-        return timed
-
-
-def _is_distant(view: SearchView) -> TypeGuard[DistantView]:
-    return hasattr(view, "fetch")  # asking a protocol about all of its methods takes longer than some searches
-
-
-def _legs_at_once(
-    view: DistantView,
-    query: str,
-    options: SearchOptions,
-    depth: int,
-    embed: Callable[[str], Vector],
-    symbols: Symbols,
-) -> tuple[LegResult, LegResult]:
-    """Both legs in one round trip: the question is embedded first, then everything is asked for together."""
-    terms = {} if options.mode == "dense" else question_terms(view, query)
-    embedded = None if options.mode == "lexical" else _attempted(embed, query)
-    began = time.perf_counter()
-    view.fetch(
-        terms,
-        embedded if isinstance(embedded, np.ndarray) else None,
-        depth=depth,
-        where=options.where,
-        reading=2 * options.limit,
-        per_document=options.per_document,
-        symbols=symbols,
-    )
-    waited = round((time.perf_counter() - began) * 1000, 3)
-    lexical = skipped("the mode is dense") if options.mode == "dense" else lexical_leg(view, query, depth, None)
-    if options.mode == "lexical":
-        return _waited(lexical, waited), skipped("the mode is lexical")
-    return _waited(lexical, waited), _waited(dense_leg(view, query, depth, None, lambda _: _given(embedded)), waited)
-
-
-def _waited(result: LegResult, ms: float) -> LegResult:
-    """A leg that ran together with the other one took as long as both."""
-    return replace(result, leg=replace(result.leg, ms=ms)) if ran(result.leg) else result
-
-
-def _attempted(embed: Callable[[str], Vector], query: str) -> Vector | Exception:
-    """The question's vector, or what kept it from being made: the dense leg says so, the lexical one runs."""
-    try:
-        return embed(query)
-    except Exception as error:
-        return error
-
-
-def _given(embedded: Vector | Exception | None) -> Vector:
-    if isinstance(embedded, np.ndarray):
-        return embedded
-    assert embedded is not None
-    raise embedded
+    def _timed(self, embed: Callable[[str], Vector], query: str) -> Vector:
+        """Notes how long the embedder is waited for: handing a quick one to a thread takes longer than it does."""
+        began = time.perf_counter()
+        try:
+            return embed(query)
+        finally:
+            self._embed_ms = (time.perf_counter() - began) * 1000
 
 
 def checked_query(query: str, max_chars: int) -> str:
@@ -204,36 +143,27 @@ def _check(options: SearchOptions) -> None:
 
 
 def _fused(
-    view: SearchView,
-    lexical: LegResult,
-    dense: LegResult,
-    options: SearchOptions,
-    names: Sequence[Asked],
-    defining: Sequence[int],
+    view: SearchView, found: Candidates, options: SearchOptions, names: Sequence[Asked]
 ) -> tuple[list[int], Callable[[int], Scores]]:
     """All candidates, best first, with every score that is known of them. What defines a name is among them."""
-    keys = list(dict.fromkeys([*lexical.found.keys, *dense.found.keys, *defining]))
-    # A dense leg alone under a filter is the exact nearest of what passes, and stays so: nothing is smoothed.
-    smooths = options.fusion == "adaptive" and ran(dense.leg) and (ran(lexical.leg) or options.where is None)
-    vectors = view.vectors(keys) if smooths else None
-    lexical_ranks, dense_ranks = _ranks(lexical, keys), _ranks(dense, keys)
-    lexical_scores = _completed(lexical, keys, lexical_ranks)
-    dense_scores = _completed(dense, keys, dense_ranks, vectors)
-    candidates = fuse.Candidates(
-        lexical=lexical_scores,
-        dense=_filled(dense_scores),
-        lexical_ranks=lexical_ranks,
-        dense_ranks=dense_ranks,
-        lexical_bound=lexical.bound,
-        words=lexical.words,
-        chunks=view.chunk_count(),
-        vectors=vectors,
+    keys = found.keys
+    fused = _fuse(
+        fuse.Candidates(
+            lexical=found.lexical.scores,
+            dense=_filled(found.dense.scores),
+            lexical_ranks=found.lexical.ranks,
+            dense_ranks=found.dense.ranks,
+            lexical_bound=found.bound,
+            words=found.words,
+            chunks=found.chunks,
+            vectors=found.vectors,
+        ),
+        options,
     )
-    fused = _fuse(candidates, options)
-    boosted = boosts(view, names, defining, keys, fused) if defining else Boosts({}, {})
+    boosted = boosts(view, names, found, fused) if found.defining else Boosts({}, {})
     totals = fused + np.array([boosted.added.get(key, 0.0) for key in keys]) if boosted.added else fused
     order = np.lexsort((np.asarray(keys, dtype=np.int64), -totals)).tolist()
-    legs = [_leg_scores(lexical_scores, lexical_ranks), _leg_scores(dense_scores, dense_ranks)]
+    legs = [_leg_scores(found.lexical), _leg_scores(found.dense)]
     at = {key: i for i, key in enumerate(keys)}
     final = fused.tolist()
 
@@ -253,25 +183,6 @@ def _fuse(candidates: fuse.Candidates, options: SearchOptions) -> fuse.Floats:
     return fuse.adaptive(candidates)
 
 
-def _completed(
-    result: LegResult, keys: Sequence[int], ranks: fuse.Ranks | None, vectors: Vector | None = None
-) -> fuse.Floats | None:
-    """The leg's exact score of every candidate, also of those only the other leg listed."""
-    if ranks is None or result.score is None:
-        return None
-    listed = ranks > 0
-    if vectors is not None and result.vector is not None:
-        scores = (vectors @ result.vector).astype(np.float64)
-    else:
-        scores = np.full(len(keys), math.nan if result.leg.status == "pending" else 0.0)
-        missing = [] if result.complete else np.flatnonzero(~listed).tolist()
-        known = result.score([keys[i] for i in missing]) if missing else {}
-        for i in missing:
-            scores[i] = known.get(keys[i], scores[i])
-    scores[listed] = np.array(result.found.scores, dtype=np.float64)[ranks[listed] - 1]
-    return scores
-
-
 def _filled(scores: fuse.Floats | None) -> fuse.Floats | None:
     """Chunks that have no vector yet stand where the others stand on average, and their words decide."""
     if scores is None or not np.isnan(scores).any():
@@ -279,27 +190,20 @@ def _filled(scores: fuse.Floats | None) -> fuse.Floats | None:
     return np.nan_to_num(scores, nan=float(np.nanmean(scores)) if not np.isnan(scores).all() else 0.0)
 
 
-def _ranks(result: LegResult, keys: Sequence[int]) -> fuse.Ranks | None:
-    if not ran(result.leg):
-        return None
-    ranks = dict(zip(result.found.keys, count(1), strict=False))
-    return np.array(list(map(ranks.get, keys, repeat(0))), dtype=np.int64)
-
-
-def _leg_scores(scores: fuse.Floats | None, ranks: fuse.Ranks | None) -> Callable[[int], LegScore | None]:
+def _leg_scores(leg: LegCandidates) -> Callable[[int], LegScore | None]:
     """What a leg says of the candidate at a place; nothing where it did not run or does not know it."""
-    if scores is None or ranks is None:
+    if leg.scores is None or leg.ranks is None:
         return lambda i: None
-    all_scores, all_ranks = scores.tolist(), ranks.tolist()
-    return lambda i: None if math.isnan(all_scores[i]) else LegScore(all_ranks[i] or None, all_scores[i])
+    scores, ranks = leg.scores.tolist(), leg.ranks.tolist()
+    return lambda i: None if math.isnan(scores[i]) else LegScore(ranks[i] or None, scores[i])
 
 
 def _hits(
-    view: SearchView, keys: list[int], scores_of: Callable[[int], Scores], options: SearchOptions
+    view: SearchView, found: Candidates, keys: list[int], scores_of: Callable[[int], Scores], options: SearchOptions
 ) -> Iterator[Hit]:
     """Read candidates in order until there are enough that differ. Reading costs most: only what may stay is read."""
     diversity = Diversity()
-    apart = _Apart(view, options.per_document)
+    apart = _Apart(found.places, options.per_document)
     remaining = apart.of(keys)
     wanted = options.limit
     while wanted > 0 and (batch := list(islice(remaining, wanted))):
@@ -315,8 +219,8 @@ def _hits(
 class _Apart:
     """Lets through at most so many chunks of any document, and none that repeats much of a better one."""
 
-    def __init__(self, view: SearchView, most: int) -> None:
-        self._view = view
+    def __init__(self, places: Mapping[int, Place], most: int) -> None:
+        self._places = places
         self._most = most
         self._document_of: dict[int, int] = {}
         self._taken: Counter[int] = Counter()
@@ -324,13 +228,11 @@ class _Apart:
 
     def of(self, keys: list[int]) -> Iterator[int]:
         """The keys that may be shown, of those that are still there."""
-        for first in range(0, len(keys), _LOOKED_UP_AT_ONCE):
-            batch = keys[first : first + _LOOKED_UP_AT_ONCE]
-            places = self._view.places_of(batch)
-            for key in batch:
-                if key in places and self._admits(*places[key]):
-                    self._document_of[key] = places[key][0]
-                    yield key
+        for key in keys:
+            place = self._places.get(key)
+            if place is not None and self._admits(*place):
+                self._document_of[key] = place[0]
+                yield key
 
     def give_back(self, key: int) -> None:
         """A chunk was not shown after all: its document may show another."""

@@ -14,7 +14,7 @@ import numpy as np
 from footnotes.retrieve.fuse import Floats
 from footnotes.store import SearchView
 from footnotes.store.lexemes import defined, whole_term
-from footnotes.store.views import Symbols
+from footnotes.store.views import Candidates, Symbols
 
 MOST_NAMES = 16
 DEFINES, USES = 2, 1
@@ -88,15 +88,13 @@ class Boosts:
     reasons: Mapping[int, str]
 
 
-def boosts(
-    view: SearchView, names: Sequence[Asked], defining: Sequence[int], keys: Sequence[int], scores: Floats
-) -> Boosts:
+def boosts(view: SearchView, names: Sequence[Asked], found: Candidates, scores: Floats) -> Boosts:
     """So much that every definition stands before every use, and every use before the rest."""
-    defines = _definitions(view, names, defining)
+    defines = _definitions(view, names, found.defining)
     if not defines:
         return Boosts({}, {})
     step = float(np.ptp(scores)) + _APART
-    uses = view.using(symbols_of(names), [key for key in keys if key not in defines])
+    uses = found.using - defines.keys()
     said = " or ".join(asked.name for asked in names)
     reasons = dict.fromkeys(uses, f"uses {said}") | {key: f"defines {name}" for key, name in defines.items()}
     return Boosts({key: step * (DEFINES if key in defines else USES) for key in reasons}, reasons)

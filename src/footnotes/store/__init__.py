@@ -1,6 +1,6 @@
 """The truth: documents, canonical text, chunks and vectors. A store answers for both legs."""
 
-from footnotes.store.protocol import Origins, Store
-from footnotes.store.views import DistantView, SearchView
+from footnotes.store.protocol import Store
+from footnotes.store.views import SearchView
 
-__all__ = ["DistantView", "Origins", "SearchView", "Store"]
+__all__ = ["SearchView", "Store"]

@@ -239,7 +239,7 @@ def _unpacked(content: bytes) -> bytes:
 
 
 def _sql() -> dict[str, str]:
-    return statements.queries(__package__)
+    return {name: query.sql for name, query in statements.load_queries(__package__).items()}
 
 
 @contextmanager

@@ -1,19 +1,73 @@
-"""What stores do alike, whatever holds their rows."""
+"""The one implementation of a store. A dialect adds how drafts are written, and how its legs follow them."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from footnotes.store.outside import Outside
-from footnotes.store.records import Generation
+from footnotes.store import verify
+from footnotes.store.copying import Side
+from footnotes.store.groups.collections import Collections
+from footnotes.store.groups.core import Core
+from footnotes.store.groups.documents import Documents
+from footnotes.store.groups.generations import Generations
+from footnotes.store.groups.jobs import Jobs
+from footnotes.store.groups.vectors import Vectors
+from footnotes.store.memories import Memories
+from footnotes.store.originals import Originals
+from footnotes.store.records import Generation, Problem, Verification
+from footnotes.store.sources import Sources
 from footnotes.types import ErrorInfo, IndexState
 
 
-class BaseStore(ABC):
-    """Choices of chunkers, which generations stay, and how a vector database is doing."""
+class BaseStore(Core):
+    """Everything of many tenants, over any database that speaks the named queries; see `groups`."""
 
-    outside: Outside | None = None
+    folder: Path
+    originals: Originals
+
+    def __init__(self) -> None:
+        self.documents = Documents(self)
+        self.vectors = Vectors(self)
+        self.generations = Generations(self)
+        self.collections = Collections(self)
+        self.jobs = Jobs(self)
+
+    # ── what a dialect adds, beside `Core`
+
+    @abstractmethod
+    def check_database(self, user_id: str) -> Iterator[Problem]:
+        """What does not hold in the database itself."""
+
+    @abstractmethod
+    def check_legs(self, generation: Generation) -> Iterator[Problem]:
+        """What does not hold in the legs."""
+
+    @abstractmethod
+    def rebuild_legs(self, generation: Generation) -> list[str]:
+        """Make the legs again from what is stored; what was repaired."""
+
+    def take_notes(self, generation: Generation) -> list[str]:
+        """What was repaired before anybody asked."""
+        return []
+
+    # ── what every store does
+
+    def users(self) -> list[str]:
+        with self.database.read("") as cursor:
+            return [row["user_id"] for row in cursor.all("users")]
+
+    def size(self, user_id: str) -> int:
+        """Bytes of the folder, with what other tenants have in it."""
+        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+
+    def sources(self, user_id: str, collection: str) -> Sources:
+        return Sources(self, user_id, collection)
+
+    def memories(self, user_id: str) -> Memories:
+        """What models said of the tenant's texts."""
+        return Memories(self.database, user_id)
 
     @property
     def index_failure(self) -> ErrorInfo | None:
@@ -22,41 +76,35 @@ class BaseStore(ABC):
 
     def index_state(self, user_id: str) -> IndexState | None:
         """How the vector database is doing that serves legs; None where there is none."""
-        if self.outside is None:
-            return None
-        generation = next((one for one in self.generations(user_id) if one.state == "serving"), None)
-        return self.outside.state(generation)
+        return None if self.outside is None else self.outside.state(self.generations.serving(user_id))
 
-    @abstractmethod
-    def collections(self, user_id: str) -> list[dict[str, Any]]: ...
+    def verify(self, user_id: str, input_hash: Callable[[str, str], bytes], *, repair: bool = False) -> Verification:
+        """Check everything of a tenant; with `repair`, mend what can be made again."""
+        found = Verification()
+        found.problems.extend(self.check_database(user_id))
+        generation = self.generations.serving(user_id)
+        if generation is None or any(not problem.mendable for problem in found.problems):
+            return found
+        intact = 0
+        for item in verify.check_text(self.database, generation, input_hash):
+            if isinstance(item, Problem):
+                found.problems.append(item)
+            else:
+                intact += item
+        if repair:
+            found.repaired.extend(verify.drop_misfit_vectors(self.database, generation))
+        found.problems.extend(verify.check_vectors(self.database, generation))
+        found.problems.extend(self.check_legs(generation))
+        found.checked = {"documents": self.documents.counts(user_id)["ready"], "chunks": intact}
+        if repair and any(problem.mendable for problem in found.problems):
+            found.repaired.extend(self.rebuild_legs(generation))
+            found.problems = [problem for problem in found.problems if not problem.mendable]
+            found.problems.extend(self.check_legs(generation))
+        found.repaired.extend(self.take_notes(generation))
+        if self.outside is not None:
+            found.add(self.outside.verified(generation, repair=repair))
+        return found
 
-    @abstractmethod
-    def generations(self, user_id: str) -> list[Generation]: ...
-
-    @abstractmethod
-    def _drop_generation(self, user_id: str, generation: Generation) -> None: ...
-
-    def choices(self, user_id: str) -> dict[str, list[str | None]]:
-        """The chunker and its options chosen for every collection."""
-        return {row["name"]: [row["chunker"], row["chunker_options"]] for row in self.collections(user_id)}
-
-    def kept_choices(self, user_id: str) -> dict[str, list[str | None]]:
-        """The choices of chunkers by which the kept generation was made; those of now where it does not say."""
-        kept = [generation for generation in self.generations(user_id) if generation.state == "kept"]
-        return self.choices(user_id) | ((kept[-1].plan.get("choices") if kept else None) or {})
-
-    def _begun_generation(self, user_id: str, fingerprint: str, plan: dict[str, Any]) -> Generation | None:
-        """The generation that was begun with the same plan and can be gone on with; others that were begun go."""
-        for generation in self.generations(user_id):
-            if generation.state != "building":
-                continue
-            if generation.fingerprint == fingerprint and generation.plan == plan:
-                return generation
-            self._drop_generation(user_id, generation)
-        return None
-
-    def _drop_kept(self, user_id: str, but: Generation | None) -> None:
-        """Drop the generations that were kept, but one."""
-        for generation in self.generations(user_id):
-            if generation.state == "kept" and (but is None or generation.pk != but.pk):
-                self._drop_generation(user_id, generation)
+    def copy_side(self, user_id: str) -> Side:
+        """The tenant's library as one side of a copy to or from another store."""
+        return Side(self, user_id)

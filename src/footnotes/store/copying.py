@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
-from footnotes.store.packing import pack_blocks
-from footnotes.store.records import Generation, NewChunk
+from footnotes.store import documents, generations, near
+from footnotes.store.database import Cursor, Json, Row
+from footnotes.store.groups.collections import Collections
+from footnotes.store.groups.core import Core
+from footnotes.store.groups.documents import Documents
+from footnotes.store.groups.generations import Generations
+from footnotes.store.packing import half_bytes, pack_blocks, unpack_headings
+from footnotes.store.records import DocumentRow, Generation, NewChunk
+from footnotes.store.rows import packed_error, parts_from, span_from
+from footnotes.store.texts import TextRows, TextWriter
 from footnotes.types import Document, Part
 
 CHUNKS_AT_ONCE = 1_000
@@ -80,44 +87,6 @@ class CopiedDocument:
     """Generation, ingestion version and number of chunks."""
 
 
-class Side(Protocol):
-    """One tenant's library, from which or to which is copied."""
-
-    def generations(self) -> list[CopiedGeneration]: ...
-
-    def collections(self) -> list[dict[str, Any]]: ...
-
-    def document_ids(self) -> list[str]:
-        """In the order they came."""
-        ...
-
-    def document(self, document_id: str) -> CopiedDocument: ...
-
-    def parts(self, document_id: str) -> Iterator[Part]: ...
-
-    def chunks(self, document_id: str) -> Iterator[Sequence[CopiedChunk]]: ...
-
-    def put_frame(
-        self, generations: Sequence[CopiedGeneration], collections: Sequence[dict[str, Any]]
-    ) -> dict[int, int]:
-        """Make generations and collections where they are missing; which number each generation has here."""
-        ...
-
-    def put(
-        self,
-        document: CopiedDocument,
-        parts: Iterable[Part],
-        chunks: Iterable[Sequence[CopiedChunk]],
-        numbers: dict[int, int],
-    ) -> None:
-        """One document, in one transaction."""
-        ...
-
-    def finish(self) -> None:
-        """Let searches see what came."""
-        ...
-
-
 def digest(side: Side, document_id: str, numbers: dict[int, int] | None = None) -> str:
     """A hash of everything a side has of a document. `numbers` translates generations to those of the other side."""
     found = side.document(document_id)
@@ -152,12 +121,6 @@ def _packed(value: Any) -> bytes:
     return packed.replace("\\u0000", "\ufffd").encode("utf-8", "surrogatepass")
 
 
-def some_at_a_time(chunks: Iterable[CopiedChunk]) -> Iterator[Sequence[CopiedChunk]]:
-    remaining = iter(chunks)
-    while batch := list(islice(remaining, CHUNKS_AT_ONCE)):
-        yield batch
-
-
 def settled(document: Document) -> Document:
     """A document as it is where nobody works on it: what waits for vectors waits in a queue."""
     return replace(document, status="queued") if document.status in ("embedding", "indexing") else document
@@ -168,30 +131,171 @@ def as_new_chunk(chunk: CopiedChunk) -> NewChunk:
     return NewChunk(**{name: getattr(chunk, name) for name in (*names, "lines")})
 
 
-class CopiedStore(Protocol):
-    """What a side asks of its store, whichever it is."""
+class Side:
+    """One tenant's library, from which or to which is copied. Whoever copies to it holds it for writing."""
 
-    def generations(self, user_id: str) -> list[Generation]: ...
-
-    def collections(self, user_id: str) -> list[dict[str, Any]]: ...
-
-    def parts(self, user_id: str, document_id: str) -> Iterator[Part]: ...
-
-
-class StoredSide:
-    """What every store gives in the same way."""
-
-    def __init__(self, store: CopiedStore, user_id: str) -> None:
-        self._from = store
+    def __init__(self, core: Core, user_id: str) -> None:
+        self._core = core
+        self._database = core.database
         self._user_id = user_id
+
+    # ── reading
 
     def generations(self) -> list[CopiedGeneration]:
         """Those that are complete."""
-        found = [g for g in self._from.generations(self._user_id) if g.state != "building"]
+        found = [g for g in Generations(self._core).all(self._user_id) if g.state != "building"]
         return [CopiedGeneration(g.pk, g.state, g.plan, g.embedder, g.fingerprint, g.dimensions) for g in found]
 
     def collections(self) -> list[dict[str, Any]]:
-        return self._from.collections(self._user_id)
+        return Collections(self._core).all(self._user_id)
 
     def parts(self, document_id: str) -> Iterator[Part]:
-        return self._from.parts(self._user_id, document_id)
+        return Documents(self._core).parts(self._user_id, document_id)
+
+    def document_ids(self) -> list[str]:
+        """In the order they came."""
+        with self._database.read(self._user_id) as cursor:
+            return [row["id"] for row in cursor.all("document_ids")]
+
+    def document(self, document_id: str) -> CopiedDocument:
+        kept = {generation.number for generation in self.generations()}
+        with self._database.snapshot(self._user_id) as cursor:
+            row = documents.get(cursor, document_id)
+            derived = cursor.all("copied_derived", document=row.pk)
+            origins = cursor.all("copied_origins", document=row.pk)
+            return CopiedDocument(
+                document=row.document,
+                has_text=row.current is not None,
+                sources=tuple(documents.sources(cursor, row.pk)),
+                origins=tuple(map(_origin, origins)),
+                sketch=cursor.value("sketch_of", document=row.pk),
+                derived=tuple(
+                    (each["generation"], each["ingestion_version"], each["chunks"])
+                    for each in derived
+                    if each["generation"] in kept
+                ),
+            )
+
+    def chunks(self, document_id: str) -> Iterator[Sequence[CopiedChunk]]:
+        """The chunks of a document, some at a time."""
+        generation, after = 0, -1
+        with self._database.read(self._user_id) as cursor:
+            version = documents.get(cursor, document_id).current
+        while True:
+            with self._database.read(self._user_id) as cursor:
+                place = {"version": version, "generation": generation, "after": after}
+                rows = cursor.all("copied_chunks", **place, limit=CHUNKS_AT_ONCE)
+            if not rows:
+                return
+            yield list(map(_chunk_from, rows))
+            generation, after = rows[-1]["generation"], rows[-1]["chunk_index"]
+
+    # ── writing
+
+    def put_frame(self, there: Sequence[CopiedGeneration], collections: Sequence[Mapping[str, Any]]) -> dict[int, int]:
+        """Make generations and collections where they are missing; which number each generation has here."""
+        with self._database.write(self._user_id) as cursor:
+            cursor.run("make_user")
+            for each in collections:
+                names = ("name", "chunker", "chunker_options", "system_prompt")
+                cursor.run("put_collection", **{name: each[name] for name in names})
+            known = {g.plan.get("copied"): g.pk for g in generations.listed(cursor)}
+            return {each.number: known.get(each.number) or _generation(cursor, each).pk for each in there}
+
+    def put(
+        self,
+        document: CopiedDocument,
+        parts: Iterable[Part],
+        chunks: Iterable[Sequence[CopiedChunk]],
+        numbers: Mapping[int, int],
+    ) -> None:
+        """One document, in one transaction."""
+        with self._database.write(self._user_id) as cursor:
+            row = DocumentRow(_put_document(cursor, document), None, document.document)
+            if document.has_text:
+                row = replace(row, current=self._put_text(cursor, row, parts))
+                here = {g.pk: g for g in generations.listed(cursor)}
+                for batch in chunks:
+                    for number in sorted({chunk.generation for chunk in batch}):
+                        found = [chunk for chunk in batch if chunk.generation == number]
+                        vectors = {chunk.input_hash: chunk.vector for chunk in found if chunk.vector}
+                        made = [as_new_chunk(chunk) for chunk in found]
+                        self._core.put_chunks(cursor, here[numbers[number]], row, made, vectors)
+            for number, made_with, count in document.derived:
+                generations.put_planned(cursor, numbers[number], row.pk, made_with, count)
+                cursor.run("note_chunks", generation=numbers[number], document=row.pk, versions=[row.current])
+            self._put_relations(cursor, document, row)
+            cursor.run("bump")
+
+    def _put_text(self, cursor: Cursor, row: DocumentRow, parts: Iterable[Part]) -> int:
+        said = row.document
+        named = {"document": row.pk, "collection": said.collection, "file_hash": said.file_hash}
+        version = int(cursor.value("make_version", **named))
+        writer, whole = TextWriter(version), said.characters <= self._core.whole
+        pieces = list[str]()
+        for part in parts:
+            rows = TextRows()
+            if whole:
+                pieces.append(part.text)
+                writer.add_part(part, rows)
+            else:
+                writer.add(part, rows)
+            rows.write(cursor)
+        rows = TextRows()
+        writer.finish(rows)
+        rows.write(cursor)
+        content = "".join(pieces) if whole else None
+        cursor.run("serve_copy", document=row.pk, version=version, content=content)
+        return version
+
+    def _put_relations(self, cursor: Cursor, document: CopiedDocument, row: DocumentRow) -> None:
+        collection = document.document.collection
+        places = [{"collection": collection, "source": source, "document": row.pk} for source in document.sources]
+        cursor.many("put_sources", places)
+        found = ({**asdict(each), "error": Json(each.error), "collection": collection} for each in document.origins)
+        cursor.many("put_origins", found)
+        if document.has_text:
+            documents.put_facets(cursor, [row], new=True)
+            near.put(cursor, collection, row.pk, document.sketch, new=True)
+
+    def finish(self) -> None:
+        """Let searches see what came."""
+        self._core.finish_copy(self._user_id)
+
+
+def _generation(cursor: Cursor, each: CopiedGeneration) -> Generation:
+    plan = {**each.plan, "copied": each.number}
+    recipe = generations.Recipe(each.embedder, each.fingerprint, each.dimensions, plan)
+    return generations.make(cursor, recipe, each.state)
+
+
+def _put_document(cursor: Cursor, document: CopiedDocument) -> int:
+    said = settled(document.document)
+    values = {name: getattr(said, name) for name in Document.__dataclass_fields__}
+    packed = {"metadata": Json(dict(said.metadata)), "warnings": Json(list(said.warnings))}
+    return int(cursor.value("copy_document", **{**values, **packed, "error": packed_error(said.error)}))
+
+
+def _origin(row: Row) -> CopiedOrigin:
+    values = {name: row[name] for name in CopiedOrigin.__dataclass_fields__}
+    error = json.loads(row["error"]) if row["error"] else None
+    return CopiedOrigin(**{**values, "error": error, "made_by": row["made_by"] or ""})
+
+
+def _chunk_from(row: Row) -> CopiedChunk:
+    return CopiedChunk(
+        generation=row["generation"],
+        index=row["chunk_index"],
+        id=row["id"],
+        start=row["start_offset"],
+        end=row["end_offset"],
+        pages=span_from(row, "page"),
+        lines=span_from(row, "line"),
+        headings=unpack_headings(row["headings"]),
+        tokens=row["tokens"],
+        prefix=row["prefix"],
+        metadata=json.loads(row["metadata"]),
+        parts=parts_from(row["parts"]),
+        input_hash=row["input_hash"],
+        vector=half_bytes(row["vector"]),
+    )

@@ -4,23 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+
+from footnotes.store.database import Database
 
 
-class Memories(Protocol):
+@dataclass(frozen=True, slots=True)
+class Memories:
     """One tenant's remembered sayings, by the text they are about and a key."""
 
-    def recall(self, scope: str, key: str) -> str | None: ...
+    database: Database
+    user_id: str
+
+    def recall(self, scope: str, key: str) -> str | None:
+        with self.database.read(self.user_id) as cursor:
+            found: str | None = cursor.value("recall", scope=scope, key=key)
+        return found
 
     def remember(self, scope: str, key: str, value: str) -> None:
         """Keep a value; the first one stays."""
-        ...
+        with self.database.write(self.user_id) as cursor:
+            cursor.run("remember", scope=scope, key=key, value=value)
 
     def scopes(self) -> list[str]:
         """The texts of which something is remembered."""
-        ...
+        with self.database.read(self.user_id) as cursor:
+            return [row["scope"] for row in cursor.all("remembered_scopes")]
 
-    def forget(self, scopes: Iterable[str]) -> None: ...
+    def forget(self, scopes: Iterable[str]) -> None:
+        if listed := list(scopes):
+            with self.database.write(self.user_id) as cursor:
+                cursor.run("forget_scopes", scopes=listed)
 
 
 @dataclass(frozen=True, slots=True)

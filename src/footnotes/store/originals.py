@@ -7,12 +7,12 @@ row without a document, and is removed with it before the next writer begins.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from footnotes.errors import NotFound
+from footnotes.store.database import Database
 from footnotes.store.files import Files
 from footnotes.store.naming import tenant_folder
 from footnotes.store.records import Problem, Verification
@@ -20,38 +20,13 @@ from footnotes.store.records import Problem, Verification
 FOLDER = "files"
 
 
-class OriginalRows(Protocol):
-    """What a store's database knows of originals."""
-
-    def make(self, user_id: str, name: str) -> int:
-        """A row for a file on its way in."""
-        ...
-
-    def attach(self, user_id: str, original: int, pk: int, digest: str, size: int) -> None:
-        """The file is a document's now; the one it had before is on its way out."""
-        ...
-
-    def name_of(self, user_id: str, document_id: str) -> str | None:
-        """The file of a document, if it is still the one the document was made from."""
-        ...
-
-    def loose(self, user_id: str | None) -> Sequence[tuple[int, str]]:
-        """Files that belong to no document, and that nobody else is bringing in; of all tenants without one."""
-        ...
-
-    def drop(self, user_id: str | None, originals: Sequence[int]) -> None: ...
-
-    def all(self, user_id: str) -> Iterable[tuple[str, str, str | None]]:
-        """Name, hash, and document id of every file of a tenant."""
-        ...
-
-
 class Originals:
     """The kept files of a library. The caller holds it for writing where anything is changed."""
 
-    def __init__(self, files: Files, rows: OriginalRows) -> None:
+    def __init__(self, files: Files, database: Database, holder: Callable[[str], int]) -> None:
         self._files = files
-        self._rows = rows
+        self._database = database
+        self._holder = holder
 
     def keep(self, user_id: str, pk: int, path: Path, file_hash: str) -> bool:
         """Copy a document's file, and let go of the copy of the version before.
@@ -59,21 +34,21 @@ class Originals:
         Says whether it did: a file that is not any more what the document was made from is no original of it.
         """
         name = f"{tenant_folder(user_id)}/{datetime.now(UTC):%Y-%m-%d}/{uuid.uuid4()}"
-        made = self._rows.make(user_id, name)
+        made = self._make(user_id, name)
         try:
             digest, size = self._files.put(path, name)
             if digest == file_hash:
-                self._rows.attach(user_id, made, pk, digest, size)
+                self._attach(user_id, made, pk, digest, size)
             return digest == file_hash
         finally:
             self.sweep(user_id)
 
     def has(self, user_id: str, document_id: str) -> bool:
-        return self._rows.name_of(user_id, document_id) is not None
+        return self._name_of(user_id, document_id) is not None
 
     def find(self, user_id: str, document_id: str) -> Path:
         """Where the original of a document lies."""
-        name = self._rows.name_of(user_id, document_id)
+        name = self._name_of(user_id, document_id)
         path = None if name is None else self._files.find(name)
         if path is None:
             raise NotFound(
@@ -82,23 +57,44 @@ class Originals:
             )
         return path
 
-    def sweep(self, user_id: str | None = None) -> None:
-        """Remove every file that belongs to no document, then its row."""
-        loose = self._rows.loose(user_id)
-        for _, name in loose:
-            self._files.remove(name)
+    def sweep(self, user_id: str) -> None:
+        """Remove every file that belongs to no document and that nobody is bringing in, then its row."""
+        with self._database.read(user_id) as cursor:
+            loose = cursor.all("loose_originals", holder=self._holder(user_id))
+        for row in loose:
+            self._files.remove(row["path"])
         if loose:
-            self._rows.drop(user_id, [original for original, _ in loose])
+            with self._database.write(user_id) as cursor:
+                cursor.run("drop_originals", keys=[row["pk"] for row in loose])
+
+    def _make(self, user_id: str, name: str) -> int:
+        """A row for a file on its way in."""
+        with self._database.write(user_id) as cursor:
+            return int(cursor.value("make_original", path=name, holder=self._holder(user_id)))
+
+    def _attach(self, user_id: str, original: int, pk: int, digest: str, size: int) -> None:
+        """The file is a document's now; the one it had before is on its way out."""
+        with self._database.write(user_id) as cursor:
+            cursor.run("release_original", document=pk)
+            cursor.run("attach_original", original=original, document=pk, file_hash=digest, bytes=size)
+
+    def _name_of(self, user_id: str, document_id: str) -> str | None:
+        """The file of a document, if it is still the one the document was made from."""
+        with self._database.read(user_id) as cursor:
+            found: str | None = cursor.value("original_of", id=document_id)
+        return found
 
     def check(self, user_id: str, *, repair: bool = False) -> Iterator[Problem | int]:
         """Every kept file against its hash, every file against a row; yields 1 for each that holds."""
         # Files are listed before rows are read: one that comes in meanwhile has a row already.
         there = list(self._files.names(tenant_folder(user_id)))
         known = set()
-        for name, file_hash, document_id in self._rows.all(user_id):
-            known.add(name)
-            if document_id is not None:
-                yield self._checked(name, file_hash, document_id)
+        with self._database.read(user_id) as cursor:
+            rows = cursor.all("all_originals")
+        for row in rows:
+            known.add(row["path"])
+            if row["id"] is not None:
+                yield self._checked(row["path"], row["file_hash"], row["id"])
         for name in there:
             if name not in known:
                 if repair:

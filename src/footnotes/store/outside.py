@@ -242,7 +242,7 @@ class Outside:
             with self._truth.portion(generation, seen) as portion:
                 if portion is None:
                     return seen
-                shelf.apply(portion.changes, seq=portion.seq)
+                shelf.apply(portion.changes, position=portion.seq)
                 first, seen = seen == 0, portion.seq
             self._truth.reached(generation, seen)
             if first and generation.state == "serving":
@@ -327,8 +327,8 @@ class Outside:
             if len(extra):
                 shelf.remove(extra.tolist())
             if len(missing):
-                with self._truth.again(generation, missing, shelf.seq) as portion:
-                    shelf.apply(portion.changes, seq=portion.seq)
+                with self._truth.again(generation, missing, shelf.position) as portion:
+                    shelf.apply(portion.changes, position=portion.seq)
         changed = len(missing) + len(extra)
         return [f"vector database: {len(missing)} chunks brought, {len(extra)} taken out"] if changed else []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,11 @@ def half_vectors(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.fl
     if not np.isfinite(halves).all() or not halves.any(axis=1).all():
         raise InvalidVector("a vector holds NaN or infinity, or nothing but zeros")
     return halves
+
+
+def half_bytes(vector: Any) -> bytes | None:
+    """A stored vector in half precision, little-endian, whatever its driver gives."""
+    return vector if vector is None or isinstance(vector, bytes) else vector.to_numpy().astype("<f2").tobytes()
 
 
 class PieceCutter:

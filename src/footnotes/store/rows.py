@@ -1,105 +1,128 @@
-"""What a database keeps of a document, a generation, a chunk or a job → the types of Footnotes."""
+"""Rows of a database → the types of Footnotes. Columns have the same names in both dialects, JSON is text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
 from dataclasses import asdict
 from typing import Any
 
+from footnotes.store.database import Json, Row
+from footnotes.store.packing import unpack_headings
 from footnotes.store.records import DocumentRow, Generation, Known, Signature
 from footnotes.types import Chunk, Document, ErrorInfo, Job
 
 
-def document_row(row: Sequence[Any]) -> DocumentRow:
-    """Columns in the order of the queries named `document…`; JSON is unpacked and times are text."""
-    pk, *fields, current = row
-    (id_, collection, filename, source, file_hash, mime, title, status, size, characters, pages, chunks) = fields[:12]
-    metadata, warnings, model, dimensions, ingestion, version, created, updated, error = fields[12:]
+def document_row(row: Row) -> DocumentRow:
     document = Document(
-        id=id_,
-        collection=collection,
-        filename=filename,
-        source=source,
-        file_hash=file_hash,
-        mime=mime,
-        title=title,
-        status=status,
-        bytes=size,
-        characters=characters,
-        pages=pages,
-        chunks=chunks,
-        metadata=metadata,
-        warnings=tuple(warnings),
-        embedding_model=model,
-        embedding_dim=dimensions,
-        ingestion_version=ingestion,
-        version=version,
-        created_at=created,
-        updated_at=updated,
-        error=error_from(error),
+        id=row["id"],
+        collection=row["collection"],
+        filename=row["filename"],
+        source=row["source"],
+        file_hash=row["file_hash"],
+        mime=row["mime"],
+        title=row["title"],
+        status=row["status"],
+        bytes=row["bytes"],
+        characters=row["characters"],
+        pages=row["pages"],
+        chunks=row["chunks"],
+        metadata=json.loads(row["metadata"]),
+        warnings=tuple(json.loads(row["warnings"])),
+        embedding_model=row["embedding_model"],
+        embedding_dim=row["embedding_dim"],
+        ingestion_version=row["ingestion_version"],
+        version=row["version"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        error=error_from(row["error"]),
     )
-    return DocumentRow(pk, current, document)
+    return DocumentRow(row["pk"], row["current"], document)
 
 
-def generation_row(row: Sequence[Any]) -> Generation:
-    pk, user_id, state, plan, model, fingerprint, embedder, dimensions = row
-    return Generation(pk, user_id, state, plan, model, fingerprint, embedder, dimensions)
+def generation_row(row: Row) -> Generation:
+    return Generation(
+        pk=row["pk"],
+        user_id=row["user_id"],
+        state=row["state"],
+        plan=json.loads(row["plan"]),
+        model=row["model"],
+        fingerprint=row["fingerprint"],
+        embedder=row["embedder"],
+        dimensions=row["dimensions"],
+    )
 
 
-def chunk_from(row: Sequence[Any], text: str, headings: tuple[str, ...], metadata: dict[str, Any]) -> Chunk:
-    """Columns in the order of the queries `chunks_of_document` and `neighbours`."""
-    id_, document_id, index, total, start, end, first, last, _, tokens, prefix, _, _, line, end_line = row
+def chunk_from(row: Row, text: str) -> Chunk:
     return Chunk(
-        id=id_,
-        document_id=document_id,
-        index=index,
-        total=total,
-        start=start,
-        end=end,
+        id=row["id"],
+        document_id=row["document_id"],
+        index=row["chunk_index"],
+        total=row["chunks"],
+        start=row["start_offset"],
+        end=row["end_offset"],
         text=text,
-        pages=None if first is None else (first, last),
-        headings=headings,
-        tokens=tokens,
-        prefix=prefix,
-        metadata=metadata,
-        lines=None if line is None else (line, end_line),
+        pages=span_from(row, "page"),
+        headings=unpack_headings(row["headings"]),
+        tokens=row["tokens"],
+        prefix=row["prefix"],
+        metadata=json.loads(row["metadata"]),
+        lines=span_from(row, "line"),
     )
 
 
-def job_from(row: Sequence[Any]) -> Job:
-    """Columns in the order of the query `jobs`."""
-    number, run, kind, source, request, stage, done, total, attempts, error, retryable, document, holder = row[:13]
+def job_from(row: Row) -> Job:
     return Job(
-        number=number,
-        run=run,
-        kind=kind,
-        source=source,
-        request=request,
-        stage=stage,
-        done=done,
-        total=total,
-        attempts=attempts,
-        error=error_from(error),
-        retryable=bool(retryable),
-        document_id=document,
-        holder=holder,
-        created_at=row[13],
-        updated_at=row[14],
+        number=row["pk"],
+        run=row["run"],
+        kind=row["kind"],
+        source=row["source"],
+        request=json.loads(row["request"]),
+        stage=row["stage"],
+        done=row["done"],
+        total=row["total"],
+        attempts=row["attempts"],
+        error=error_from(row["error"]),
+        retryable=bool(row["retryable"]),
+        document_id=row["document"],
+        holder=row["holder"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
     )
 
 
-def known_from(row: Sequence[Any]) -> Known:
-    """Columns in the order of the query `known_below`."""
-    size, mtime, ctime, read, error, made_by = row[8:]
-    signature = None if size is None else Signature(size, mtime, ctime, read)
-    source, document_id, file_hash, mime, status, chunks, version, bytes_ = row[:8]
-    known = (source, document_id, file_hash, mime, status, chunks, version, bytes_)
-    return Known(*known, signature, error_from(error), made_by)
+def known_from(row: Row) -> Known:
+    size = row["size"]
+    signature = None if size is None else Signature(size, row["mtime_ns"], row["ctime_ns"], row["read_ns"])
+    return Known(
+        source=row["source"],
+        document_id=row["document_id"],
+        file_hash=row["file_hash"],
+        mime=row["mime"],
+        status=row["status"],
+        chunks=row["chunks"],
+        ingestion_version=row["ingestion_version"],
+        bytes=row["bytes"],
+        signature=signature,
+        error=error_from(row["error"]),
+        made_by=row["made_by"],
+    )
 
 
-def error_from(packed: dict[str, str] | None) -> ErrorInfo | None:
-    return ErrorInfo(**packed) if packed else None
+def span_from(row: Row, what: str) -> tuple[int, int] | None:
+    """The first and last page, or line, where they are known."""
+    first = row[f"{what}_first"]
+    return None if first is None else (first, row[f"{what}_last"])
 
 
-def packed_error(error: ErrorInfo | None) -> dict[str, str] | None:
-    return asdict(error) if error else None
+def parts_from(packed: str | None) -> tuple[tuple[int, int], ...]:
+    """The spans whose vectors make a chunk's."""
+    return tuple((first, last) for first, last in json.loads(packed)) if packed else ()
+
+
+def error_from(packed: str | None) -> ErrorInfo | None:
+    found: dict[str, Any] | None = json.loads(packed) if packed else None
+    return ErrorInfo(**found) if found else None
+
+
+def packed_error(error: ErrorInfo | None) -> Json:
+    return Json(asdict(error) if error else None)

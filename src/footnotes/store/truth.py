@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Protocol
 
+import numpy as np
+
 from footnotes.index import Allowed, Change, Keys
 from footnotes.index.outside import Scope
 from footnotes.store import lexemes
+from footnotes.store.database import Database
 from footnotes.store.records import Generation
+from footnotes.store.retry import retrying
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +83,51 @@ class BaseTruth:
     `tells` says whether names and metadata are.
     """
 
-    def __init__(self, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:
+    def __init__(self, database: Database, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:
+        self._database = database
         self._library = library
         self._address = address
         self._lexical = "lexical" in legs
         self._dense = "dense" in legs
         self._tells = tells
         self.words = lexemes.fingerprint() if self._lexical else ""
+
+    def last(self, generation: Generation) -> int:
+        with self._database.read(generation.user_id) as cursor:
+            return int(cursor.value("last_change", generation=generation.pk))
+
+    def behind(self, generation: Generation, seq: int) -> int:
+        with self._database.read(generation.user_id) as cursor:
+            return int(cursor.value("count_changed", generation=generation.pk, seq=seq))
+
+    def known(self, generation: Generation) -> int:
+        with self._database.read(generation.user_id) as cursor:
+            row = cursor.one("shelf", address=self._address, generation=generation.pk)
+        return row["seq"] if row is not None and row["words"] == self.words else 0
+
+    def keys(self, generation: Generation) -> Keys:
+        with self._database.read(generation.user_id) as cursor:
+            rows = cursor.all("live_keys", generation=generation.pk)
+        return np.array([row["key"] for row in rows if self._lexical or not row["waits"]], dtype=np.int64)
+
+    @retrying
+    def _put_shelf(self, generation: Generation) -> None:
+        """Write down that there is a shelf, in place of any other."""
+        made = {"fingerprint": generation.fingerprint, "dimensions": generation.dimensions, "words": self.words}
+        with self._database.write(generation.user_id) as cursor:
+            cursor.run("put_shelf", address=self._address, generation=generation.pk, **made)
+            cursor.run("use_no_other_shelf", address=self._address, generation=generation.pk)
+
+    def dropped(self, user_id: str) -> list[Scope]:
+        names = ("user_id", "generation", "fingerprint", "dimensions", "words")
+        with self._database.read(user_id) as cursor:
+            rows = cursor.all("dropped_shelves", address=self._address)
+        return [Scope(self._library, *(row[name] for name in names)) for row in rows]
+
+    @retrying
+    def forget(self, scope: Scope) -> None:
+        with self._database.write(scope.user_id) as cursor:
+            cursor.run("forget_shelf", address=self._address, generation=scope.generation)
 
 
 TOLD = ("document_id", "collection", "filename", "source", "title")

@@ -1,14 +1,20 @@
-"""What one search sees of a store."""
+"""What one search asks of a store, and what it gets: one call, one state, whatever is behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
 
-from footnotes.index import Allowed, Found, Vector
+import numpy as np
+from numpy.typing import NDArray
+
+from footnotes.index import Vector
 from footnotes.store.records import HitRow, Place
-from footnotes.types import Filter
+from footnotes.types import Filter, Leg
+
+Floats: TypeAlias = NDArray[np.float64]
+Ranks: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +26,60 @@ class Symbols:
 
 
 NO_SYMBOLS = Symbols()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is looked for.
+
+    `terms` is how often the question says each of them; without a lexical leg it is None. `vector` gives the question's
+    vector, or raises what kept it from being made; without a dense leg it is None. Each leg lists up to `depth` chunks.
+    About `reading` of them will be read, `per_document` of any document. `smooths` says whether their vectors are
+    wanted too.
+    """
+
+    terms: Mapping[str, float] | None
+    vector: Callable[[], Vector] | None
+    depth: int
+    where: Filter | None = None
+    symbols: Symbols = NO_SYMBOLS
+    reading: int = 20
+    per_document: int = 1
+    smooths: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LegCandidates:
+    """How a leg went, and what it says of every candidate.
+
+    `ranks` counts from 1, and is 0 for those the leg did not list; `scores` is exact, and NaN for those the leg does
+    not know. Both are None where the leg did not run.
+    """
+
+    leg: Leg
+    ranks: Ranks | None = None
+    scores: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """All that the legs found, by key.
+
+    `bound` is the highest lexical score any chunk could have, `words` how many of the question's terms some chunk has,
+    `chunks` how many chunks there are. `defining` are those that define a name the question has, `using` those that
+    hold one. A key without a place is served no more.
+    """
+
+    keys: Sequence[int]
+    lexical: LegCandidates
+    dense: LegCandidates
+    places: Mapping[int, Place] = field(default_factory=dict)
+    vectors: Vector | None = None
+    bound: float = 0.0
+    words: float = 0.0
+    chunks: int = 0
+    defining: Sequence[int] = ()
+    using: frozenset[int] = frozenset()
 
 
 class SearchView(Protocol):
@@ -38,62 +98,18 @@ class SearchView(Protocol):
         """The generation and its last change: differs whenever a search may find something else."""
         ...
 
-    @property
-    def waiting(self) -> int:
-        """How many documents the dense leg does not know yet: they are found by their words alone."""
+    def is_current(self) -> bool:
+        """Whether what was found is still what is served; else whoever searched begins again."""
         ...
-
-    @property
-    def waiting_words(self) -> int:
-        """How many documents the lexical leg does not know yet."""
-        ...
-
-    def is_current(self) -> bool: ...
-
-    def allowed(self, where: Filter) -> Allowed: ...
 
     def chunk_count(self) -> int: ...
 
     def document_frequency(self, term: str) -> int: ...
 
-    def search_lexical(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> Found: ...
-
-    def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]: ...
-
-    def defining(self, symbols: Symbols, allowed: Allowed | None) -> list[int]:
-        """Chunks that define one of the names; some of them, where there are very many."""
+    def candidates(self, question: Question) -> Candidates:
+        """Run the legs a question asks for, within its filter."""
         ...
 
-    def using(self, symbols: Symbols, keys: Sequence[int]) -> set[int]:
-        """Those of given chunks that hold one of the names."""
-        ...
-
-    def search_dense(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found: ...
-
-    def score_dense(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]: ...
-
-    def vectors(self, keys: Sequence[int]) -> Vector | None:
-        """The unit vectors of given chunks, a row each; None when they are not all at hand."""
-        ...
-
-    def places_of(self, keys: Sequence[int]) -> dict[int, Place]: ...
-
-    def hits(self, keys: Sequence[int]) -> list[HitRow]: ...
-
-
-class DistantView(SearchView, Protocol):
-    """A view whose store is a network away: it is told all that will be asked, and asks its store once."""
-
-    def fetch(
-        self,
-        terms: Mapping[str, float],
-        vector: Vector | None,
-        *,
-        depth: int,
-        where: Filter | None,
-        reading: int,
-        per_document: int,
-        symbols: Symbols = NO_SYMBOLS,
-    ) -> None:
-        """Run the legs there are terms and a vector for, within a filter; everything else answers from what came."""
+    def hits(self, keys: Sequence[int]) -> list[HitRow]:
+        """Candidates to show, those that are still served, in the order asked for."""
         ...

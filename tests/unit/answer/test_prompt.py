@@ -26,13 +26,28 @@ def test_the_packaged_template_has_rules_passages_question_and_the_collections_p
 
 def test_a_template_of_ones_own(tmp_path: Path) -> None:
     own = tmp_path / "own.txt"
-    own.write_text("--- system ---\nBe brief.\n--- user ---\n{{ context }}\nQ: {{question}} {{unknown}}")
+    own.write_text("--- system ---\nBe brief.\n--- user ---\n{{ context }}\nQ: {{question}}")
     system, user = messages(load_template(str(own)))
-    assert system == "Be brief." and "Q: How long? {{unknown}}" in user
+    assert system == "Be brief." and "Q: How long?" in user
+
+
+def test_a_template_of_another_tool(tmp_path: Path) -> None:
+    own = tmp_path / "own.txt"
+    own.write_text("--- user ---\n{{ query }} from {{contexts}} of {{metadata}} at {{score}}\n")
+    _, user = messages(load_template(str(own)))
+    assert user.startswith("How long? from <passages ") and "Three months." in user
+    assert "of [1] {" in user and "at [1] 0." in user.replace("at [1] 1.", "at [1] 0.")
 
 
 @pytest.mark.parametrize(
-    "text", ["", "no parts", "--- user ---\n{{question}}", "--- system ---\n{{context}} {{question}}"]
+    "text",
+    [
+        "",
+        "no parts",
+        "--- user ---\n{{question}}",
+        "--- system ---\n{{context}} {{question}}",
+        "--- user ---\n{{context}} {{question}} {{unknown}}",
+    ],
 )
 def test_a_template_that_cannot_work_is_refused(tmp_path: Path, text: str) -> None:
     own = tmp_path / "own.txt"

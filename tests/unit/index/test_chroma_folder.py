@@ -33,9 +33,9 @@ for line in sys.stdin:
     first, last, seq = json.loads(line)
     shelf.refresh()
     if seq:
-        shelf.apply(changes(rows[first - 1 : last], seq=seq, first=first), seq=seq)
+        shelf.apply(changes(rows[first - 1 : last], seq=seq, first=first), position=seq)
     found = [key for key in range(1, last + 1, 41) if shelf.search(rows[key - 1], 1).keys == [key]]
-    print(json.dumps([shelf.seq, len(shelf.keys()), len(found), len(range(1, last + 1, 41))]), flush=True)
+    print(json.dumps([shelf.position, len(shelf.keys()), len(found), len(range(1, last + 1, 41))]), flush=True)
 places.close()
 """
 
@@ -71,14 +71,14 @@ class Another:
 def test_processes_that_take_turns_lose_nothing(places: Places, tmp_path: Path) -> None:
     rows = vectors(4_000)
     shelf = places.database().shelf(scope())
-    shelf.apply(changes(rows[:900], seq=1), seq=1)
+    shelf.apply(changes(rows[:900], seq=1), position=1)
     other = Another(tmp_path / "chroma")
     try:
         assert other.ask(1, 900) == [1, 900, 22, 22]
         assert other.ask(901, 2_500, seq=2) == [2, 2_500, 61, 61]
         assert shelf.refresh() == 2
         assert all(shelf.search(rows[key - 1], 1).keys == [key] for key in range(1, 2_501, 41))
-        shelf.apply(changes(rows[2_500:], seq=3, first=2_501), seq=3)
+        shelf.apply(changes(rows[2_500:], seq=3, first=2_501), position=3)
         assert other.ask(1, 4_000) == [3, 4_000, 98, 98]
     finally:
         other.end()
@@ -90,7 +90,7 @@ def test_processes_that_take_turns_lose_nothing(places: Places, tmp_path: Path) 
 
 def test_processes_that_only_read_do_not_disturb_each_other(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = vectors(100)
-    places.database().shelf(scope()).apply(changes(rows), seq=1)
+    places.database().shelf(scope()).apply(changes(rows), position=1)
     one, two = places.database(), places.database()
     opened: list[Any] = []
     for database in (one, two):
@@ -105,7 +105,7 @@ def test_processes_that_only_read_do_not_disturb_each_other(places: Places, monk
 def test_threads_search_while_one_writes(places: Places) -> None:
     rows = vectors(1_500)
     database = places.database(index_options={"batch": 50})
-    database.shelf(scope()).apply(changes(rows[:300]), seq=1)
+    database.shelf(scope()).apply(changes(rows[:300]), position=1)
     failures: list[BaseException] = []
     done = threading.Event()
 
@@ -121,8 +121,8 @@ def test_threads_search_while_one_writes(places: Places) -> None:
     for thread in threads:
         thread.start()
     try:
-        database.shelf(scope()).apply(changes(rows[300:], seq=2, first=301), seq=2)
-        database.shelf(scope("bob")).apply(changes(rows[:50]), seq=1)
+        database.shelf(scope()).apply(changes(rows[300:], seq=2, first=301), position=2)
+        database.shelf(scope("bob")).apply(changes(rows[:50]), position=1)
         database.shelf(scope()).compact()
     finally:
         done.set()
@@ -135,7 +135,7 @@ def test_threads_search_while_one_writes(places: Places) -> None:
 def test_who_wants_to_write_is_not_kept_waiting_by_those_who_read(places: Places) -> None:
     rows = vectors(200)
     readers = places.database()
-    readers.shelf(scope()).apply(changes(rows[:100]), seq=1)
+    readers.shelf(scope()).apply(changes(rows[:100]), position=1)
     done = threading.Event()
 
     def search() -> None:
@@ -147,7 +147,7 @@ def test_who_wants_to_write_is_not_kept_waiting_by_those_who_read(places: Places
     for thread in threads:
         thread.start()
     try:
-        places.database(index_seconds=5.0).shelf(scope()).apply(changes(rows[100:], seq=2, first=101), seq=2)
+        places.database(index_seconds=5.0).shelf(scope()).apply(changes(rows[100:], seq=2, first=101), position=2)
     finally:
         done.set()
         for thread in threads:
@@ -158,7 +158,7 @@ def test_who_wants_to_write_is_not_kept_waiting_by_those_who_read(places: Places
 def test_a_folder_that_another_process_holds_is_not_waited_for_forever(places: Places) -> None:
     rows = vectors(10)
     holder = places.database()
-    holder.shelf(scope()).apply(changes(rows), seq=1)
+    holder.shelf(scope()).apply(changes(rows), position=1)
     waiting = places.database(index_seconds=0.1).shelf(scope())
     with (
         holder._connection.writing("x"),
@@ -173,7 +173,7 @@ def test_the_folder_is_ours_alone_and_may_come_back_empty(places: Places, tmp_pa
     import shutil
 
     shelf = places.database().shelf(scope())
-    shelf.apply(changes(vectors(10)), seq=1)
+    shelf.apply(changes(vectors(10)), position=1)
     folder = tmp_path / "chroma"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     places.close()
@@ -190,7 +190,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_files_that_are_damaged(places: Places, tmp_path: Path) -> None:
-    places.database().shelf(scope()).apply(changes(vectors(10)), seq=1)
+    places.database().shelf(scope()).apply(changes(vectors(10)), position=1)
     places.close()
     (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"no database " * 1_000)
     with pytest.raises(IndexFailed, match="are damaged") as caught:
@@ -228,12 +228,12 @@ def test_nothing_is_left_of_what_was_removed(places: Places, tmp_path: Path) -> 
         entry(key, 9_999, rows[key - 1], facets=("facet:xylophone",), metadata={"note": "quagmire"})
         for key in range(1_201, 1_251)
     ]
-    shelf.apply([Change(1, 9_999, secret), *changes(rows[:1_200])], seq=1)
-    shelf.apply(changes(rows[1_200:1_205], seq=2, first=20_001), seq=2)
+    shelf.apply([Change(1, 9_999, secret), *changes(rows[:1_200])], position=1)
+    shelf.apply(changes(rows[1_200:1_205], seq=2, first=20_001), position=2)
     texts, row, other = (b"quagmire", b"xylophone"), rows[1_210], rows[4]
     graph = "data_level0.bin"
     assert left(folder, texts, row) >= {"chroma.sqlite3", graph} and graph in left(folder, (), other)
-    shelf.apply([Change(3, 9_999, ())], seq=3)
+    shelf.apply([Change(3, 9_999, ())], position=3)
     assert left(folder, texts, row) >= {"chroma.sqlite3", graph}  # Chroma by itself leaves them
     shelf.compact()
     assert left(folder, texts, row) == set()
@@ -246,9 +246,10 @@ def test_nothing_is_left_of_what_was_cleared(places: Places, tmp_path: Path) -> 
     rows, folder = vectors(1_200), tmp_path / "chroma"
     database = places.database()
     shelf, neighbour = database.shelf(scope()), database.shelf(scope("bob"))
-    neighbour.apply(changes(rows[:30]), seq=1)
+    neighbour.apply(changes(rows[:30]), position=1)
     shelf.apply(
-        [Change(1, 1, [entry(key, 1, rows[key - 1], metadata={"n": "quagmire"}) for key in range(1, 1_201)])], seq=1
+        [Change(1, 1, [entry(key, 1, rows[key - 1], metadata={"n": "quagmire"}) for key in range(1, 1_201)])],
+        position=1,
     )
     assert left(folder, (b"quagmire",), rows[900]) >= {"chroma.sqlite3", "data_level0.bin"}
     shelf.clear()

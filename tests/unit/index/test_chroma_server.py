@@ -93,7 +93,7 @@ def test_a_key_opens_what_is_guarded_and_is_never_told(chroma_server: ChromaServ
     with answering(guarding(chroma_server.port, header, sent)) as address:
         right = ChromaDatabase.opened(Settings(index=address, index_api_key=KEY, index_options=options))
         shelf = right.shelf(scope(f"guarded-{header}"))
-        shelf.apply(changes(vectors(10)), seq=1)
+        shelf.apply(changes(vectors(10)), position=1)
         assert len(shelf.keys()) == 10
         shelf.clear()
         right.close()
@@ -145,7 +145,7 @@ def test_a_server_that_is_down_costs_little_and_comes_back(tmp_path: Path, monke
         rows = vectors(1_500)
         database = places.database(index_api_key=KEY)
         shelf = database.shelf(scope())
-        shelf.apply(changes(rows), seq=4)
+        shelf.apply(changes(rows), position=4)
         before = shelf.search(rows[7], 10).keys
         server.kill()
         with pytest.raises(IndexUnavailable, match=r"cannot be reached|broke off") as caught:
@@ -153,7 +153,7 @@ def test_a_server_that_is_down_costs_little_and_comes_back(tmp_path: Path, monke
         assert caught.value.retryable and database.address in caught.value.message and KEY not in said(caught)
         with pytest.raises(IndexUnavailable, match="it is tried again in"):
             shelf.search(rows[0], 1)
-        assert shelf.seq == 4
+        assert shelf.position == 4
         server.start()
         now = time.monotonic()
         monkeypatch.setattr(database._connection._circuit, "_clock", lambda: now + under_test.COOLING_SECONDS + 1)  # type: ignore[attr-defined]
@@ -171,7 +171,7 @@ def test_one_that_is_killed_while_it_is_filled_is_filled_again(tmp_path: Path) -
     try:
         rows = vectors(600)
         shelf = places.database(index_options={"batch": 50}).shelf(scope())
-        shelf.apply(changes(rows[:200]), seq=1)
+        shelf.apply(changes(rows[:200]), position=1)
 
         def killed() -> Iterator[Any]:
             for number, change in enumerate(changes(rows, seq=2)):
@@ -180,11 +180,11 @@ def test_one_that_is_killed_while_it_is_filled_is_filled_again(tmp_path: Path) -
                 yield change
 
         with pytest.raises(IndexUnavailable):
-            shelf.apply(killed(), seq=2)
+            shelf.apply(killed(), position=2)
         server.start()
         again = places.database().shelf(scope())
         assert again.refresh() == 1
-        again.apply(changes(rows, seq=2), seq=2)
+        again.apply(changes(rows, seq=2), position=2)
         assert again.refresh() == 2 and again.keys().tolist() == list(range(1, 601))
         assert all(again.search(rows[key - 1], 1).keys == [key] for key in range(1, 601, 50))
     finally:

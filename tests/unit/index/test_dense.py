@@ -38,7 +38,7 @@ def exact(rows: NDArray[np.float32], query: NDArray[np.float32], keys: NDArray[n
 def test_few_rows_are_searched_exactly(tmp_path: Path) -> None:
     rows = vectors(500)
     index = DenseIndex(tmp_path / "d", "me", D)
-    index.apply(changes(rows), seq=3)
+    index.apply(changes(rows), position=3)
     keys = np.arange(1, 501)
     for query in vectors(20, seed=2):
         found = index.search(query, 10)
@@ -50,11 +50,11 @@ def test_few_rows_are_searched_exactly(tmp_path: Path) -> None:
 def test_a_graph_finds_what_comparing_all_would(tmp_path: Path) -> None:
     rows = vectors(6_000)
     index = DenseIndex(tmp_path / "d", "me", D)
-    index.apply(changes(rows[:5_500]), seq=1)
+    index.apply(changes(rows[:5_500]), position=1)
     assert index.wants_graph()
     assert index.publish_graph(index.build_graph())
     assert not index.wants_graph()
-    index.apply(changes(rows[5_500:], first=5_501), seq=2)
+    index.apply(changes(rows[5_500:], first=5_501), position=2)
     keys = np.arange(1, 6_001)
     found = sum(len(set(index.search(q, 10).keys) & set(exact(rows, q, keys, 10))) for q in vectors(40, seed=3))
     assert found / 400 > 0.98
@@ -66,7 +66,7 @@ def test_a_graph_that_grew_is_the_one_that_is_searched(tmp_path: Path) -> None:
     rows = vectors(9_000)
     index = DenseIndex(tmp_path / "d", "me", D)
     for start in (0, 3_000, 6_000):
-        index.apply(changes(rows[start : start + 3_000], first=start + 1), seq=1 + start)
+        index.apply(changes(rows[start : start + 3_000], first=start + 1), position=1 + start)
         assert index.publish_graph(index.build_graph())
         keys = np.arange(1, start + 3_001)
         for query in rows[start : start + 3_000 : 100]:
@@ -76,10 +76,10 @@ def test_a_graph_that_grew_is_the_one_that_is_searched(tmp_path: Path) -> None:
 def test_removed_rows_are_never_found_even_through_the_graph(tmp_path: Path) -> None:
     rows = vectors(5_000)
     index = DenseIndex(tmp_path / "d", "me", D)
-    index.apply(changes(rows), seq=1)
+    index.apply(changes(rows), position=1)
     index.publish_graph(index.build_graph())
     near = index.search(rows[100], 50).keys
-    index.apply([Change(2, 0, [], [(key, 1) for key in near[:40]])], seq=2)
+    index.apply([Change(2, 0, [], [(key, 1) for key in near[:40]])], position=2)
     after = index.search(rows[100], 50).keys
     assert len(after) == 50 and not set(after) & set(near[:40])
 
@@ -88,7 +88,7 @@ def test_removed_rows_are_never_found_even_through_the_graph(tmp_path: Path) -> 
 def test_a_filter_gives_the_exact_top(tmp_path: Path, size: int) -> None:
     rows = vectors(5_000)
     index = DenseIndex(tmp_path / "d", "me", D)
-    index.apply(changes(rows), seq=1)
+    index.apply(changes(rows), position=1)
     index.publish_graph(index.build_graph())
     allowed = np.sort(np.random.default_rng(5).choice(np.arange(1, 5_001), size, replace=False))
     for query in vectors(10, seed=6):
@@ -99,8 +99,8 @@ def test_a_filter_gives_the_exact_top(tmp_path: Path, size: int) -> None:
 def test_most_removed_means_rewritten(tmp_path: Path) -> None:
     rows = vectors(4_000)
     index = DenseIndex(tmp_path / "d", "me", D)
-    index.apply(changes(rows), seq=1)
-    index.apply([Change(2, 1, [], [(1, 3_000)])], seq=2)
+    index.apply(changes(rows), position=1)
+    index.apply([Change(2, 1, [], [(1, 3_000)])], position=2)
     size = sum(path.stat().st_size for path in (tmp_path / "d").glob("*.vectors"))
     assert size == 1_000 * D * 2
     assert index.keys().tolist() == list(range(3_001, 4_001))
@@ -109,10 +109,10 @@ def test_most_removed_means_rewritten(tmp_path: Path) -> None:
 def test_applying_twice_and_late_keys(tmp_path: Path) -> None:
     rows = vectors(100)
     index = DenseIndex(tmp_path / "d", "me", D)
-    index.apply(changes(rows[50:], first=51), seq=1)
-    index.apply(changes(rows[50:], first=51), seq=2)
+    index.apply(changes(rows[50:], first=51), position=1)
+    index.apply(changes(rows[50:], first=51), position=2)
     assert index.count() == 50
-    index.apply(changes(rows[:50], first=1), seq=3)
+    index.apply(changes(rows[:50], first=1), position=3)
     assert index.keys().tolist() == list(range(1, 101))
     assert index.search(rows[7], 1).keys == [8]
 
@@ -120,14 +120,14 @@ def test_applying_twice_and_late_keys(tmp_path: Path) -> None:
 def test_a_graph_built_while_rows_came_late_is_not_used(tmp_path: Path) -> None:
     rows = vectors(5_000)
     index = DenseIndex(tmp_path / "d", "me", D)
-    index.apply(changes(rows[100:], first=101), seq=1)
+    index.apply(changes(rows[100:], first=101), position=1)
     grown = index.build_graph()
-    index.apply(changes(rows[:100], first=1), seq=2)
+    index.apply(changes(rows[:100], first=1), position=2)
     assert not index.publish_graph(grown)
     assert index.search(rows[3], 1).keys == [4]
 
 
 def test_a_foreign_index_is_refused(tmp_path: Path) -> None:
-    DenseIndex(tmp_path / "d", "me", D).apply(changes(vectors(10)), seq=1)
+    DenseIndex(tmp_path / "d", "me", D).apply(changes(vectors(10)), position=1)
     with pytest.raises(IndexDamaged):
         DenseIndex(tmp_path / "d", "somebody else", D)

@@ -28,7 +28,7 @@ def make(folder: Path, numbers: range) -> LexicalIndex:
     changes = [Change(1, n // 3, [entry(n)]) for n in numbers if n % 3 == 0]
     changes = [Change(1, document, [entry(n) for n in numbers if n // 3 == document]) for document in
                sorted({n // 3 for n in numbers})]  # fmt: skip
-    index.apply(changes, seq=7)
+    index.apply(changes, position=7)
     return index
 
 
@@ -86,20 +86,20 @@ def test_the_budget_finds_the_same_best_as_all_terms(tmp_path: Path, monkeypatch
 
 def test_applying_a_change_twice_changes_nothing(tmp_path: Path) -> None:
     index = make(tmp_path / "i", range(30))
-    index.apply([Change(8, 2, [entry(6), entry(7), entry(8)])], seq=8)
+    index.apply([Change(8, 2, [entry(6), entry(7), entry(8)])], position=8)
     assert index.keys().tolist() == list(range(30))
 
 
 def test_removed_documents_are_not_found(tmp_path: Path) -> None:
     index = make(tmp_path / "i", range(30))
-    index.apply([Change(8, 2, [], [(6, 3)])], seq=8)
+    index.apply([Change(8, 2, [], [(6, 3)])], position=8)
     assert set(index.keys().tolist()) == set(range(30)) - {6, 7, 8}
 
 
 def test_another_reader_sees_a_commit_after_refresh(tmp_path: Path) -> None:
     writer = make(tmp_path / "i", range(9))
     reader = LexicalIndex(tmp_path / "i", "me")
-    writer.apply([Change(9, 3, [entry(9)])], seq=9)
+    writer.apply([Change(9, 3, [entry(9)])], position=9)
     assert reader.refresh() == 9
     assert reader.count() == 10
 
@@ -113,6 +113,6 @@ def test_a_foreign_index_is_refused(tmp_path: Path) -> None:
 def test_words_that_look_like_syntax_are_words(tmp_path: Path) -> None:
     index = LexicalIndex(tmp_path / "i", "me")
     odd = ['c++"', "near(", "body:x", "*", "^a", "a-b", "don't", "\U0001f600", "日本"]
-    index.apply([Change(1, n, [Entry(n, n, word)]) for n, word in enumerate(odd, start=1)], seq=1)
+    index.apply([Change(1, n, [Entry(n, n, word)]) for n, word in enumerate(odd, start=1)], position=1)
     for number, word in enumerate(odd, start=1):
         assert index.search({word: 1.0}, 5).keys == [number], word

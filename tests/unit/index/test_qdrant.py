@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from footnotes.errors import IndexMissing
-from footnotes.index import Allowed, Change, Entry
+from footnotes.index import Allowed, Change, Entry, Facets
 from footnotes.index.outside import Scope
 from footnotes.index.qdrant import QdrantDatabase, QdrantShelf
 from footnotes.index.qdrant import filling as qdrant_filling
@@ -75,8 +75,8 @@ def keys_of(*given: int) -> NDArray[np.int64]:
 def test_what_goes_in_is_found_again(shelf: QdrantShelf) -> None:
     rows = vectors(30)
     assert shelf.refresh() == 0
-    shelf.apply([change(1, rows[:10]), change(2, rows[10:20]), change(3, rows[20:])], seq=7)
-    assert shelf.seq == 7 and shelf.refresh() == 7
+    shelf.apply([change(1, rows[:10]), change(2, rows[10:20]), change(3, rows[20:])], position=7)
+    assert shelf.position == 7 and shelf.refresh() == 7
     assert shelf.keys().tolist() == [*range(100, 110), *range(200, 210), *range(300, 310)]
     assert shelf.keys().dtype == np.int64
     found = shelf.search(rows[12], 3)
@@ -98,7 +98,8 @@ def test_a_point_says_what_it_is_to_those_who_look_from_outside(
     }
     row = vectors(1)[0].astype(np.float16).tobytes()
     shelf.apply(
-        [Change(4, 9, [Entry(5, 9, facets=("k\x1fv", "x\udcff"), vector=row, weights={3: 2.0}, metadata=odd)])], seq=4
+        [Change(4, 9, [Entry(5, 9, facets=("k\x1fv", "x\udcff"), vector=row, weights={3: 2.0}, metadata=odd)])],
+        position=4,
     )
     with asked(qdrant_server) as client:
         (point,) = client.retrieve(_collection(database), ["01234567-89ab-cdef-0000-000000000005"], with_vectors=True)
@@ -108,40 +109,42 @@ def test_a_point_says_what_it_is_to_those_who_look_from_outside(
                      "?": "b?"},
     }  # fmt: skip
     assert isinstance(point.vector, dict) and set(point.vector) == {"dense", "lexical"}
-    assert shelf.having(["x\udcff"], 5) == [5]
+    assert shelf.search(Facets(["x\udcff"]), 5).keys == [5]
 
 
 def test_chunks_without_vector_or_words_are_kept(shelf: QdrantShelf) -> None:
-    shelf.apply([Change(1, 1, [Entry(-3, 1), Entry(2**62, 1, weights={4_294_967_295: 1.5}, facets=("a",))])], seq=1)
+    shelf.apply(
+        [Change(1, 1, [Entry(-3, 1), Entry(2**62, 1, weights={4_294_967_295: 1.5}, facets=("a",))])], position=1
+    )
     assert shelf.keys().tolist() == [-3, 2**62]
     assert shelf.search(vectors(1)[0], 5).keys == []
-    assert shelf.search_words({4_294_967_295: 2.0}, 5).keys == [2**62]
+    assert shelf.search({4_294_967_295: 2.0}, 5).keys == [2**62]
 
 
 def test_a_new_version_replaces_the_old_one(shelf: QdrantShelf) -> None:
     rows = vectors(20)
-    shelf.apply([change(1, rows[:5]), change(2, rows[5:10])], seq=1)
-    shelf.apply([change(1, rows[10:13], seq=2, first=500)], seq=2)
+    shelf.apply([change(1, rows[:5]), change(2, rows[5:10])], position=1)
+    shelf.apply([change(1, rows[10:13], seq=2, first=500)], position=2)
     assert shelf.keys().tolist() == [200, 201, 202, 203, 204, 500, 501, 502]
-    shelf.apply([Change(3, 2)], seq=3)
+    shelf.apply([Change(3, 2)], position=3)
     assert shelf.keys().tolist() == [500, 501, 502]
-    shelf.apply([], seq=9)
+    shelf.apply([], position=9)
     assert shelf.refresh() == 9
 
 
 def test_the_last_word_on_a_document_counts_within_one_run(shelf: QdrantShelf) -> None:
     rows = vectors(10)
     twice = [change(1, rows[:4]), change(2, rows[4:6]), change(1, rows[6:8], first=700)]
-    shelf.apply(twice, seq=1)
+    shelf.apply(twice, position=1)
     assert shelf.keys().tolist() == [200, 201, 700, 701]
-    shelf.apply(list(reversed(twice)), seq=2)
+    shelf.apply(list(reversed(twice)), position=2)
     assert shelf.keys().tolist() == [100, 101, 102, 103, 200, 201]
 
 
 def test_the_old_version_is_there_until_the_new_one_is(shelf: QdrantShelf) -> None:
     """Every upsert and deletion is watched by a search in between."""
     rows = vectors(20)
-    shelf.apply([change(1, rows[:5])], seq=1)
+    shelf.apply([change(1, rows[:5])], position=1)
     seen: list[list[int]] = []
 
     def watched() -> Iterator[Entry]:
@@ -151,7 +154,7 @@ def test_the_old_version_is_there_until_the_new_one_is(shelf: QdrantShelf) -> No
 
     small = shelf.__class__(shelf._calls, shelf._collections, scope(), qdrant_options(batch=2))
     small.refresh()
-    small.apply([Change(2, 1, watched())], seq=2)
+    small.apply([Change(2, 1, watched())], position=2)
     assert all(set(range(100, 105)) <= set(keys) for keys in seen)
     assert max(len(keys) for keys in seen) > 5
     assert shelf.keys().tolist() == [500, 501, 502, 503, 504]
@@ -160,9 +163,9 @@ def test_the_old_version_is_there_until_the_new_one_is(shelf: QdrantShelf) -> No
 def test_applying_twice_changes_nothing(shelf: QdrantShelf) -> None:
     rows = vectors(12)
     changes = [change(1, rows[:6], facets=("a",)), change(2, rows[6:])]
-    shelf.apply(changes, seq=3)
+    shelf.apply(changes, position=3)
     before = (shelf.keys().tolist(), shelf.search(rows[3], 12))
-    shelf.apply(changes, seq=3)
+    shelf.apply(changes, position=3)
     assert (shelf.keys().tolist(), shelf.search(rows[3], 12)) == before
 
 
@@ -170,7 +173,7 @@ def test_applying_twice_changes_nothing(shelf: QdrantShelf) -> None:
 def test_a_run_that_was_cut_off_is_mended_by_the_next(database: QdrantDatabase, batch: int) -> None:
     rows = vectors(40)
     shelf = QdrantShelf(database._calls, database._collections, scope(), qdrant_options(batch=batch))
-    shelf.apply([change(n, rows[n * 5 : n * 5 + 5]) for n in range(1, 5)], seq=4)
+    shelf.apply([change(n, rows[n * 5 : n * 5 + 5]) for n in range(1, 5)], position=4)
 
     def cut_off() -> Iterator[Change]:
         yield change(1, rows[30:33], seq=5, first=800)
@@ -182,11 +185,11 @@ def test_a_run_that_was_cut_off_is_mended_by_the_next(database: QdrantDatabase, 
         raise RuntimeError("the power went")
 
     with pytest.raises(RuntimeError):
-        shelf.apply(cut_off(), seq=5)
+        shelf.apply(cut_off(), position=5)
     again = database.shelf(scope())
     assert again.refresh() == 4
     again.apply(
-        [change(1, rows[30:33], seq=6, first=800), Change(6, 2), change(3, rows[34:36], seq=6, first=901)], seq=6
+        [change(1, rows[30:33], seq=6, first=800), Change(6, 2), change(3, rows[34:36], seq=6, first=901)], position=6
     )
     assert again.keys().tolist() == [400, 401, 402, 403, 404, 800, 801, 802, 901, 902]
 
@@ -198,18 +201,18 @@ def test_a_first_run_that_was_cut_off_counts_as_nothing(database: QdrantDatabase
 
     shelf = QdrantShelf(database._calls, database._collections, scope(), qdrant_options(batch=2))
     with pytest.raises(RuntimeError):
-        shelf.apply(cut_off(), seq=5)
+        shelf.apply(cut_off(), position=5)
     assert len(shelf.keys()) > 0
     assert database.shelf(scope()).refresh() == 0
-    shelf.apply([change(2, vectors(2))], seq=6)
+    shelf.apply([change(2, vectors(2))], position=6)
     assert shelf.keys().tolist() == [200, 201]
 
 
 def test_a_shelf_filled_from_something_else_is_filled_anew(database: QdrantDatabase) -> None:
     old, new = database.shelf(scope(words="1")), database.shelf(scope(words="2"))
-    old.apply([change(1, vectors(5)), change(2, vectors(5))], seq=5)
+    old.apply([change(1, vectors(5)), change(2, vectors(5))], position=5)
     assert new.refresh() == 0
-    new.apply([change(2, vectors(3))], seq=6)
+    new.apply([change(2, vectors(3))], position=6)
     assert new.keys().tolist() == [200, 201, 202]
     assert new.refresh() == 6 and old.refresh() == 0
 
@@ -218,21 +221,21 @@ def test_clearing_leaves_nothing(
     shelf: QdrantShelf, database: QdrantDatabase, qdrant_server: QdrantServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shelf.clear()  # of a collection that is not there
-    shelf.apply([change(1, vectors(50))], seq=5)
+    shelf.apply([change(1, vectors(50))], position=5)
     monkeypatch.setattr(qdrant_filling.Points.pages, "__defaults__", (7,))
     shelf.clear()
-    assert shelf.seq == 0 and shelf.refresh() == 0
+    assert shelf.position == 0 and shelf.refresh() == 0
     assert shelf.keys().tolist() == []
     with asked(qdrant_server) as client:
         assert client.count(_collection(database), exact=True).count == 0
-    shelf.apply([change(1, vectors(3))], seq=6)
+    shelf.apply([change(1, vectors(3))], position=6)
     assert shelf.keys().tolist() == [100, 101, 102]
 
 
 def test_single_chunks_are_taken_out(shelf: QdrantShelf, database: QdrantDatabase) -> None:
     other = database.shelf(scope("bob"))
-    shelf.apply([change(1, vectors(5))], seq=1)
-    other.apply([change(2, vectors(5))], seq=1)
+    shelf.apply([change(1, vectors(5))], position=1)
+    other.apply([change(2, vectors(5))], position=1)
     shelf.remove([101, 103, 200, 99_999])
     assert shelf.keys().tolist() == [100, 102, 104]
     assert len(other.keys()) == 5
@@ -242,21 +245,21 @@ def test_single_chunks_are_taken_out(shelf: QdrantShelf, database: QdrantDatabas
 def test_who_went_on_from_what_another_emptied_is_told(database: QdrantDatabase) -> None:
     """Else the changes in between would be missing, and nobody would know."""
     first, second = database.shelf(scope()), database.shelf(scope())
-    first.apply([change(1, vectors(5))], seq=1)
+    first.apply([change(1, vectors(5))], position=1)
     second.refresh()
     first.clear()
     with pytest.raises(IndexMissing):
-        second.apply([change(2, vectors(5))], seq=2)
-    assert second.seq == 0
+        second.apply([change(2, vectors(5))], position=2)
+    assert second.position == 0
 
     def emptied_meanwhile() -> Iterator[Change]:
         yield change(1, vectors(5))
         first.refresh()
-        first.apply([change(3, vectors(2))], seq=3)
+        first.apply([change(3, vectors(2))], position=3)
 
     second.refresh()
     with pytest.raises(IndexMissing, match="another process"):
-        second.apply(emptied_meanwhile(), seq=2)
+        second.apply(emptied_meanwhile(), position=2)
     assert first.refresh() == 3
     assert {300, 301} <= set(first.keys().tolist())  # what the other still sent may lie beside: `remove` is for that
 
@@ -284,11 +287,11 @@ def test_a_look_from_another_thread_does_not_make_a_run_begin_anew(
         looker.start()
         looked.wait(20)
 
-    shelf.apply(first(), seq=1)
+    shelf.apply(first(), position=1)
     done.set()
     looker.join()
-    assert shelf.seq == 1
-    shelf.apply([change(2, vectors(3), seq=2)], seq=2)
+    assert shelf.position == 1
+    shelf.apply([change(2, vectors(3), seq=2)], position=2)
     assert shelf.keys().tolist() == [100, 101, 102, 200, 201, 202]
 
 
@@ -305,7 +308,7 @@ def test_tenants_libraries_and_generations_share_a_collection_and_see_nothing_of
         first = 100 if number == 3 else 100 * (number + 1)  # another library has the same keys
         one.apply(
             [change(1, rows[number * 10 : number * 10 + 10], first=first, facets=("f",), weights={1: 1.0})],
-            seq=1 + number,
+            position=1 + number,
         )
     with asked(qdrant_server) as client:
         names = [one.name for one in client.get_collections().collections if one.name.startswith(_prefix(database))]
@@ -315,13 +318,13 @@ def test_tenants_libraries_and_generations_share_a_collection_and_see_nothing_of
         assert one.keys().tolist() == own
         assert sorted(one.search(rows[0], 100).keys) == own
         assert sorted(one.search(rows[0], 100, Allowed(keys_of(*range(100, 400)))).keys) == own
-        assert sorted(one.search_words({1: 1.0}, 100).keys) == own
-        assert sorted(one.having(["f"], 100)) == own
-        assert set(one.score_words({1: 1.0}, list(range(100, 400)))) == set(own)
+        assert sorted(one.search({1: 1.0}, 100).keys) == own
+        assert sorted(one.search(Facets(["f"]), 100).keys) == own
+        assert set(one.score({1: 1.0}, list(range(100, 400)))) == set(own)
         assert one.refresh() == 1 + number
     shelves[0].clear()
     assert [len(one.keys()) for one in shelves] == [0, 10, 10, 10]
-    shelves[2].apply([Change(9, 1)], seq=9)
+    shelves[2].apply([Change(9, 1)], position=9)
     assert [len(one.keys()) for one in shelves] == [0, 10, 0, 10]
 
 
@@ -329,7 +332,7 @@ def test_models_have_collections_of_their_own_and_an_alias_follows(
     database: QdrantDatabase, qdrant_server: QdrantServer
 ) -> None:
     old, new = scope(model="mini"), scope(generation=2, model="maxi")
-    database.shelf(old).apply([change(1, vectors(2))], seq=1)
+    database.shelf(old).apply([change(1, vectors(2))], position=1)
     database.shelf(old).promote()
     database.shelf(scope("bob")).promote()
     alias = f"{_prefix(database)}.{old.tenant}"
@@ -353,7 +356,7 @@ def filled(shelf: QdrantShelf, count: int = 60) -> NDArray[np.float32]:
         change(n, rows[n * 10 : n * 10 + 10], first=n * 10, weights={n: 1.0 + n, 99: 0.5},
                facets=(f"colour\x1f{('red', 'blue')[n % 2]}", f"round\x1f{'yes' if n % 3 == 0 else 'no'}"))
         for n in range(count // 10)
-    ], seq=1)  # fmt: skip
+    ], position=1)  # fmt: skip
     return rows
 
 
@@ -380,20 +383,25 @@ def test_a_filter_gives_the_same_set_however_it_is_said(
         allowed = Allowed(keys_of(*keys), facets)
         for limit in (1, 4, 100):
             assert shelf.search(rows[5], limit, allowed).keys == best(rows, rows[5], keys, limit)
-        assert sorted(shelf.search_words({99: 1.0}, 100, allowed).keys) == keys
-        assert shelf.having(["colour\x1fred", "colour\x1fblue"], 100, allowed) == keys
-        assert shelf.having(["round\x1fyes"], 100, allowed) == [key for key in keys if key // 10 % 3 == 0]
-        assert len(shelf.having(["colour\x1fred", "colour\x1fblue"], 2, allowed)) == 2
+        assert sorted(shelf.search({99: 1.0}, 100, allowed).keys) == keys
+        assert shelf.search(Facets(["colour\x1fred", "colour\x1fblue"]), 100, allowed).keys == keys
+        assert shelf.search(Facets(["round\x1fyes"]), 100, allowed).keys == [key for key in keys if key // 10 % 3 == 0]
+        assert len(shelf.search(Facets(["colour\x1fred", "colour\x1fblue"]), 2, allowed).keys) == 2
 
 
 def test_a_filter_that_lets_nothing_through_finds_nothing(shelf: QdrantShelf) -> None:
     rows = filled(shelf)
     nothing = Allowed(keys_of(), (("colour\x1fred",),))
     assert shelf.search(rows[0], 5, nothing).keys == []
-    assert shelf.search_words({99: 1.0}, 5, nothing).keys == []
-    assert shelf.having(["colour\x1fred"], 5, nothing) == []
+    assert shelf.search({99: 1.0}, 5, nothing).keys == []
+    assert shelf.search(Facets(["colour\x1fred"]), 5, nothing).keys == []
     assert shelf.search(rows[0], 5, Allowed(keys_of(9_999))).keys == []
-    assert shelf.search(rows[0], 0).keys == shelf.having([], 5) == shelf.having(["colour\x1fred"], 0) == []
+    assert (
+        shelf.search(rows[0], 0).keys
+        == shelf.search(Facets([]), 5).keys
+        == shelf.search(Facets(["colour\x1fred"]), 0).keys
+        == []
+    )
 
 
 # ── scores
@@ -403,7 +411,7 @@ def test_the_nearest_are_those_that_comparing_all_finds(database: QdrantDatabase
     dimensions, count = 64, 4_000
     rows = vectors(count, dimensions=dimensions)
     shelf = database.shelf(Scope(LIBRARY, "ann", 1, "big", dimensions))
-    shelf.apply([change(n, rows[n * 100 : n * 100 + 100]) for n in range(count // 100)], seq=1)
+    shelf.apply([change(n, rows[n * 100 : n * 100 + 100]) for n in range(count // 100)], position=1)
     hits = 0
     for query in vectors(30, seed=2, dimensions=dimensions):
         wanted = np.argsort(-(rows @ query))[:10]
@@ -419,25 +427,25 @@ def test_words_weigh_what_the_inner_product_says(shelf: QdrantShelf) -> None:
     shelf.apply([
         Change(1, n, [Entry(n, n, weights={int(at): float(row[at]) for at in np.flatnonzero(row)})])
         for n, row in enumerate(table)
-    ], seq=1)  # fmt: skip
+    ], position=1)  # fmt: skip
     for _ in range(10):
         terms = {int(at): float(rng.random() + 0.1) for at in rng.choice(60, 6, replace=False)}
         query = np.array([terms.get(at, 0.0) for at in range(40)], dtype=np.float32)
         exact = {n: float(score) for n, score in enumerate(table @ query) if score > 0}
-        found = shelf.search_words(terms, 500)
+        found = shelf.search(terms, 500)
         assert dict(zip(found.keys, found.scores, strict=True)) == pytest.approx(exact, rel=1e-5)
         assert found.scores == sorted(found.scores, reverse=True)
-        assert shelf.search_words(terms, 7).scores == pytest.approx(sorted(exact.values(), reverse=True)[:7], rel=1e-5)
+        assert shelf.search(terms, 7).scores == pytest.approx(sorted(exact.values(), reverse=True)[:7], rel=1e-5)
         few = {key: score for key, score in exact.items() if key < 50}
-        assert shelf.score_words(terms, list(range(50))) == pytest.approx(few, rel=1e-5)
-    assert shelf.search_words({}, 5).keys == []
-    assert shelf.score_words({}, [1]) == shelf.score_words({1: 1.0}, []) == {}
+        assert shelf.score(terms, list(range(50))) == pytest.approx(few, rel=1e-5)
+    assert shelf.search({}, 5).keys == []
+    assert shelf.score({}, [1]) == shelf.score({1: 1.0}, []) == {}
 
 
 def test_only_scores_above_zero_are_found(shelf: QdrantShelf) -> None:
     weights = ({1: 1.0}, {1: -1.0}, {1: 1.0, 2: -1.0})
-    shelf.apply([Change(1, 1, [Entry(n, 1, weights=one) for n, one in enumerate(weights)])], seq=1)
-    assert shelf.search_words({1: 1.0, 2: 1.0}, 5).keys == [0]
+    shelf.apply([Change(1, 1, [Entry(n, 1, weights=one) for n, one in enumerate(weights)])], position=1)
+    assert shelf.search({1: 1.0, 2: 1.0}, 5).keys == [0]
 
 
 # ── the collection
@@ -452,7 +460,7 @@ def test_options_reach_the_server(qdrant_server: QdrantServer, quantization: str
     database = opened(qdrant_server, prefix, index_options=options)
     rows = vectors(300)
     shelf = database.shelf(scope())
-    shelf.apply([change(1, rows, first=0, weights={1: 1.0})], seq=1)
+    shelf.apply([change(1, rows, first=0, weights={1: 1.0})], position=1)
     with asked(qdrant_server) as client:
         config = client.get_collection(_collection(database)).config
     dense: Any = config.params.vectors["dense"]  # type: ignore[index]
@@ -477,7 +485,7 @@ def test_options_reach_the_server(qdrant_server: QdrantServer, quantization: str
 def test_every_field_that_filters_name_is_indexed(
     shelf: QdrantShelf, database: QdrantDatabase, qdrant_server: QdrantServer
 ) -> None:
-    shelf.apply([], seq=1)
+    shelf.apply([], position=1)
     with asked(qdrant_server) as client:
         schema: Any = client.get_collection(_collection(database)).payload_schema
         assert {name: one.data_type.value for name, one in schema.items()} == {
@@ -486,7 +494,7 @@ def test_every_field_that_filters_name_is_indexed(
         }  # fmt: skip
         assert schema["tenant"].params.is_tenant is True
         client.delete_payload_index(_collection(database), "facets")
-        opened(qdrant_server, _prefix(database)).shelf(scope()).apply([], seq=2)
+        opened(qdrant_server, _prefix(database)).shelf(scope()).apply([], position=2)
         assert "facets" in client.get_collection(_collection(database)).payload_schema
 
 
@@ -495,13 +503,13 @@ def test_a_server_that_refuses_filters_without_index_serves_too(
 ) -> None:
     from qdrant_client import models
 
-    shelf.apply([], seq=1)
+    shelf.apply([], position=1)
     strict = models.StrictModeConfig(enabled=True, unindexed_filtering_retrieve=False, unindexed_filtering_update=False)
     with asked(qdrant_server) as client:
         client.update_collection(_collection(database), strict_mode_config=strict)
     again = opened(qdrant_server, _prefix(database)).shelf(scope())
     rows = filled(again)
-    again.apply([Change(2, 0)], seq=2)
+    again.apply([Change(2, 0)], position=2)
     again.remove([10])
     assert len(again.search(rows[0], 100).keys) == len(again.keys()) == 49
     again.clear()
@@ -514,7 +522,7 @@ def test_many_at_once_make_one_collection(qdrant_server: QdrantServer) -> None:
 
     def fill(number: int) -> list[int]:
         shelf = databases[number].shelf(scope(f"user{number}"))
-        shelf.apply([change(number, vectors(5))], seq=1)
+        shelf.apply([change(number, vectors(5))], position=1)
         return shelf.keys().tolist()  # type: ignore[no-any-return]
 
     with ThreadPoolExecutor(6) as pool:
@@ -534,9 +542,7 @@ def test_grpc_gives_the_same(qdrant_server: QdrantServer) -> None:
     allowed = Allowed(keys_of(1, 5, 30, 50), ())
     assert shelf.search(rows[0], 9).keys == plain.search(rows[0], 9).keys
     assert shelf.search(rows[0], 9, allowed).keys == plain.search(rows[0], 9, allowed).keys
-    assert shelf.search_words({99: 1.0, 3: 1.0}, 9).scores == pytest.approx(
-        plain.search_words({99: 1.0, 3: 1.0}, 9).scores
-    )
+    assert shelf.search({99: 1.0, 3: 1.0}, 9).scores == pytest.approx(plain.search({99: 1.0, 3: 1.0}, 9).scores)
     assert shelf.keys().tolist() == list(range(60))
     shelf.promote()
     shelf.clear()

@@ -23,7 +23,7 @@ from footnotes.errors import (
     IndexRefused,
     IndexUnavailable,
 )
-from footnotes.index import Change, Entry
+from footnotes.index import Change, Entry, Facets
 from footnotes.index.outside import Scope
 from footnotes.index.qdrant import QdrantDatabase, QdrantShelf
 from footnotes.index.qdrant import calls as qdrant_calls
@@ -55,11 +55,11 @@ def every_call(shelf: QdrantShelf) -> list[Any]:
         shelf.promote,
         shelf.clear,
         lambda: shelf.search(VECTOR, 3),
-        lambda: shelf.search_words({1: 1.0}, 3),
-        lambda: shelf.score_words({1: 1.0}, [1]),
-        lambda: shelf.having(["a"], 3),
+        lambda: shelf.search({1: 1.0}, 3),
+        lambda: shelf.score({1: 1.0}, [1]),
+        lambda: shelf.search(Facets(["a"]), 3).keys,
         lambda: shelf.remove([1]),
-        lambda: shelf.apply(CHANGES, seq=1),
+        lambda: shelf.apply(CHANGES, position=1),
     ]
 
 
@@ -96,7 +96,7 @@ def test_a_dead_server_is_asked_once_and_then_left_alone_for_a_while(
     with running() as server:
         database = opened(server, "dead", index_seconds=1.0)
         shelf = database.shelf(SCOPE)
-        shelf.apply(CHANGES, seq=1)
+        shelf.apply(CHANGES, position=1)
         server.pause()  # it takes connections and never answers
         with pytest.raises(IndexUnavailable, match="did not answer within 1 s"):
             shelf.search(VECTOR, 3)
@@ -116,18 +116,18 @@ def test_what_was_written_outlives_the_server(qdrant_server: QdrantServer, monke
     with running() as server:
         database = opened(server, "again")
         shelf = database.shelf(SCOPE)
-        shelf.apply(CHANGES, seq=4)
+        shelf.apply(CHANGES, position=4)
         server.kill()
         with pytest.raises(IndexUnavailable):
             shelf.search(VECTOR, 3)
         with pytest.raises(IndexUnavailable):
             time.sleep(0.06)
-            shelf.apply(CHANGES, seq=5)
+            shelf.apply(CHANGES, position=5)
         server.start()
         time.sleep(0.06)
         assert len(shelf.search(VECTOR, 9).keys) == 5
         assert shelf.refresh() == 4
-        shelf.apply([Change(6, 1, [Entry(77, 1)])], seq=6)
+        shelf.apply([Change(6, 1, [Entry(77, 1)])], position=6)
         assert shelf.keys().tolist() == [77]
         database.close()
 
@@ -136,7 +136,7 @@ def test_connections_that_were_kept_open_over_a_restart_are_no_failure(qdrant_se
     with running() as server:
         database = opened(server, "kept")
         shelf = database.shelf(SCOPE)
-        shelf.apply(CHANGES, seq=4)
+        shelf.apply(CHANGES, position=4)
         server.kill()
         server.start()
         assert len(shelf.search(VECTOR, 9).keys) == 5
@@ -152,7 +152,7 @@ def test_a_server_that_comes_back_in_the_middle_of_a_run_is_waited_for(
     with running() as server:
         database = opened(server, "middle")
         shelf = database.shelf(SCOPE)
-        shelf.apply([], seq=1)
+        shelf.apply([], position=1)
 
         def interrupted() -> Iterator[Change]:
             yield CHANGES[0]
@@ -160,7 +160,7 @@ def test_a_server_that_comes_back_in_the_middle_of_a_run_is_waited_for(
             threading.Timer(0.3, server.start).start()
             yield Change(2, 2, [Entry(9, 2)])
 
-        shelf.apply(interrupted(), seq=2)
+        shelf.apply(interrupted(), position=2)
         assert shelf.keys().tolist() == [0, 1, 2, 3, 4, 9]
         assert shelf.refresh() == 2
         database.close()
@@ -172,7 +172,7 @@ def test_a_server_that_comes_back_in_the_middle_of_a_run_is_waited_for(
 def test_a_wrong_key_is_refused_and_never_repeated(qdrant_server: QdrantServer) -> None:
     with running(api_key=KEY) as server:
         right = opened(server, "keys")
-        right.shelf(SCOPE).apply(CHANGES, seq=1)
+        right.shelf(SCOPE).apply(CHANGES, position=1)
         assert right.shelf(SCOPE).refresh() == 1
         for wrong in ("", KEY + "x"):
             for options in ({}, {"grpc_port": server.grpc_port}):
@@ -210,7 +210,7 @@ def make(server: QdrantServer, prefix: str, *, size: int = D, distance: str = "C
             client.upsert(name_of(prefix), list(points), wait=True)
 
 
-@pytest.mark.parametrize("write", [lambda shelf: shelf.apply(CHANGES, seq=1), lambda shelf: shelf.promote()])
+@pytest.mark.parametrize("write", [lambda shelf: shelf.apply(CHANGES, position=1), lambda shelf: shelf.promote()])
 def test_other_vectors_are_a_mismatch(qdrant_server: QdrantServer, prefix: str, write: Any) -> None:
     make(qdrant_server, prefix, size=D + 1)
     database = opened(qdrant_server, prefix)
@@ -226,7 +226,7 @@ def test_another_distance_is_a_mismatch(qdrant_server: QdrantServer, prefix: str
     make(qdrant_server, prefix, distance="Dot")
     database = opened(qdrant_server, prefix)
     with pytest.raises(IndexMismatch, match="compared by dot") as caught:
-        database.shelf(SCOPE).apply(CHANGES, seq=1)
+        database.shelf(SCOPE).apply(CHANGES, position=1)
     said(caught.value, database)
     database.close()
 
@@ -241,7 +241,7 @@ def test_words_weighed_by_the_server_are_a_mismatch(qdrant_server: QdrantServer,
             sparse_vectors_config={"lexical": models.SparseVectorParams(modifier=models.Modifier.IDF)},
         )
     with pytest.raises(IndexMismatch, match="weighs words"):
-        opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, seq=1)
+        opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, position=1)
 
 
 def test_a_collection_of_another_shape_is_foreign(qdrant_server: QdrantServer, prefix: str) -> None:
@@ -252,7 +252,7 @@ def test_a_collection_of_another_shape_is_foreign(qdrant_server: QdrantServer, p
         client.create_collection(name_of(prefix), vectors_config=config)
     database = opened(qdrant_server, prefix)
     with pytest.raises(IndexForeign, match="other vectors") as caught:
-        database.shelf(SCOPE).apply(CHANGES, seq=1)
+        database.shelf(SCOPE).apply(CHANGES, position=1)
     said(caught.value, database)
     database.close()
 
@@ -265,7 +265,7 @@ def test_points_of_others_are_foreign_and_left_alone(qdrant_server: QdrantServer
     database = opened(qdrant_server, prefix)
     shelf = database.shelf(SCOPE)
     with pytest.raises(IndexForeign, match="did not fill") as caught:
-        shelf.apply(CHANGES, seq=1)
+        shelf.apply(CHANGES, position=1)
     said(caught.value, database)
     assert shelf.refresh() == 0 and shelf.search(VECTOR, 3).keys == []
     shelf.clear()
@@ -277,21 +277,21 @@ def test_points_of_others_are_foreign_and_left_alone(qdrant_server: QdrantServer
 def test_points_of_others_in_a_collection_of_ours_are_foreign(qdrant_server: QdrantServer, prefix: str) -> None:
     from qdrant_client import models
 
-    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, seq=1)
+    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, position=1)
     with asked(qdrant_server) as client:
         client.upsert(name_of(prefix), [models.PointStruct(id=5, vector={}, payload={"text": "theirs"})], wait=True)
     with pytest.raises(IndexForeign, match="not of Footnotes"):
-        opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, seq=2)
+        opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, position=2)
 
 
 def test_an_empty_collection_of_our_shape_is_taken(qdrant_server: QdrantServer, prefix: str) -> None:
     """That is what a server before 1.16, or one that died while it was made, leaves."""
     make(qdrant_server, prefix)
-    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, seq=1)
+    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, position=1)
     with asked(qdrant_server) as client:
         assert client.get_collection(name_of(prefix)).config.metadata == {"footnotes": {"format": 1}}
         client.update_collection(name_of(prefix), metadata={"footnotes": None})
-    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, seq=2)
+    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, position=2)
 
 
 def test_an_alias_that_is_somebodys_collection_is_foreign(qdrant_server: QdrantServer, prefix: str) -> None:
@@ -310,21 +310,21 @@ def test_a_collection_that_is_gone_is_said_to_be_and_made_anew(qdrant_server: Qd
     with pytest.raises(IndexMissing):
         shelf.search(VECTOR, 3)
     assert shelf.refresh() == 0 and shelf.keys().tolist() == []
-    shelf.apply(CHANGES, seq=1)
+    shelf.apply(CHANGES, position=1)
     with asked(qdrant_server) as client:
         client.delete_collection(name_of(prefix))
     for call in (
         lambda: shelf.search(VECTOR, 3),
-        lambda: shelf.search_words({1: 1.0}, 3),
-        lambda: shelf.having(["a"], 3),
+        lambda: shelf.search({1: 1.0}, 3),
+        lambda: shelf.search(Facets(["a"]), 3).keys,
     ):
         with pytest.raises(IndexMissing) as caught:
             call()
         said(caught.value, database)
     with pytest.raises(IndexMissing):
-        shelf.apply([Change(2, 2, [Entry(50, 2)])], seq=2)  # only what is new: the rest would be missing
+        shelf.apply([Change(2, 2, [Entry(50, 2)])], position=2)  # only what is new: the rest would be missing
     assert shelf.refresh() == 0
-    shelf.apply(CHANGES, seq=2)
+    shelf.apply(CHANGES, position=2)
     assert len(shelf.search(VECTOR, 9).keys) == 5
 
     def gone_meanwhile() -> Iterator[Change]:
@@ -333,8 +333,8 @@ def test_a_collection_that_is_gone_is_said_to_be_and_made_anew(qdrant_server: Qd
         yield Change(3, 3, [Entry(60, 3)])
 
     with pytest.raises(IndexMissing):
-        shelf.apply(gone_meanwhile(), seq=3)
-    assert shelf.seq == 0
+        shelf.apply(gone_meanwhile(), position=3)
+    assert shelf.position == 0
     database.close()
 
 
@@ -517,6 +517,6 @@ def test_what_is_nested_too_deep_is_left_out(qdrant_server: QdrantServer, prefix
     database = opened(qdrant_server, prefix)
     shelf = database.shelf(SCOPE)
     entries = [Entry(n, 1, vector=VECTOR.astype(np.float16).tobytes(), metadata={"metadata": deep}) for n in range(2)]
-    shelf.apply([Change(1, 1, entries)], seq=1)
+    shelf.apply([Change(1, 1, entries)], position=1)
     assert shelf.keys().tolist() == [0, 1]
     database.close()

@@ -92,4 +92,4 @@ def test_lines_go_on_from_part_to_part(tmp_path: Path) -> None:
         assert added.document_id
         last = library.chunks(added.document_id)[-1]
         assert last.lines and last.lines[1] == text[: last.end].count("\n") + 1
-        assert sum(1 for _ in library._store.parts("local", added.document_id)) > 1
+        assert sum(1 for _ in library._store.documents.parts("local", added.document_id)) > 1

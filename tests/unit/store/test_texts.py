@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from footnotes.engine import Library
 from footnotes.store.packing import PIECE, pack_blocks, unpack_blocks
-from footnotes.store.sqlite.texts import SpanReader, read_span
+from footnotes.store.texts import SpanReader, read_span
 from footnotes.types import Block
 from libraries import quick_library
 
@@ -19,18 +19,18 @@ def test_every_span_of_a_long_text_is_read_back_exactly(tmp_path: Path) -> None:
         document = str(library.add_text(text, filename="long.txt").document_id)
         stored = library.text(document)
         assert stored.strip() == text.strip()
-        reader = library._store.database.reader
-        version = reader.execute("SELECT current FROM documents").fetchone()
+        version = library._store.documents.find("local", document).current
         assert version is not None
         edges = [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE - 1, 3 * PIECE + 5, len(stored)]
-        for start in edges:
-            for end in edges:
-                if start < end:
-                    assert read_span(reader, version[0], start, end) == stored[start:end]
-        in_order = SpanReader(reader, version[0])
-        for start in range(0, len(stored) - 1, 700):
-            end = min(start + 900, len(stored))
-            assert in_order.read(start, end) == stored[start:end]
+        with library._store.database.snapshot("local") as cursor:
+            for start in edges:
+                for end in edges:
+                    if start < end:
+                        assert read_span(cursor, version, start, end) == stored[start:end]
+            in_order = SpanReader(cursor, version)
+            for start in range(0, len(stored) - 1, 700):
+                end = min(start + 900, len(stored))
+                assert in_order.read(start, end) == stored[start:end]
 
 
 @given(

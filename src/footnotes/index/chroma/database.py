@@ -8,13 +8,13 @@ A server may be used by any number of processes. A folder may too: see `footnote
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from footnotes.config import Settings
 from footnotes.errors import IndexFailed, IndexMissing
-from footnotes.index import Allowed, Change, Found, Keys, Vector
+from footnotes.index import Allowed, Change, Facets, Found, Keys, Vector, Weights
 from footnotes.index.address import need
 from footnotes.index.chroma.calls import Calls, Connection, Known, Where, ids_of
 from footnotes.index.chroma.filling import Filling
@@ -31,7 +31,7 @@ from footnotes.index.chroma.filters import (
 from footnotes.index.chroma.folder import FolderConnection
 from footnotes.index.chroma.server import ServerConnection
 from footnotes.index.chroma.settings import LEGS, Place, place_of
-from footnotes.index.outside import Scope, Weights
+from footnotes.index.outside import Scope, Shelf
 
 EXACT_KEYS = 300
 """So few allowed chunks are fetched and compared: quicker than the graph, and exact."""
@@ -63,7 +63,7 @@ class ChromaDatabase:
         self._connection.close()
 
 
-class ChromaShelf:
+class ChromaShelf(Shelf):
     """One generation's collection. Readers share it; one fills it at a time, guarded by the store's lock."""
 
     def __init__(self, connection: Connection, place: Place, scope: Scope) -> None:
@@ -74,7 +74,7 @@ class ChromaShelf:
         self._known: Known | None = None
 
     @property
-    def seq(self) -> int:
+    def position(self) -> int:
         known = self._known
         return 0 if known is None else max(0, known.seq)
 
@@ -84,12 +84,23 @@ class ChromaShelf:
         One of this name that Footnotes did not make raises `IndexForeign`.
         """
         self._known = self._calls.look()
-        return self.seq
+        return self.position
 
     # ── searching
 
-    def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
-        """The nearest chunks by cosine, best first, and only those `allowed`."""
+    def search(self, query: Vector | Facets | Weights, limit: int, allowed: Allowed | None = None) -> Found:
+        """The nearest chunks by cosine, best first, or those with a facet, and only those `allowed`."""
+        if isinstance(query, Facets):
+            keys = self._with_facets(query.names, limit, allowed)
+            return Found(keys, [1.0] * len(keys))
+        if isinstance(query, Mapping):
+            raise _no_words()
+        return self._nearest(query, limit, allowed)
+
+    def score(self, query: Weights, keys: Sequence[int]) -> dict[int, float]:
+        raise _no_words()
+
+    def _nearest(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
         if limit < 1 or lets_nothing_through(allowed):
             return Found()
         try:
@@ -167,7 +178,7 @@ class ChromaShelf:
                 top = best([*top.keys, *there.tolist()], [*top.scores, *scores.tolist()], limit, allowed)
         return top
 
-    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
+    def _with_facets(self, facets: Sequence[str], limit: int, allowed: Allowed | None) -> list[int]:
         """Chunks that have any of some facets, and only those `allowed`."""
         if not facets or limit < 1 or lets_nothing_through(allowed):
             return []
@@ -189,12 +200,6 @@ class ChromaShelf:
         briefly = allowed is None or not allowed.listed or sum(map(len, groups)) <= MOST_TERMS
         return wheres_of(groups if briefly else (facets,))
 
-    def search_words(self, weights: Weights, limit: int, allowed: Allowed | None = None) -> Found:
-        raise IndexFailed("Chroma does not serve the lexical leg", remedy='Set index_legs to ["dense"].')
-
-    def score_words(self, weights: Weights, keys: Sequence[int]) -> dict[int, float]:
-        raise IndexFailed("Chroma does not serve the lexical leg", remedy='Set index_legs to ["dense"].')
-
     def keys(self) -> Keys:
         """Every key that can be found, sorted."""
         known = self._filled()
@@ -207,12 +212,12 @@ class ChromaShelf:
         """The collection; None where there never was one, as far as is known. One that went is missed."""
         if self._known is None or self._known.seq < 1:
             self._known = self._calls.look()
-        return self._known if self.seq else None
+        return self._known if self.position else None
 
     # ── filling
 
-    def apply(self, changes: Iterable[Change], *, seq: int) -> None:
-        """Take changes in, and mark the collection with `seq` at last. What was cut off is mended by the next time."""
+    def apply(self, changes: Iterable[Change], *, position: int) -> None:
+        """Take changes in, and mark the collection with the position. What was cut off is mended the next time."""
         known = self._calls.look()
         fresh = known is None or known.seq < 1
         if known is not None and fresh:
@@ -222,7 +227,7 @@ class ChromaShelf:
         for change in changes:
             filling.take(change)
         filling.finish()
-        self._known = self._calls.mark(filling_into, seq)
+        self._known = self._calls.mark(filling_into, position)
 
     def remove(self, keys: Sequence[int]) -> None:
         """Take single chunks out, whatever the change log says of them."""
@@ -261,3 +266,7 @@ class ChromaShelf:
 
     def promote(self) -> None:
         """Nothing to do: each generation has a collection of its own, and nobody looks at one by another name."""
+
+
+def _no_words() -> IndexFailed:
+    return IndexFailed("Chroma does not serve the lexical leg", remedy='Set index_legs to ["dense"].')

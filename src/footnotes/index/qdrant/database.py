@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from footnotes.config import Settings
 from footnotes.errors import IndexMissing
-from footnotes.index import Allowed, Change, Found, Keys, Vector
+from footnotes.index import Allowed, Change, Facets, Found, Keys, Vector, Weights
 from footnotes.index.address import check_legs, need
-from footnotes.index.outside import Scope, Weights
+from footnotes.index.outside import Scope, Shelf
 from footnotes.index.qdrant.calls import Calls
 from footnotes.index.qdrant.collection import Collections
 from footnotes.index.qdrant.filling import Filling, Points
@@ -68,7 +68,7 @@ class Mark:
     seq: int = 0
 
 
-class QdrantShelf:
+class QdrantShelf(Shelf):
     """One generation of one tenant in a Qdrant."""
 
     def __init__(self, calls: Calls, collections: Collections, scope: Scope, options: Options) -> None:
@@ -85,7 +85,7 @@ class QdrantShelf:
         self._guard = threading.Lock()
 
     @property
-    def seq(self) -> int:
+    def position(self) -> int:
         known = self._known
         return known.seq if known else 0
 
@@ -96,21 +96,20 @@ class QdrantShelf:
         with self._guard:
             if self._writes == writes:
                 self._known, self._asked = mark, True
-        return self.seq
+        return self.position
 
     # ── reading
 
-    def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
-        return self._search.nearest(vector, limit, allowed)
+    def search(self, query: Vector | Weights | Facets, limit: int, allowed: Allowed | None = None) -> Found:
+        if isinstance(query, Facets):
+            keys = self._search.having(query.names, limit, allowed)
+            return Found(keys, [1.0] * len(keys))
+        if isinstance(query, Mapping):
+            return self._search.words(query, limit, allowed)
+        return self._search.nearest(query, limit, allowed)
 
-    def search_words(self, weights: Weights, limit: int, allowed: Allowed | None = None) -> Found:
-        return self._search.words(weights, limit, allowed)
-
-    def score_words(self, weights: Weights, keys: Sequence[int]) -> dict[int, float]:
-        return self._search.scores(weights, keys)
-
-    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
-        return self._search.having(facets, limit, allowed)
+    def score(self, query: Weights, keys: Sequence[int]) -> dict[int, float]:
+        return self._search.scores(query, keys)
 
     def keys(self) -> Keys:
         try:
@@ -123,14 +122,14 @@ class QdrantShelf:
 
     # ── writing
 
-    def apply(self, changes: Iterable[Change], *, seq: int) -> None:
-        """Take changes in, then remember `seq`. Stopped anywhere, the same changes again make it whole."""
+    def apply(self, changes: Iterable[Change], *, position: int) -> None:
+        """Take changes in, then remember the position. Stopped anywhere, the same changes again make it whole."""
         try:
             mark = self._begun()
-            filling = Filling(self._points, self._scope, seq=seq, batch=self._options.batch, fresh=mark.seq == 0)
+            filling = Filling(self._points, self._scope, seq=position, batch=self._options.batch, fresh=mark.seq == 0)
             filling.run(changes)
             self._check_unchanged(mark)
-            self._write_mark(Mark(mark.fill, seq))
+            self._write_mark(Mark(mark.fill, position))
         except IndexMissing:
             self._remember(None, asked=False)
             self._collections.forget(self._scope)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from footnotes.index import Entry
-from footnotes.index.outside import Scope, Weights
+from footnotes.index import Entry, Weights
+from footnotes.index.outside import Scope
 
 if TYPE_CHECKING:
     from qdrant_client import models

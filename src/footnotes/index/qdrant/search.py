@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from footnotes.index import Allowed, Found, Keys, Vector
-from footnotes.index.outside import Scope, Weights
+from footnotes.index import Allowed, Found, Keys, Vector, Weights
+from footnotes.index.outside import Scope
 from footnotes.index.qdrant.calls import Calls
 from footnotes.index.qdrant.points import (
     DENSE,

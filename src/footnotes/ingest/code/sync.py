@@ -185,8 +185,8 @@ class RepositorySync(FolderSync):
         """A document that lost one of its files, or whose file moved, says where it is found now."""
         for document in documents:
             with suppress(NotFound):
-                row = self._store.find(self._user, document)
-                sources = [each for each in self._store.sources(self._user, document) if each in self._files]
+                row = self._store.documents.find(self._user, document)
+                sources = [each for each in self._store.documents.sources(self._user, document) if each in self._files]
                 paths = {self._files[source].relative for source in sources}
                 if sources and row.document.metadata.get("path") not in paths:
                     self._touch(sources[0])
@@ -199,9 +199,9 @@ class RepositorySync(FolderSync):
                 self._touch(known.source)
 
     def _touch(self, source: str) -> None:
-        row = self._store.find_by_source(self._user, self._place.collection, source)
+        row = self._store.documents.find_by_source(self._user, self._place.collection, source)
         if row is not None:
-            self._store.touch(self._user, row, source=source, metadata=self._metadata(self._files[source]))
+            self._store.documents.touch(self._user, row, source=source, metadata=self._metadata(self._files[source]))
 
     def _record(self, commit: str | None) -> None:
         described = self._fingerprint() if commit else None

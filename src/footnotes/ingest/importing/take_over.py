@@ -55,7 +55,7 @@ def take_over(
     on_progress: OnProgress,
 ) -> TakenOver:
     """Append what a reader gives. All of it is read before the first document is taken in."""
-    if (serving := store.serving(user_id)) is not None:
+    if (serving := store.generations.serving(user_id)) is not None:
         check_embedder(serving, embedder)
     with reader, Spool(store.incoming(user_id)) as spool:
         reading = Reading(reader, options, spool, on_progress)
@@ -150,7 +150,7 @@ class Taking:
         return outlined(self._spool.records_of(document), document.group)
 
     def _same(self, outline: Outline) -> DocumentRow | None:
-        return self._store.find_by_hash(self._user_id, self._options.collection, outline.file_hash)
+        return self._store.documents.find_by_hash(self._user_id, self._options.collection, outline.file_hash)
 
     def _judge(self, generation: Generation) -> None:
         self._verdict = judged(self._spool, self._embedder, model=self._options.model, batch=self._embed_batch)
@@ -159,7 +159,7 @@ class Taking:
         if self._verdict.sampled is not None:  # made once is made for good
             texts, vectors = self._verdict.sampled
             hashes = [input_hash(text) for text in texts]
-            self._store.save_vectors(self._user_id, generation, hashes, vectors)
+            self._store.vectors.save(self._user_id, generation, hashes, vectors)
             self._sampled.update(hashes)
 
     # ── one document
@@ -209,7 +209,7 @@ class Taking:
         if name is None:
             name = next(iter(self._spool.records_of(document))).id
         source = f"{self._origin}#{name}"
-        before = self._store.find_by_source(self._user_id, self._options.collection, source)
+        before = self._store.documents.find_by_source(self._user_id, self._options.collection, source)
         is_others = before is not None and before.document.file_hash != outline.file_hash
         return f"{source}@{outline.file_hash[:12]}" if is_others or source in self._batch.sources else source
 
@@ -250,20 +250,20 @@ class Taking:
         if not batch.drafts:
             return
         self._save_vectors(generation, batch)
-        self._store.save(self._user_id, generation, batch.drafts)
+        self._store.documents.save(self._user_id, generation, batch.drafts)
         for draft in batch.drafts:
             self._settle(draft)
-        self._store.publish_changes(self._user_id, generation)
+        self._store.publish(self._user_id, generation)
         if unfinished is not None and unfinished.elsewhere is None:
             self._batch.add(unfinished)
 
     def _save_vectors(self, generation: Generation, batch: _Batch) -> None:
         hashes = [chunk.input_hash for draft in batch.drafts for chunk in draft.chunks]
-        missing = self._store.missing_vectors(self._user_id, generation, hashes)
+        missing = self._store.vectors.missing(self._user_id, generation, hashes)
         given = [key for key in missing if key in batch.vectors]
         if given:
             vectors = np.stack([batch.vectors[key] for key in given])
-            self._store.save_vectors(self._user_id, generation, given, vectors)
+            self._store.vectors.save(self._user_id, generation, given, vectors)
         sampled = self._sampled.intersection(hashes)
         self._sampled -= sampled
         self.taken += len(given)
@@ -274,8 +274,8 @@ class Taking:
         if draft.refused is not None:
             raise StoreLocked(draft.refused.message, remedy=draft.refused.remedy)
         if draft.elsewhere is not None:
-            self._store.await_settled(self._user_id, draft.elsewhere)
-            row = self._store.find_by_hash(self._user_id, draft.collection, draft.file_hash)
+            self._store.documents.await_settled(self._user_id, draft.elsewhere)
+            row = self._store.documents.find_by_hash(self._user_id, draft.collection, draft.file_hash)
             if row is None or row.current is None:
                 raise StoreLocked(f"another writer gave up {draft.filename}", remedy="Run the same import again.")
             self.skipped += 1
@@ -294,9 +294,9 @@ class Taking:
         except StoreError:
             raise
         except FootnotesError as error:
-            self._store.set_waiting(self._user_id, "queued", error.info())
+            self._store.vectors.set_waiting(self._user_id, "queued", error.info())
             raise
         except BaseException:
             with suppress(StoreError):
-                self._store.set_waiting(self._user_id, "queued", _STOPPED.info())
+                self._store.vectors.set_waiting(self._user_id, "queued", _STOPPED.info())
             raise

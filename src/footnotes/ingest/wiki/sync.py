@@ -65,7 +65,7 @@ class WikiSync(FolderSync):
         return plan
 
     def _is_described(self, source: str) -> bool:
-        row = self._store.find_by_source(self._user, self._place.collection, source)
+        row = self._store.documents.find_by_source(self._user, self._place.collection, source)
         if row is None or source not in self._seen:
             return True
         said = self._metadata(source)

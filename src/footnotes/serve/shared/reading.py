@@ -12,7 +12,7 @@ from footnotes.serve.jobs import Jobs, ServerJob
 from footnotes.serve.metrics import Metrics
 from footnotes.serve.shared.schema import SchemaWatch
 from footnotes.serve.tenants import Tenants
-from footnotes.store.postgres.reading import refused
+from footnotes.store.postgres.store import refused
 
 
 class ReadingIntake(Intake):

@@ -128,7 +128,7 @@ class _Rows:
 
     def fetch(self, name: str, path: Path) -> bool:
         partial, number = path.with_name(path.name + ".part"), 0
-        with partial.open("wb") as file, self._database.pool.snapshot("") as connection:
+        with partial.open("wb") as file, self._database.pool.raw_snapshot("") as connection:
             while (block := connection.value(_BLOCK_OF, name, number)) is not None:
                 file.write(block)
                 number += 1

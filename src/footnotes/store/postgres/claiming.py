@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from footnotes.errors import StoreLocked
+from footnotes.store import documents
+from footnotes.store.database import Cursor, Database
 from footnotes.store.naming import document_id
-from footnotes.store.postgres import documents
-from footnotes.store.postgres.clean import clean, clean_json
-from footnotes.store.postgres.database import Connection, Database
-from footnotes.store.postgres.persistence import persistently
-from footnotes.store.postgres.sql import queries
-from footnotes.store.postgres.texts import TextWriter
+from footnotes.store.postgres.clean import clean
+from footnotes.store.postgres.cursor import pack_json
 from footnotes.store.records import Draft
+from footnotes.store.retry import WritersMet, retry
+from footnotes.store.texts import TextWriter
 
 
 @dataclass(slots=True)
@@ -44,10 +43,10 @@ def claim(database: Database, user_id: str, holder: int, drafts: Sequence[Draft]
         return
 
     def attempt() -> _Claims:
-        with database.transaction(user_id) as connection:
-            return _claimed(connection, user_id, holder, drafts)
+        with database.write(user_id) as cursor:
+            return _claimed(cursor, holder, drafts)
 
-    claims = persistently(attempt)
+    claims = retry(attempt)
     for draft in drafts:
         if id(draft) in claims.keys:
             pk, draft.document_id = claims.keys[id(draft)]
@@ -59,26 +58,25 @@ def claim(database: Database, user_id: str, holder: int, drafts: Sequence[Draft]
             draft.refused = StoreLocked(f"another writer is at the document of {draft.source}").info()
 
 
-def _claimed(connection: Connection, user_id: str, holder: int, drafts: Sequence[Draft]) -> _Claims:
-    connection.execute(queries()["make_user"], user_id)
-    connection.execute(queries()["make_collections"], user_id, sorted({clean(draft.collection) for draft in drafts}))
+def _claimed(cursor: Cursor, holder: int, drafts: Sequence[Draft]) -> _Claims:
+    cursor.run("make_user")
+    cursor.run("make_collections", names=sorted({draft.collection for draft in drafts}))
     claims = _Claims()
-    new = _replacing(connection, user_id, holder, drafts, claims)
+    new = _replacing(cursor, holder, drafts, claims)
     if new:
-        _inserting(connection, user_id, holder, new, claims)
+        _inserting(cursor, holder, new, claims)
     hashes = {claims.keys[id(draft)][0]: draft.file_hash for draft in drafts if id(draft) in claims.keys}
-    rows = connection.fetch(queries()["make_versions"], user_id, holder, list(hashes), list(hashes.values()))
+    rows = cursor.all("make_versions", holder=holder, documents=list(hashes), hashes=list(hashes.values()))
     claims.versions = {row["document"]: row["pk"] for row in rows}
     return claims
 
 
-def _replacing(
-    connection: Connection, user_id: str, holder: int, drafts: Sequence[Draft], claims: _Claims
-) -> list[Draft]:
+def _replacing(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Claims) -> list[Draft]:
     """Claim the documents that get a next version. Returns the drafts of new ones, also where the old one is gone."""
     wanted = {draft.replaces.pk: draft for draft in drafts if draft.replaces is not None}
-    taken = {row[0] for row in connection.fetch(queries()["claim_for_replacing"], user_id, holder, sorted(wanted))}
-    held = {row.pk: row for row in documents.by_pk(connection, user_id, sorted(set(wanted) - taken))}
+    rows = cursor.all("claim_for_replacing", holder=holder, documents=sorted(wanted))
+    taken = {row["pk"] for row in rows}
+    held = {row.pk: row for row in documents.by_key(cursor, sorted(set(wanted) - taken))}
     new = [draft for draft in drafts if draft.replaces is None]
     for pk, draft in wanted.items():
         assert draft.replaces is not None
@@ -93,12 +91,11 @@ def _replacing(
     return new
 
 
-def _inserting(connection: Connection, user_id: str, holder: int, drafts: Sequence[Draft], claims: _Claims) -> None:
-    columns = _columns(zip(_free_ids(connection, user_id, drafts), drafts, strict=True))
-    rows = connection.fetch(queries()["claim_documents"], user_id, holder, *columns)
+def _inserting(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Claims) -> None:
+    rows = cursor.all("claim_documents", holder=holder, **_columns(_free_ids(cursor, drafts), drafts))
     made = {(row["collection"], row["file_hash"]): row for row in rows}
-    others = _made_by_others(connection, user_id, [draft for draft in drafts if _place(draft) not in made])
-    sources = []
+    others = _made_by_others(cursor, [draft for draft in drafts if _place(draft) not in made])
+    sources: dict[tuple[str, ...], dict[str, Any]] = {}
     for draft in drafts:
         row = made.get(_place(draft))
         if row is None:
@@ -106,30 +103,29 @@ def _inserting(connection: Connection, user_id: str, holder: int, drafts: Sequen
             continue
         claims.keys[id(draft)] = (row["pk"], row["id"])
         if row["inserted"]:
-            sources.append((clean(draft.collection), clean(draft.source), row["pk"]))
-    if sources:
-        columns = [list(column) for column in zip(*sources, strict=True)]
-        connection.execute(queries()["put_sources"], user_id, *columns)
+            place = {"collection": row["collection"], "source": clean(draft.source)}
+            sources[tuple(place.values())] = {**place, "document": row["pk"]}
+    cursor.many("put_sources", sources.values())
 
 
-def _made_by_others(connection: Connection, user_id: str, drafts: Sequence[Draft]) -> dict[tuple[str, str], int]:
+def _made_by_others(cursor: Cursor, drafts: Sequence[Draft]) -> dict[tuple[str, str], int]:
     if not drafts:
         return {}
-    places = [list(column) for column in zip(*map(_place, drafts), strict=True)]
-    rows = connection.fetch(queries()["being_made"], user_id, *places)
+    collections, hashes = zip(*map(_place, drafts), strict=True)
+    rows = cursor.all("being_made", collections=collections, hashes=hashes)
     found = {(row["collection"], row["file_hash"]): row["pk"] for row in rows}
     if len(found) < len(drafts):
-        raise StoreLocked("a document was deleted while it was added") from LookupError()
+        raise WritersMet("a document was deleted while it was added")
     return found
 
 
-def _free_ids(connection: Connection, user_id: str, drafts: Sequence[Draft]) -> list[str]:
+def _free_ids(cursor: Cursor, drafts: Sequence[Draft]) -> list[str]:
     """Ids no document has; counted on where content came back after an edit."""
     attempts = [0] * len(drafts)
     while True:
         places = zip(drafts, attempts, strict=True)
-        ids = [document_id(user_id, draft.collection, draft.file_hash, attempt) for draft, attempt in places]
-        taken = {row[0] for row in connection.fetch(queries()["taken_ids"], user_id, ids)}
+        ids = [document_id(cursor.user_id, draft.collection, draft.file_hash, attempt) for draft, attempt in places]
+        taken = {row["id"] for row in cursor.all("taken_ids", ids=ids)}
         if not taken:
             return ids
         attempts = [attempt + (id_ in taken) for attempt, id_ in zip(attempts, ids, strict=True)]
@@ -139,18 +135,14 @@ def _place(draft: Draft) -> tuple[str, str]:
     return clean(draft.collection), draft.file_hash
 
 
-def _columns(named: Any) -> list[list[Any]]:
-    rows = [
-        (
-            id_,
-            clean(draft.collection),
-            clean(draft.source),
-            clean(draft.filename),
-            draft.file_hash,
-            draft.size,
-            json.dumps(clean_json(draft.metadata), ensure_ascii=False, allow_nan=False),
-            draft.status,
-        )
-        for id_, draft in named
-    ]
-    return [list(column) for column in zip(*rows, strict=True)]
+def _columns(ids: Sequence[str], drafts: Sequence[Draft]) -> dict[str, list[Any]]:
+    return {
+        "ids": list(ids),
+        "collections": [draft.collection for draft in drafts],
+        "sources": [draft.source for draft in drafts],
+        "filenames": [draft.filename for draft in drafts],
+        "hashes": [draft.file_hash for draft in drafts],
+        "sizes": [draft.size for draft in drafts],
+        "metadata": [pack_json(draft.metadata) for draft in drafts],
+        "statuses": [draft.status for draft in drafts],
+    }

@@ -11,13 +11,14 @@ import json
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any, TypeVar
 
 import asyncpg
 from pgvector.asyncpg import register_vector
 
 from footnotes.errors import FootnotesError, StoreUnavailable
+from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.failures import translated
 
 ROLE, READER = "footnotes_tenant", "footnotes_reader"
@@ -145,6 +146,30 @@ class Database:
         return pinned if pinned is not None and self._pinned.user_id == user_id else None
 
     @contextmanager
+    def read(self, user_id: str) -> Iterator[PostgresCursor]:
+        """Queries that each see what is committed when they begin: each takes a connection for itself."""
+        yield PostgresCursor(Pooled(self, user_id), user_id)
+
+    @contextmanager
+    def snapshot(self, user_id: str) -> Iterator[PostgresCursor]:
+        """Several queries that see one state."""
+        with self.raw_snapshot(user_id) as connection:
+            yield PostgresCursor(connection, user_id)
+
+    def keep_state(self, user_id: str) -> AbstractContextManager[None]:
+        """No connection is kept while somebody works on what was read."""
+        return nullcontext()
+
+    def checkpoint(self) -> None:
+        """The server's log is its own."""
+
+    @contextmanager
+    def write(self, user_id: str) -> Iterator[PostgresCursor]:
+        """One transaction: all of it or nothing."""
+        with self.transaction(user_id) as connection:
+            yield PostgresCursor(connection, user_id)
+
+    @contextmanager
     def reading(self, user_id: str) -> Iterator[Connection]:
         """A connection whose statements each see what is committed."""
         if (pinned := self._pinned_for(user_id)) is not None:
@@ -160,7 +185,7 @@ class Database:
             yield connection
 
     @contextmanager
-    def snapshot(self, user_id: str) -> Iterator[Connection]:
+    def raw_snapshot(self, user_id: str) -> Iterator[Connection]:
         """Several reads of one state."""
         if (pinned := self._pinned_for(user_id)) is not None:
             yield pinned
@@ -280,6 +305,21 @@ class Database:
         await self._prepare(connection)
         await connection.execute("SELECT set_config('footnotes.user_id', $1, false)", user_id)
         return connection
+
+
+class Pooled:
+    """Runs each statement on any connection of the pool: one change of threads where taking one needs three."""
+
+    def __init__(self, database: Database, user_id: str) -> None:
+        self._database = database
+        self._user_id = user_id
+
+    def fetch(self, statement: str, *bindings: Any) -> list[Any]:
+        return self._database.fetch(self._user_id, statement, *bindings)
+
+    def execute(self, statement: str, *bindings: Any) -> int:
+        with self._database.transaction(self._user_id) as connection:
+            return connection.execute(statement, *bindings)
 
 
 class Lasting(Connection):

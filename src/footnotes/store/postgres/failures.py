@@ -12,10 +12,10 @@ from footnotes.errors import (
     InputError,
     StoreError,
     StoreFull,
-    StoreLocked,
     StoreReadOnly,
     StoreUnavailable,
 )
+from footnotes.store.retry import WritersMet
 
 _FULL = (asyncpg.DiskFullError, asyncpg.OutOfMemoryError)
 _LOCKED = (
@@ -69,7 +69,7 @@ def _translation(error: Exception) -> FootnotesError:
     if isinstance(error, _FULL):
         return StoreFull(f"the database has no room ({said})")
     if isinstance(error, _LOCKED):
-        return StoreLocked(f"another writer was in the way ({said})")
+        return WritersMet(f"another writer was in the way ({said})")
     if isinstance(error, _INPUT):
         return InputError(f"the database cannot hold a value ({said})")
     if isinstance(error, _AWAY):

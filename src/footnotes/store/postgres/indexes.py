@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from footnotes.store.postgres import reweigh, statistics
+from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.records import Generation
 
@@ -18,7 +19,6 @@ WORTH_AN_INDEX = 5_000
 MOST_DIMENSIONS = 4_000
 """What pgvector's indexes of half-precision vectors can hold."""
 _BUILD_MEMORY = "512MB"
-_LOCK_CLASS = 4608
 
 _METHODS = {
     "scann": "USING scann ({column} cosine) WITH (num_leaves = {lists})",
@@ -41,20 +41,20 @@ class Indexes:
         Without `dense`, vectors are searched elsewhere and need no index here.
         """
         with self._database.owning() as connection:
-            lock = (_LOCK_CLASS, generation.pk % 2**31)
-            if not self._may_build(connection) or not connection.value("SELECT pg_try_advisory_lock($1, $2)", *lock):
+            cursor = PostgresCursor(connection, generation.user_id)
+            if not cursor.value("may_build_indexes") or not cursor.value("hold_index", generation=generation.pk):
                 return False
             try:
-                if statistics.is_scattered(connection, generation.user_id, generation.pk):
-                    statistics.fold(connection, generation.user_id, generation.pk)
-                reweigh.if_due(connection, generation)
+                if statistics.is_scattered(cursor, generation.pk):
+                    cursor.run("fold_terms", generation=generation.pk)
+                reweigh.if_due(cursor, generation)
                 return dense and self._build(connection, generation)
             finally:
-                connection.execute("SELECT pg_advisory_unlock($1, $2)", *lock)
+                cursor.run("let_go_index", generation=generation.pk)
 
     def drop(self, generation: Generation) -> None:
         with self._database.owning() as connection:
-            if self._may_build(connection):
+            if PostgresCursor(connection, "").value("may_build_indexes"):
                 connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name_of(generation)}")
 
     def rebuild(self, generation: Generation) -> None:
@@ -65,7 +65,7 @@ class Indexes:
 
     def method(self, connection: Connection) -> str:
         """The best index method of this server; empty where it has none."""
-        offered = {row[0] for row in connection.fetch("SELECT amname FROM pg_am WHERE amtype = 'i'")}
+        offered = {row["method"] for row in PostgresCursor(connection, "").all("index_methods")}
         if self._method:
             return self._method if self._method in offered else ""
         return next((name for name in _METHODS if name in offered), "")
@@ -91,28 +91,14 @@ class Indexes:
         return True
 
     @staticmethod
-    def _may_build(connection: Connection) -> bool:
-        """Indexes are the owner's. Who works with fewer privileges leaves them to whoever has more."""
-        sql = (
-            "SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class WHERE oid = 'document_chunks'::regclass"
-        )
-        return bool(connection.value(sql))
-
-    @staticmethod
     def _chunks(connection: Connection, generation: Generation) -> int:
-        return int(
-            connection.value(
-                "SELECT COALESCE(sum(body), 0) FROM statistics WHERE generation = $1 AND term = ' chunks'",
-                generation.pk,
-            )
-        )
+        cursor = PostgresCursor(connection, generation.user_id)
+        return int(cursor.value("document_frequency", generation=generation.pk, term=" chunks"))
 
     @staticmethod
     def _state(connection: Connection, generation: Generation) -> Any:
         """True for an index that works, False for one that was left half built, None for none."""
-        return connection.value(
-            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)", name_of(generation)
-        )
+        return PostgresCursor(connection, "").value("is_index_valid", name=name_of(generation))
 
 
 def name_of(generation: Generation) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,13 +12,11 @@ from typing import Any
 import numpy as np
 
 from footnotes.index import Change, Entry, Keys
-from footnotes.index.outside import Scope
+from footnotes.store.database import Cursor, Database, Row
 from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
 from footnotes.store.lexemes import defined
-from footnotes.store.postgres.database import Connection, Database
-from footnotes.store.postgres.persistence import persistent
-from footnotes.store.postgres.sql import queries
 from footnotes.store.records import Generation
+from footnotes.store.retry import retrying
 from footnotes.store.truth import BaseTruth, Portion, described, hidden
 
 DOCUMENTS_AT_ONCE = 500
@@ -31,117 +30,78 @@ class PostgresTruth(BaseTruth):
     """The truth of a database as a vector database sees it. Any number of servers may want to fill a shelf."""
 
     def __init__(self, database: Database, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:
-        super().__init__(library, address, legs, tells=tells)
-        self._database = database
+        super().__init__(database, library, address, legs, tells=tells)
         self._turns: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         # Those who fill hold one connection while they use others: so many must not take all of the pool.
         self._few = threading.BoundedSemaphore(FILLED_AT_ONCE)
 
     @contextmanager
     def held(self, generation: Generation) -> Iterator[None]:
-        with self._turns[generation.pk], self._few, self._database.transaction(generation.user_id) as connection:
-            connection.execute(queries()["fill_turn"], generation.pk)
+        with self._turns[generation.pk], self._few, self._database.write(generation.user_id) as cursor:
+            cursor.run("lock_shelf", generation=generation.pk)
             yield
-
-    def last(self, generation: Generation) -> int:
-        return int(self._value("log_length", generation))
-
-    def behind(self, generation: Generation, seq: int) -> int:
-        return int(self._value("count_changed", generation, seq))
-
-    def known(self, generation: Generation) -> int:
-        rows = self._fetch("shelf_seq", generation, self._address)
-        return int(rows[0][0]) if rows else 0
-
-    def keys(self, generation: Generation) -> Keys:
-        rows = self._fetch("served_keys", generation, self._lexical)
-        return np.array([row[0] for row in rows], dtype=np.int64)
-
-    def _value(self, name: str, generation: Generation, *bindings: Any) -> Any:
-        return self._fetch(name, generation, *bindings)[0][0]
-
-    def _fetch(self, name: str, generation: Generation, *bindings: Any) -> list[Any]:
-        user_id = generation.user_id
-        return self._database.fetch(user_id, queries()[name], user_id, generation.pk, *bindings)
 
     # ── bringing
 
     @contextmanager
     def portion(self, generation: Generation, after: int) -> Iterator[Portion | None]:
-        with self._database.snapshot(generation.user_id) as connection:
-            bindings = (generation.user_id, generation.pk, after, DOCUMENTS_AT_ONCE)
-            rows = connection.fetch(queries()["changed_documents"], *bindings)
+        with self._database.snapshot(generation.user_id) as cursor:
+            wanted = {"generation": generation.pk, "seq": after, "limit": DOCUMENTS_AT_ONCE}
+            rows = cursor.all("changed_documents", **wanted)
             last = rows[-1]["seq"] if rows else after
-            yield Portion(last, self._changes(connection, generation, rows, last)) if rows else None
+            yield Portion(last, self._changes(cursor, generation, rows, last)) if rows else None
 
     @contextmanager
     def again(self, generation: Generation, keys: Keys, seq: int) -> Iterator[Portion]:
-        with self._database.snapshot(generation.user_id) as connection:
-            bindings = (generation.user_id, generation.pk, keys.tolist())
-            rows = connection.fetch(queries()["documents_of_keys"], *bindings)
-            yield Portion(seq, self._changes(connection, generation, rows, seq))
+        with self._database.snapshot(generation.user_id) as cursor:
+            rows = cursor.all("documents_of_keys", generation=generation.pk, keys=keys.tolist())
+            yield Portion(seq, self._changes(cursor, generation, rows, seq))
 
-    def _changes(
-        self, connection: Connection, generation: Generation, rows: Sequence[Any], seq: int
-    ) -> Iterator[Change]:
+    def _changes(self, cursor: Cursor, generation: Generation, rows: Sequence[Any], seq: int) -> Iterator[Change]:
         for some in _in_reads(rows):
-            entries = self._entries(connection, generation, some)
+            entries = self._entries(cursor, generation, some)
             yield from (Change(seq, document, entries.get(document, ())) for document in some)
 
-    def _entries(
-        self, connection: Connection, generation: Generation, documents: Sequence[int]
-    ) -> dict[int, list[Entry]]:
+    def _entries(self, cursor: Cursor, generation: Generation, documents: Sequence[int]) -> dict[int, list[Entry]]:
         """The chunks of documents: with their words where these are wanted, with vectors once all are there."""
-        user_id = generation.user_id
         facets: dict[int, list[str]] = {}
-        for row in connection.fetch(queries()["facets_of_documents"], user_id, list(documents), MAX_TEXT):
+        for row in cursor.all("facets_of_documents", documents=list(documents), longest=MAX_TEXT):
             facets.setdefault(row["document"], []).append(facet_term(row["key"], row["text"]))
         found: dict[int, list[Entry]] = {}
-        for row in connection.fetch(queries()["outside_entries"], user_id, generation.pk, list(documents)):
+        for row in cursor.all("shelf_entries", generation=generation.pk, documents=list(documents)):
             if self._lexical or not row["waits"]:
                 about = facets.get(row["document"], [])
                 found.setdefault(row["document"], []).append(self._entry(row, about))
         return found
 
-    def _entry(self, row: Any, facets: Sequence[str]) -> Entry:
+    def _entry(self, row: Row, facets: Sequence[str]) -> Entry:
         with_vector = self._dense and not row["waits"] and row["embedding"] is not None
-        defines = defined(row["metadata"]) if self._lexical else ()
+        metadata = json.loads(row["metadata"])
+        defines = defined(metadata) if self._lexical else ()
         return Entry(
             row["key"],
             row["document"],
             facets=hidden((*facets, *(facet_term(DEFINES, name) for name in defines))),
             vector=row["embedding"].to_numpy().astype(np.float16).tobytes() if with_vector else b"",
             weights=_weights(row["words"]) if self._lexical else {},
-            metadata=described(row, row["id"], {**row["document_metadata"], **row["metadata"]}) if self._tells else {},
+            metadata=described(row, row["id"], {**json.loads(row["document_metadata"]), **metadata})
+            if self._tells
+            else {},
         )
 
     # ── what is where
 
-    @persistent
     def note(self, generation: Generation) -> None:
         """Write down that there is a shelf, in place of any other: readiness is measured by it."""
-        user_id, made = generation.user_id, (generation.fingerprint, generation.dimensions)
-        with self._database.transaction(user_id) as connection:
-            connection.execute(queries()["put_shelf"], user_id, self._address, generation.pk, *made, self.words)
-            connection.execute(queries()["use_no_other_shelf"], user_id, self._address, generation.pk)
+        self._put_shelf(generation)
 
-    @persistent
+    @retrying
     def reached(self, generation: Generation, seq: int) -> None:
-        user_id = generation.user_id
-        with self._database.transaction(user_id) as connection:
-            if not connection.execute(queries()["set_shelf_seq"], user_id, self._address, generation.pk, seq):
+        with self._database.write(generation.user_id) as cursor:
+            if not cursor.run("set_shelf_seq", address=self._address, generation=generation.pk, seq=seq):
                 return
-            if connection.execute(queries()["mark_all_ready"], user_id, generation.pk):
-                connection.execute(queries()["bump"], user_id)
-
-    def dropped(self, user_id: str) -> list[Scope]:
-        rows = self._database.fetch(user_id, queries()["dropped_shelves"], user_id, self._address)
-        return [Scope(self._library, *row) for row in rows]
-
-    @persistent
-    def forget(self, scope: Scope) -> None:
-        with self._database.transaction(scope.user_id) as connection:
-            connection.execute(queries()["forget_shelf"], scope.user_id, self._address, scope.generation)
+            if cursor.run("mark_all_ready", generation=generation.pk):
+                cursor.run("bump")
 
 
 def _in_reads(rows: Sequence[Any]) -> Iterator[list[int]]:

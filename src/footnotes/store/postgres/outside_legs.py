@@ -9,10 +9,9 @@ import numpy as np
 
 from footnotes.errors import FootnotesError, InputError
 from footnotes.index import Allowed, Found, Vector
+from footnotes.store.database import Database
 from footnotes.store.filters import facet_groups
 from footnotes.store.outside import Outside
-from footnotes.store.postgres.database import Database
-from footnotes.store.postgres.sql import queries
 from footnotes.store.records import Generation
 from footnotes.store.truth import hidden_filter
 from footnotes.store.weights import cut, question_weights
@@ -70,7 +69,8 @@ class OutsideLegs:
 
     def _by_words(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> list[int]:
         generation, names = self._generation, [cut(term) for term in terms]
-        rows = self._database.fetch(generation.user_id, queries()["frequencies_of_terms"], generation.pk, names)
+        with self._database.read(generation.user_id) as cursor:
+            rows = cursor.all("frequencies_of_terms", generation=generation.pk, terms=names)
         known = {row["term"]: row for row in rows}
         total = known[_CHUNKS]["body"] if _CHUNKS in known else 0
 
@@ -81,9 +81,7 @@ class OutsideLegs:
         weights = question_weights(terms, total, frequency)
         if not weights:
             return []
-        return self._outside.ask(
-            self._generation, lambda shelf: shelf.search_words(weights, limit, allowed), Found()
-        ).keys
+        return self._outside.ask(self._generation, lambda shelf: shelf.search(weights, limit, allowed), Found()).keys
 
 
 def said_in_facets(where: Filter) -> Allowed | None:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import copy
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from footnotes.errors import GenerationReplaced, StoreLocked
-from footnotes.store import near
-from footnotes.store.postgres import chunks, documents, statistics
+from footnotes.store import documents, generations, near
+from footnotes.store.database import Cursor, Database
+from footnotes.store.postgres import chunks
 from footnotes.store.postgres.chunks import NewRow, Where
 from footnotes.store.postgres.claiming import Handle
-from footnotes.store.postgres.clean import clean, clean_json
-from footnotes.store.postgres.database import Connection, Database
-from footnotes.store.postgres.near import PostgresSketches
-from footnotes.store.postgres.persistence import persistently
-from footnotes.store.postgres.rows import document_row
-from footnotes.store.postgres.sql import queries
-from footnotes.store.postgres.texts import WHOLE, SpanReader, TextRows, TextWriter
+from footnotes.store.postgres.clean import clean
+from footnotes.store.postgres.cursor import pack_json
 from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Publication
+from footnotes.store.retry import retry
+from footnotes.store.rows import document_row
+from footnotes.store.texts import SpanReader, TextRows, TextWriter
 from footnotes.store.weights import Averages
 from footnotes.types import Part
 
+WHOLE = 250_000
+"""Characters up to which a text is kept whole; a span of a longer one is read without reading all of it."""
 VectorOf = Callable[[bytes], Any]
 
 
@@ -57,11 +57,11 @@ def save(
     while works:
 
         def attempt(works: Sequence[_Work] = works) -> None:
-            with database.transaction(user_id) as connection:
-                _write(connection, user_id, holder, generation, works, averages, vectors)
+            with database.write(user_id) as cursor:
+                _write(cursor, holder, generation, works, averages, vectors)
 
         try:
-            persistently(attempt)
+            retry(attempt)
             break
         except StoreLocked:
             # A document may have been deleted meanwhile, or another one made of the same bytes: the rest goes on.
@@ -74,8 +74,7 @@ def save(
 
 
 def _write(
-    connection: Connection,
-    user_id: str,
+    cursor: Cursor,
     holder: int,
     generation: Generation,
     works: Sequence[_Work],
@@ -84,25 +83,25 @@ def _write(
 ) -> None:
     for work in works:
         work.writer = copy.deepcopy(work.handle.writer)
-    before = _entered(connection, user_id, holder, generation, works)
-    _write_texts(connection, user_id, works)
+    before = _entered(cursor, holder, generation, works)
+    _write_texts(cursor, works)
     rows = [(_where(generation, work), row) for work in works for row in work.rows]
-    chunks.put(connection, user_id, generation.model, rows, averages, vectors)
+    chunks.put(cursor, generation.model, rows, averages, vectors)
     if complete := [work for work in works if work.draft.publication is not None]:
-        _publish(connection, user_id, holder, generation, complete, before)
+        _publish(cursor, holder, generation, complete, before)
 
 
 def _is_lost(database: Database, user_id: str, holder: int, work: _Work) -> bool:
     """Whether a draft cannot be written any more: its document is gone, or its bytes are another's by now."""
     draft = work.draft
-    with database.transaction(user_id) as connection:
-        if not connection.fetch(queries()["held"], user_id, holder, [work.handle.pk]):
+    with database.write(user_id) as cursor:
+        if not cursor.all("held", holder=holder, documents=[work.handle.pk]):
             draft.refused = StoreLocked(f"the document of {draft.source} was deleted while it was written").info()
             return True
-        other = documents.find_by_hash(connection, user_id, draft.collection, draft.file_hash)
+        other = documents.find_by_hash(cursor, draft.collection, draft.file_hash)
         if other is None or other.pk == work.handle.pk:
             return False
-        discard(connection, user_id, holder, work.handle)
+        discard(cursor, holder, work.handle)
         draft.elsewhere = other.pk
         return True
 
@@ -128,18 +127,16 @@ class _Texts:
         return part.text[start - part.start : end - part.start]
 
 
-def _entered(
-    connection: Connection, user_id: str, holder: int, generation: Generation, works: Sequence[_Work]
-) -> dict[int, int | None]:
+def _entered(cursor: Cursor, holder: int, generation: Generation, works: Sequence[_Work]) -> dict[int, int | None]:
     """See that the generation serves and that the documents are still the writer's. Returns what they served before.
 
     Whoever switches generations waits for this transaction, and the other way round.
     """
-    connection.execute(queries()["share_tenant"], user_id)
-    if connection.value(queries()["generation_state"], user_id, generation.pk) != "serving":
+    cursor.run("share_tenant")
+    if cursor.value("generation_state", generation=generation.pk) != "serving":
         raise GenerationReplaced("the library was indexed anew meanwhile")
     pks = [work.handle.pk for work in works]
-    before = {row["pk"]: row["current"] for row in connection.fetch(queries()["held"], user_id, holder, pks)}
+    before = {row["pk"]: row["current"] for row in cursor.all("held", holder=holder, documents=pks)}
     if len(before) < len(works):
         raise StoreLocked("a document was deleted, or taken over by another writer, while it was written")
     return before
@@ -150,19 +147,18 @@ def _where(generation: Generation, work: _Work) -> Where:
     return Where(number, work.handle.pk, work.draft.document_id, work.handle.version)
 
 
-def _write_texts(connection: Connection, user_id: str, works: Sequence[_Work]) -> None:
+def _write_texts(cursor: Cursor, works: Sequence[_Work]) -> None:
     rows = TextRows()
     for work in works:
         for part in work.draft.parts:
             (work.writer.add_part if work.is_whole else work.writer.add)(part, rows)
         if work.draft.publication is not None and not work.is_whole:
             work.writer.finish(rows)
-    rows.write(connection, user_id)
+    rows.write(cursor)
 
 
 def _publish(
-    connection: Connection,
-    user_id: str,
+    cursor: Cursor,
     holder: int,
     generation: Generation,
     works: Sequence[_Work],
@@ -171,46 +167,53 @@ def _publish(
     """Serve these versions from now on: `embedding` while they lack vectors, `indexing` until that is said."""
     versions = [work.handle.version for work in works]
     if any(work.handle.opened for work in works):
-        connection.execute(queries()["serve_chunks"], user_id, generation.pk, versions)
-    lacking = connection.fetch(queries()["versions_lacking_vectors"], user_id, generation.pk, versions)
+        cursor.run("serve_chunks", generation=generation.pk, versions=versions)
+    lacking = cursor.all("versions_lacking_vectors", generation=generation.pk, versions=versions)
     for work in works:
-        work.draft.waits = work.handle.version in {row[0] for row in lacking}
-    rows = _describe(connection, user_id, holder, generation, works)
-    connection.execute(queries()["finish_versions"], user_id, versions)
+        work.draft.waits = work.handle.version in {row["version"] for row in lacking}
+    rows = _describe(cursor, holder, generation, works)
+    cursor.run("finish_versions", versions=versions)
     for work in works:
         if not work.is_whole and work.publication.characters <= WHOLE:
-            connection.execute(queries()["gather_text"], user_id, work.handle.version)
+            cursor.run("gather_text", version=work.handle.version)
         if (old := before[work.handle.pk]) is not None:
-            documents.drop_version(connection, user_id, old)
-    statistics.count(connection, user_id, generation.pk, versions, 1)
-    _relate(connection, user_id, generation, works, before, rows)
-    connection.execute(queries()["bump"], user_id)
+            documents.drop_versions(cursor, [old])
+    cursor.run("note_chunks", generation=generation.pk, versions=versions)
+    _relate(cursor, generation, works, before, rows)
+    cursor.run("bump")
 
 
-def _describe(
-    connection: Connection, user_id: str, holder: int, generation: Generation, works: Sequence[_Work]
-) -> list[DocumentRow]:
-    columns = [list(column) for column in zip(*map(_described, works), strict=True)]
-    made = (generation.embedder, generation.dimensions)
-    rows = connection.fetch(queries()["publish_documents"], user_id, holder, *made, *columns)
-    return [document_row(row) for row in rows]
+def _describe(cursor: Cursor, holder: int, generation: Generation, works: Sequence[_Work]) -> list[DocumentRow]:
+    described = [_described(work) for work in works]
+    columns = {name: [each[name] for each in described] for name in described[0]}
+    made = {"holder": holder, "embedder": generation.embedder, "dimensions": generation.dimensions}
+    return [document_row(row) for row in cursor.all("publish_documents", **made, **columns)]
 
 
-def _described(work: _Work) -> tuple[Any, ...]:
+def _described(work: _Work) -> dict[str, Any]:
     draft, what = work.draft, work.publication
-    content = clean("".join(part.text for part in draft.parts)) if work.is_whole else None
-    return (
-        work.handle.pk,
-        *(clean(draft.source), clean(draft.filename), draft.file_hash, what.mime, clean(what.title)),
-        *("embedding" if draft.waits else "indexing", draft.size, what.characters, what.pages, what.chunks),
-        *(_json(what.metadata), _json(what.warnings)),
-        *(draft.ingestion_version, work.handle.version, content),
-    )
+    return {
+        "document": work.handle.pk,
+        "source": draft.source,
+        "filename": draft.filename,
+        "file_hash": draft.file_hash,
+        "mime": what.mime,
+        "title": what.title,
+        "status": "embedding" if draft.waits else "indexing",
+        "bytes": draft.size,
+        "characters": what.characters,
+        "pages": what.pages,
+        "chunks": what.chunks,
+        "metadata": pack_json(what.metadata),
+        "warnings": pack_json(what.warnings),
+        "ingestion_version": draft.ingestion_version,
+        "version": work.handle.version,
+        "content": "".join(part.text for part in draft.parts) if work.is_whole else None,
+    }
 
 
 def _relate(
-    connection: Connection,
-    user_id: str,
+    cursor: Cursor,
     generation: Generation,
     works: Sequence[_Work],
     before: dict[int, int | None],
@@ -221,26 +224,29 @@ def _relate(
     again = [row for row in rows if before[row.pk] is not None]
     for listed, fresh in ((new, True), (again, False)):
         if listed:
-            documents.put_facets(connection, user_id, listed, new=fresh)
-    places = [(clean(work.draft.collection), clean(work.draft.source), work.handle.pk) for work in works]
-    connection.execute(queries()["put_sources"], user_id, *(list(column) for column in zip(*places, strict=True)))
-    planned = [(work.handle.pk, work.draft.ingestion_version, work.publication.chunks) for work in works]
-    columns = [list(column) for column in zip(*planned, strict=True)]
-    connection.execute(queries()["put_planned"], user_id, generation.pk, *columns)
-    sketches = PostgresSketches(connection, user_id)
+            documents.put_facets(cursor, listed, new=fresh)
+    cursor.many("put_sources", _sources(works))
+    cursor.many("put_planned", [_planned(generation, work) for work in works])
     for work in works:
-        place, is_new = (user_id, clean(work.draft.collection)), before[work.handle.pk] is None
-        work.draft.near_duplicate_of = near.put(sketches, place, work.handle.pk, work.draft.sketch, new=is_new)
+        collection, is_new = clean(work.draft.collection), before[work.handle.pk] is None
+        work.draft.near_duplicate_of = near.put(cursor, collection, work.handle.pk, work.draft.sketch, new=is_new)
 
 
-def discard(connection: Connection, user_id: str, holder: int, handle: Handle) -> None:
+def _sources(works: Sequence[_Work]) -> Iterable[dict[str, Any]]:
+    """Each source once: the last document it led to."""
+    named = {(clean(work.draft.collection), clean(work.draft.source)): work.handle.pk for work in works}
+    return [{"collection": place[0], "source": place[1], "document": pk} for place, pk in named.items()]
+
+
+def _planned(generation: Generation, work: _Work) -> dict[str, Any]:
+    made = {"ingestion_version": work.draft.ingestion_version, "chunks": work.publication.chunks}
+    return {"generation": generation.pk, "document": work.handle.pk, **made}
+
+
+def discard(cursor: Cursor, holder: int, handle: Handle) -> None:
     """Remove what an abandoned draft has written, and let its document go."""
-    connection.execute(queries()["drop_versions"], user_id, [handle.version])
-    connection.execute(queries()["let_go_document"], user_id, handle.pk, holder)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(clean_json(value), ensure_ascii=False, allow_nan=False)
+    cursor.run("drop_versions", versions=[handle.version])
+    cursor.run("let_go_document", document=handle.pk, holder=holder)
 
 
 def save_reindexed(
@@ -254,22 +260,22 @@ def save_reindexed(
 ) -> None:
     """The chunks of a document in a generation that does not serve yet, in one transaction."""
     assert row.current is not None
-    with database.snapshot(user_id) as connection:
-        reader = SpanReader(connection, user_id, row.current, row.document.characters)
+    with database.snapshot(user_id) as cursor:
+        reader = SpanReader(cursor, row.current)
         rows = chunks.analyzed(made, reader.read, row.document.title)
     averages = chunks.averages_for(database, user_id, generation.pk, rows)
     where = Where(generation.pk, row.pk, row.document.id, row.current)
 
     def attempt() -> None:
-        with database.transaction(user_id) as connection:
-            connection.execute(queries()["share_tenant"], user_id)
-            (now,) = documents.locked(connection, user_id, [row.document.id]) or (None,)
+        with database.write(user_id) as cursor:
+            cursor.run("share_tenant")
+            (now,) = documents.locked(cursor, [row.document.id]) or (None,)
             if now is None or now.current != row.current:
                 return  # it was deleted or replaced meanwhile: what is there now is filled in the next round
-            statistics.count(connection, user_id, generation.pk, [where.version], -1)
-            connection.execute(queries()["drop_chunks_of"], user_id, generation.pk, where.version)
-            chunks.put(connection, user_id, generation.model, [(where, each) for each in rows], averages, vectors)
-            statistics.count(connection, user_id, generation.pk, [where.version], 1)
-            connection.execute(queries()["put_planned"], user_id, generation.pk, [row.pk], [version], [len(made)])
+            cursor.run("uncount_terms", generation=generation.pk, versions=[where.version])
+            cursor.run("drop_chunks_of", generation=generation.pk, version=where.version)
+            chunks.put(cursor, generation.model, [(where, each) for each in rows], averages, vectors)
+            cursor.run("note_chunks", generation=generation.pk, versions=[where.version])
+            generations.put_planned(cursor, generation.pk, row.pk, version, len(made))
 
-    persistently(attempt)
+    retry(attempt)

@@ -6,40 +6,19 @@ import hashlib
 
 from footnotes.errors import SchemaTooNew, StoreError, StoreUnavailable
 from footnotes.store.postgres import rewords
+from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.online import in_turns
 from footnotes.store.postgres.sql import functions, migrations
 from footnotes.store.postgres.upkeep import TABLES
 
-_LOCK = 4607_0001
-_TABLE = """
-CREATE TABLE IF NOT EXISTS footnotes_schema (version integer PRIMARY KEY, applied_at timestamptz DEFAULT now())
-"""
 ROLES = ("footnotes_tenant", "footnotes_service", "footnotes_reader")
-_LOST_TABLES = "SELECT name FROM unnest($1::text[]) name WHERE to_regclass(name) IS NULL ORDER BY name"
-_LOST = """
-SELECT 'role ' || name FROM unnest($2::text[]) name WHERE NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = name)
-UNION ALL
-SELECT 'policy ' || policy || ' on ' || name
-    FROM unnest($1::text[]) name, unnest(ARRAY['one_tenant', 'one_tenant_read']) policy
-    WHERE NOT EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = to_regclass(name) AND polname = policy)
-UNION ALL
-SELECT 'row security of ' || name FROM unnest($1::text[]) name
-    WHERE NOT (SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass(name))
-UNION ALL
-SELECT 'privileges of footnotes_tenant on ' || name FROM unnest($1::text[]) name
-    WHERE EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'footnotes_tenant')
-    AND NOT has_table_privilege('footnotes_tenant', to_regclass(name), 'SELECT, INSERT, UPDATE, DELETE')
-UNION ALL
-SELECT 'function search_chunks' WHERE to_regproc('search_chunks') IS NULL
-"""
 
 
 def migrate(database: Database, *, to: int | None = None) -> list[int]:
     """Apply what is missing, up to `to` where it is given. Returns the numbers of what was applied."""
     with database.owning() as connection:
-        # Several servers may start at once. The lock goes with the connection.
-        connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
+        _cursor(connection).run("lock_schema")
         applied = _migrate(connection, to)
         if to is None:
             _put_functions(connection, again=bool(lost(connection)))
@@ -49,19 +28,20 @@ def migrate(database: Database, *, to: int | None = None) -> list[int]:
 
 def lost(connection: Connection) -> list[str]:
     """What a database of this version should have and has not, by name: a dump is restored without its roles."""
-    missing = [str(row[0]) for row in connection.fetch(_LOST_TABLES, list(TABLES))]
+    missing = [row["name"] for row in _cursor(connection).all("lost_tables", tables=list(TABLES))]
     if missing:
         raise StoreError(
             f"the database lacks tables that it should have: {', '.join(missing)}",
             remedy="They cannot be made again from nothing: restore the dump or backup they were in.",
         )
-    return [str(row[0]) for row in connection.fetch(_LOST, list(TABLES), list(ROLES))]
+    rows = _cursor(connection).all("lost", tables=list(TABLES), roles=list(ROLES))
+    return [row["what"] for row in rows]
 
 
 def repair(database: Database) -> list[str]:
     """Make roles, grants, policies and functions again, whatever was lost. Returns what had been."""
     with database.owning() as connection:
-        connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
+        _cursor(connection).run("lock_schema")
         if _version(connection) < newest():
             return []  # a migration makes them
         found = lost(connection)
@@ -113,7 +93,7 @@ def _migrate(connection: Connection, to: int | None) -> list[int]:
     found = _version(connection)
     if found > newest():
         raise SchemaTooNew(f"the database has schema {found}; this version of Footnotes knows {newest()}")
-    connection.execute(_TABLE)
+    _cursor(connection).run("make_schema_table")
     applied = []
     for number, script in migrations():
         if found < number <= (to or number):
@@ -134,7 +114,7 @@ def _put_functions(connection: Connection, *, again: bool = False) -> None:
 
 def _outdated_functions(connection: Connection, *, again: bool = False) -> dict[str, str]:
     """Those that are missing or older here, `again` also the same. What a newer version put there stays."""
-    rows = connection.fetch("SELECT name, version, digest FROM footnotes_functions")
+    rows = _cursor(connection).all("known_functions")
     known = {row["name"]: (row["version"], row["digest"]) for row in rows}
     here = {name: _described(script) for name, script in functions().items()}
     older = {name for name, made in here.items() if _is_older(known.get(name), made)}
@@ -161,6 +141,9 @@ def _as_transaction(number: int, script: str) -> str:
 
 
 def _version(connection: Connection) -> int:
-    if connection.value("SELECT to_regclass('footnotes_schema')") is None:
-        return 0
-    return int(connection.value("SELECT COALESCE(max(version), 0) FROM footnotes_schema"))
+    cursor = _cursor(connection)
+    return int(cursor.value("schema_version")) if cursor.value("has_schema") else 0
+
+
+def _cursor(connection: Connection) -> PostgresCursor:
+    return PostgresCursor(connection, "")

@@ -1,22 +1,10 @@
-"""The .sql files beside this one."""
+"""The functions and migrations beside this file."""
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import resources
 
 from footnotes.store import statements
-
-_COLUMNS = ("document_columns", "generation_columns")
-
-
-@cache
-def queries() -> dict[str, str]:
-    """Queries by name. Lists of columns that several of them share are put in where they are named in braces."""
-    found = statements.queries(__package__)
-    for name in _COLUMNS:
-        found = {key: query.replace("{" + name + "}", found[name]) for key, query in found.items()}
-    return found
 
 
 def functions() -> dict[str, str]:

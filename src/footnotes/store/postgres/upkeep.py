@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from footnotes.errors import StoreError
+from footnotes.store.database import Cursor
 from footnotes.store.postgres.database import Connection
 
 TABLES = (
@@ -29,16 +30,10 @@ TABLES = (
     "shelves",
 )
 
-_SIZE = """
-SELECT (SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest($2::text[]) name)
-       * LEAST(1.0, (SELECT COALESCE(sum(chunks), 0) FROM documents WHERE user_id = $1)
-               / GREATEST(1.0, (SELECT reltuples FROM pg_class WHERE oid = 'document_chunks'::regclass)))
-"""
 
-
-def size(connection: Connection, user_id: str) -> int:
+def size(cursor: Cursor) -> int:
     """The tenant's share of all tables, by its chunks; of a table nobody has counted yet, all of it."""
-    return int(connection.value(_SIZE, user_id, list(TABLES)) or 0)
+    return int(cursor.value("size", tables=list(TABLES)) or 0)
 
 
 def vacuum(connection: Connection) -> None:

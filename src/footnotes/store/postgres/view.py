@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,13 +13,12 @@ import numpy as np
 
 from footnotes.errors import FootnotesError, InputError
 from footnotes.index import FIELD_WEIGHTS, Allowed, Found, Vector
-from footnotes.store.postgres.database import Database
-from footnotes.store.postgres.filters import compile_filter
+from footnotes.store.database import Database, Row
+from footnotes.store.legs import LegResult, LegsView, waited
 from footnotes.store.postgres.outside_legs import Given, OutsideLegs, said_in_facets
-from footnotes.store.postgres.sql import queries
 from footnotes.store.postgres.words import definition
 from footnotes.store.records import Generation, HitRow, Place
-from footnotes.store.views import NO_SYMBOLS, Symbols
+from footnotes.store.views import Question, Symbols
 from footnotes.store.weights import FIELDS, cut, place
 from footnotes.types import Filter
 
@@ -53,8 +53,8 @@ class _Fetched:
     failures: dict[str, FootnotesError] = field(default_factory=dict)
 
 
-class PostgresSearchView:
-    """Bound to the generation that served when the search began; `fetch` asks the database."""
+class PostgresSearchView(LegsView):
+    """Bound to the generation that served when the search began. One statement asks the database for all of it."""
 
     def __init__(
         self,
@@ -88,16 +88,17 @@ class PostgresSearchView:
     def stamp(self) -> str:
         """Asked of the database, unless a search has just told: answers are remembered by it, and it must not lag."""
         if self._fetched is None and not self._trial:
-            rows = self._database.fetch(self._user_id, queries()["stamp"], self._user_id)
-            return "0/0" if not rows else f"{rows[0]['serving'] or 0}/{rows[0]['changed']}"
+            with self._database.read(self._user_id) as cursor:
+                row = cursor.one("stamp")
+            return "0/0" if row is None else f"{row['serving'] or 0}/{row['changed']}"
         return f"{self._generation.pk if self._generation else 0}/{self._served.changed}"
 
     @property
-    def waiting(self) -> int:
+    def waiting(self) -> int:  # type: ignore[override]
         return 0 if self._trial else max(self._served.waiting, self._behind("dense"))
 
     @property
-    def waiting_words(self) -> int:
+    def waiting_words(self) -> int:  # type: ignore[override]
         return 0 if self._trial else self._behind("lexical")
 
     def _behind(self, leg: str) -> int:
@@ -112,25 +113,26 @@ class PostgresSearchView:
 
     # ── one round trip
 
-    def fetch(
-        self,
-        terms: Mapping[str, float],
-        vector: Vector | None,
-        *,
-        depth: int,
-        where: Filter | None,
-        reading: int,
-        per_document: int,
-        symbols: Symbols = NO_SYMBOLS,
-    ) -> None:
+    def run_legs(self, question: Question) -> tuple[LegResult, LegResult, Allowed | None]:
+        """Both legs in one round trip: the question is embedded first, then everything is asked for together."""
+        embedded = None if question.vector is None else _attempted(question.vector)
+        began = time.perf_counter()
+        self._fetch(question, embedded if isinstance(embedded, np.ndarray) else None)
+        ms = round((time.perf_counter() - began) * 1000, 3)
+        known = question if embedded is None else replace(question, vector=lambda: _given_or_raised(embedded))
+        return waited(self.lexical_leg(known, None), ms), waited(self.dense_leg(known, None), ms), None
+
+    def _fetch(self, question: Question, vector: Vector | None) -> None:
         """Run both legs, or one of them, and keep all that is known of what they found."""
+        self._fetched = None
+        terms = self.rarest(question.terms or {})
         self._fetched = _Fetched()
         try:
-            given = self._given(terms, vector, depth, where)
+            given = self._given(terms, vector, question.depth, question.where)
             self._fetched.failures = given.failures
             vector = None if "dense" in given.failures else vector
             asked = {} if "lexical" in given.failures else terms
-            rows = self._ask(asked, vector, depth, where, reading, per_document, symbols, given)
+            rows = self._ask(question, asked, vector, given)
         except InputError:
             raise  # the question itself is at fault, not a leg
         except FootnotesError as error:
@@ -145,49 +147,31 @@ class PostgresSearchView:
         allowed = None if where is None else said_in_facets(where) or self.allowed(where)
         return self._outside.found(terms, vector, depth, allowed)
 
-    def _ask(
-        self,
-        terms: Mapping[str, float],
-        vector: Vector | None,
-        depth: int,
-        where: Filter | None,
-        reading: int,
-        per_document: int,
-        symbols: Symbols,
-        given: Given,
-    ) -> list[Any]:
+    def _ask(self, question: Question, terms: Mapping[str, float], vector: Vector | None, given: Given) -> list[Row]:
         from pgvector import HalfVector
 
         names = list(terms)
         half = None if vector is None or self._generation is None else HalfVector(vector.astype(np.float16))
-        bindings: list[Any] = [
-            self._user_id,
-            self._generation.pk if self._generation else 0,
-            [cut(term) for term in names],
-            [float(terms[term]) for term in names],
-            *([place(field, term) for term in names] for field in FIELDS),
-            [FIELD_WEIGHTS[field] for field in FIELDS],
-            [definition(name) for name in symbols.names],
-            [cut(term) for term in symbols.terms],
-            half,
-            depth,
-            BUDGET,
-            reading,
-            per_document,
-        ]
-        allowed, proposed = "NULL::bigint[]", {"{given_lexical}": "NULL", "{given_dense}": "NULL"}
-        if self._outside is not None:
-            bindings += [given.lexical, given.dense, self._served.reached]
-            places = zip(proposed, (len(bindings) - 2, len(bindings) - 1), strict=True)
-            proposed = {name: queries()["proposed"] % {"keys": at, "since": len(bindings)} for name, at in places}
-        if where is not None:
-            condition, values = compile_filter(where, self._user_id, len(bindings) + 1)
-            allowed = queries()["allowed_keys"].replace("{condition}", condition)
-            bindings += values
-        statement = queries()["search"].replace("{allowed}", allowed)
-        for name, keys in proposed.items():
-            statement = statement.replace(name, keys)
-        return self._database.fetch(self._user_id, statement, *bindings)
+        values = {
+            "generation": self._generation.pk if self._generation else 0,
+            "terms": [cut(term) for term in names],
+            "weights": [float(terms[term]) for term in names],
+            **{field: [place(field, term) for term in names] for field in FIELDS},
+            "fields": [FIELD_WEIGHTS[field] for field in FIELDS],
+            "defined": [definition(name) for name in question.symbols.names],
+            "used": [cut(term) for term in question.symbols.terms],
+            "vector": half,
+            "depth": question.depth,
+            "budget": BUDGET,
+            "reading": question.reading,
+            "per_document": question.per_document,
+            "given_lexical": given.lexical,
+            "given_dense": given.dense,
+            "since": self._served.reached,
+        }
+        with self._database.read(self._user_id) as cursor:
+            query = "search" if question.where is None else "search_filtered"
+            return cursor.all(query, question.where, **values)
 
     def _take(self, rows: Sequence[Any], names: Sequence[str]) -> None:
         assert self._fetched is not None
@@ -216,17 +200,15 @@ class PostgresSearchView:
             return known[term]
         if self._generation is None:
             return 0
-        with self._database.reading(self._user_id) as connection:
-            return int(connection.value(queries()["document_frequency"], self._generation.pk, cut(term)))
+        with self._database.read(self._user_id) as cursor:
+            return int(cursor.value("document_frequency", generation=self._generation.pk, term=cut(term)))
 
     def allowed(self, where: Filter) -> Allowed:
         """The keys a filter lets through. A search does this in its one round trip."""
-        condition, values = compile_filter(where, self._user_id, 3)
-        statement = f"SELECT {queries()['allowed_keys'].replace('{condition}', condition)}"
         generation = self._generation.pk if self._generation else 0
-        with self._database.reading(self._user_id) as connection:
-            keys = connection.value(statement, self._user_id, generation, *values)
-        return Allowed(np.sort(np.array(keys, dtype=np.int64)))
+        with self._database.read(self._user_id) as cursor:
+            rows = cursor.all("allowed_keys", where, generation=generation)
+        return Allowed(np.sort(np.array([row["key"] for row in rows], dtype=np.int64)))
 
     def search_lexical(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> Found:
         found = self._known("lexical")
@@ -271,7 +253,8 @@ class PostgresSearchView:
         missing = [row["key"] for row in known if row["content"] is None]
         texts: dict[int, str] = {}
         if missing:
-            texts = dict(self._database.fetch(self._user_id, queries()["contents"], missing))
+            with self._database.read(self._user_id) as cursor:
+                texts = {row["key"]: row["content"] for row in cursor.all("contents", keys=missing)}
             self._whole = len(texts) == len(missing)  # else a version went while it was read
         return [
             _hit(row, row["content"] or texts[row["key"]]) for row in known if row["content"] or row["key"] in texts
@@ -283,6 +266,20 @@ class PostgresSearchView:
         if (error := self._fetched.failures.get(leg, self._fetched.error)) is not None:
             raise error
         return self._fetched
+
+
+def _attempted(embed: Callable[[], Vector]) -> Vector | Exception:
+    """The question's vector, or what kept it from being made: the dense leg says so, the lexical one runs."""
+    try:
+        return embed()
+    except Exception as error:
+        return error
+
+
+def _given_or_raised(embedded: Vector | Exception) -> Vector:
+    if isinstance(embedded, Exception):
+        raise embedded
+    return embedded
 
 
 def _ranked(rows: Mapping[int, Any], rank: str) -> list[int]:

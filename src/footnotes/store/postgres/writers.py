@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from footnotes.errors import FootnotesError, StoreError, StoreUnavailable
-from footnotes.store.postgres import recovery
+from footnotes.store import recovery
+from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Database, Lasting
 
-_CLASS, _REINDEXING = 4607, 4610
 _KEPT_OPEN = 4
 
 
@@ -92,8 +92,7 @@ class Writers:
         writer = self._current(user_id)
         assert writer is not None
         if not writer.builds:
-            statement = "SELECT pg_try_advisory_lock($1, hashtext($2))"
-            writer.builds = bool(writer.connection.value(statement, _REINDEXING, user_id))
+            writer.builds = bool(PostgresCursor(writer.connection, user_id).value("hold_generations"))
         return writer.builds
 
     def incoming(self, user_id: str) -> Path:
@@ -118,7 +117,8 @@ class Writers:
     def _begun(self, user_id: str) -> Writer:
         writer = self._reused() or self._made(user_id)
         try:
-            recovery.recover(self._database, user_id)
+            if recovery.is_unfinished(self._database, user_id):
+                recovery.recover(self._database, user_id)
             self._clear_incoming()
         except BaseException:
             self._give_up(writer)
@@ -136,8 +136,9 @@ class Writers:
 
     def _made(self, user_id: str) -> Writer:
         connection = self._database.lasting(user_id)
-        number = int(connection.value("SELECT nextval('holders')"))
-        connection.execute("SELECT pg_advisory_lock($1, $2)", _CLASS, number)
+        cursor = PostgresCursor(connection, user_id)
+        number = int(cursor.value("next_holder"))
+        cursor.run("be_alive", holder=number)
         return Writer(number, connection)
 
     def _end(self, user_id: str, writer: Writer) -> None:
@@ -145,9 +146,9 @@ class Writers:
         shutil.rmtree(self._folder / str(writer.number), ignore_errors=True)
         writer.vectors.clear()
         try:
-            recovery.let_go(self._database, user_id, writer.check())
+            recovery.recover(self._database, user_id, writer.check())
             if writer.builds:
-                writer.connection.execute("SELECT pg_advisory_unlock($1, hashtext($2))", _REINDEXING, user_id)
+                PostgresCursor(writer.connection, user_id).run("let_go_generations")
                 writer.builds = False
         except FootnotesError:
             self._give_up(writer)
@@ -171,7 +172,7 @@ class Writers:
         left = {path for path in self._folder.iterdir() if path.name.isdigit()}
         if left:
             with self._database.owning() as connection:
-                living = {str(row[0]) for row in connection.fetch("SELECT living()")}
+                living = {str(row["holder"]) for row in PostgresCursor(connection, "").all("living")}
             for path in left:
                 if path.name not in living:
                     shutil.rmtree(path, ignore_errors=True)

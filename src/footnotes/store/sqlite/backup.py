@@ -20,7 +20,7 @@ from footnotes.errors import BackupDamaged, CopyTargetInUse, NotALibrary, StoreC
 from footnotes.store.backup import BackupFile, BackupSnapshot, SourceFile, SourceVanished
 from footnotes.store.originals import FOLDER
 from footnotes.store.sqlite.connection import checksum_vfs, translated
-from footnotes.store.sqlite.sql import queries
+from footnotes.store.sqlite.cursor import SqliteCursor
 
 LIBRARY = "footnotes.db"
 DATABASES = ("server.db", LIBRARY)
@@ -156,7 +156,7 @@ def _originals(work: Path) -> list[str]:
     with translated():
         connection = apsw.Connection(str(work / LIBRARY), flags=apsw.SQLITE_OPEN_READONLY, vfs=checksum_vfs())
         try:
-            return [str(row[0]) for row in connection.execute(queries()["attached_originals"])]
+            return [row["path"] for row in SqliteCursor(connection).all("attached_originals")]
         finally:
             connection.close()
 

@@ -25,6 +25,7 @@ from footnotes.errors import (
     StoreLocked,
     StoreUnavailable,
 )
+from footnotes.store.sqlite.cursor import SqliteCursor
 
 APPLICATION_ID = 0x464E5445
 _BUSY_MS = 10_000
@@ -96,6 +97,49 @@ class Database:
         return connection
 
     @contextmanager
+    def read(self, user_id: str) -> Iterator[SqliteCursor]:
+        """Queries that each see what is committed when they begin."""
+        with translated():
+            yield SqliteCursor(self.reader, user_id)
+
+    @contextmanager
+    def snapshot(self, user_id: str) -> Iterator[SqliteCursor]:
+        """Several queries that see one state."""
+        with self.raw_snapshot() as connection:
+            yield SqliteCursor(connection, user_id)
+
+    @contextmanager
+    def keep_state(self, user_id: str) -> Iterator[None]:
+        """Let everything this thread reads see one state: a reader is in no writer's way."""
+        with self.raw_snapshot():
+            yield
+
+    def checkpoint(self) -> None:
+        """Leave no copy of what was removed in the write-ahead log."""
+        with self.write_lock, translated():
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def check(self) -> Iterator[str]:
+        """What is wrong with pages and their checksums, or with rows that refer to nothing."""
+        with translated():
+            for (message,) in self.reader.execute("PRAGMA integrity_check(20)"):
+                if message != "ok":
+                    yield str(message)
+            for row in self.reader.execute("PRAGMA foreign_key_check"):
+                yield f"a row of {row[0]} refers to nothing"
+
+    def vacuum(self) -> None:
+        """Write the file again, without the pages of what was removed."""
+        with self.write_lock, translated():
+            self._writer.execute("VACUUM")
+
+    @contextmanager
+    def write(self, user_id: str) -> Iterator[SqliteCursor]:
+        """One write transaction: all of it or nothing."""
+        with self.transaction() as connection:
+            yield SqliteCursor(connection, user_id)
+
+    @contextmanager
     def transaction(self) -> Iterator[apsw.Connection]:
         """One write transaction: all of it or nothing."""
         if self.read_only:
@@ -114,7 +158,7 @@ class Database:
                 raise
 
     @contextmanager
-    def snapshot(self) -> Iterator[apsw.Connection]:
+    def raw_snapshot(self) -> Iterator[apsw.Connection]:
         """Several reads of one state."""
         connection = self.reader
         with translated():

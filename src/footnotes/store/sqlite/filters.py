@@ -10,27 +10,31 @@ from footnotes.types import Filter
 Bindings = list[str | int | float | None]
 
 
-def compile_filter(where: Filter, user_id: str) -> tuple[str, Bindings]:
-    """A boolean expression over `c` (chunks) and `d` (documents), and what is bound in it."""
+def compile_filter(where: Filter, user_id: str, first_binding: int) -> tuple[str, Bindings]:
+    """A boolean expression over `c` (chunks) and `d` (documents), and what is bound in it, from ?first_binding on."""
     check_size(where)
-    compiler = _SqliteFilters(user_id)
+    compiler = _SqliteFilters(user_id, first_binding)
     return compiler.compiled(where), compiler.bindings
 
 
 class _SqliteFilters(FilterCompiler):
     true, false = "1", "0"
 
-    def __init__(self, user_id: str) -> None:
+    def __init__(self, user_id: str, first_binding: int) -> None:
         super().__init__(user_id)
         self.bindings: Bindings = []
+        self._next = first_binding
+
+    def _bound(self, value: str | float) -> str:
+        self.bindings.append(value)
+        self._next += 1
+        return f"?{self._next - 1}"
 
     def text(self, value: str) -> str:
-        self.bindings.append(value)
-        return "?"
+        return self._bound(value)
 
     def number(self, value: float) -> str:
-        self.bindings.append(value)
-        return "?"
+        return self._bound(value)
 
     def among(self, column: str, values: Sequence[str]) -> str:
         return f"{column} IN ({', '.join(self.text(value) for value in values)})"

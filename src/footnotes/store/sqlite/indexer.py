@@ -86,7 +86,7 @@ def main(folder: Path) -> None:
     try:
         for line in sys.stdin:
             user_id, generation = json.loads(line)
-            found = next(each for each in store.generations(user_id) if each.pk == generation)
+            found = next(each for each in store.generations.all(user_id) if each.pk == generation)
             store.indexes.catch_up_words(found)
             sys.stdout.write("done\n")
             sys.stdout.flush()

@@ -27,7 +27,6 @@ from footnotes.store.records import Generation, Problem
 from footnotes.store.sqlite import feed
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.outside_legs import OutsideDense, OutsideWords
-from footnotes.store.sqlite.sql import queries
 
 I = TypeVar("I", LexicalIndex, DenseIndex)  # noqa: E741
 LexicalLeg: TypeAlias = LexicalReader | OutsideWords
@@ -120,7 +119,7 @@ class Indexes:
         if generation.pk not in self._looked_at:
             return seq
         open_now = [slot.index for slot in self._slots(generation)]
-        return max(required, min([seq, *(seq if index is None else index.seq for index in open_now)]))
+        return max(required, min([seq, *(seq if index is None else index.position for index in open_now)]))
 
     def catch_up(self, generation: Generation, *, strictly: bool = False, soon: bool = False) -> Reached:
         """Bring all indexes to the last change there is, and say how far they came.
@@ -145,7 +144,7 @@ class Indexes:
             words = self._opened(slot, generation)
             self._refreshed(slot, generation)
         others = [self._bring_up_to_date(slot, generation) for slot in self._slots(generation)[1:]]
-        own = [words.seq, *others]
+        own = [words.position, *others]
         if self.outside is None:
             return Reached(min(own), min(own))
         return self._reached(generation, own, self.outside.attempt(generation))
@@ -173,9 +172,8 @@ class Indexes:
             return False
         leg = slot.folder.name
         if not self._database.read_only:
-            with self._database.transaction() as connection:
-                row = (generation.user_id, generation.pk, leg, seen, last)
-                connection.execute(queries()["note_loss"], row)
+            with self._database.write(generation.user_id) as cursor:
+                cursor.run("note_loss", generation=generation.pk, leg=leg, seen=seen, had=last)
         _LOG.warning(loss_message(leg, seen, last))
         return True
 
@@ -183,8 +181,8 @@ class Indexes:
         return Reached(min(own, default=self._last(generation)), min([*own, outside]))
 
     def _last(self, generation: Generation) -> int:
-        with self._database.snapshot() as connection:
-            return feed.last_change(connection, generation)
+        with self._database.snapshot(generation.user_id) as cursor:
+            return feed.last_change(cursor, generation)
 
     def rebuild(self, generation: Generation) -> None:
         """Make all that lie in the folder anew from the database. Of a leg that is served elsewhere nothing stays."""
@@ -244,9 +242,9 @@ class Indexes:
                 return False
             shutil.rmtree(fresh, ignore_errors=True)
             joined = LexicalIndex(fresh, self._identity(generation, "lexical"))
-            with self._database.snapshot() as connection, _no_damage(), _disk_errors():
-                seq, changes = feed.everything(connection, generation, slot.entries)
-                joined.apply(changes, seq=seq)
+            with self._database.snapshot(generation.user_id) as cursor, _no_damage(), _disk_errors():
+                seq, changes = feed.everything(cursor, generation, slot.entries)
+                joined.apply(changes, position=seq)
             with slot.guard:
                 shutil.rmtree(slot.folder, ignore_errors=True)
                 fresh.rename(slot.folder)
@@ -301,14 +299,14 @@ class Indexes:
 
     def _fresh(self, slot: Slot[I], generation: Generation, seq: int) -> I:
         index = slot.index
-        if index is not None and index.seq >= seq:
+        if index is not None and index.position >= seq:
             return index
         with slot.guard:
             index = self._opened(slot, generation)
-            if index.seq < seq:
+            if index.position < seq:
                 self._refreshed(slot, generation)
-        if index.seq < seq:
-            if slot.index is not None and slot.index.seq == 0:  # searches expect it, so that it was there before
+        if index.position < seq:
+            if slot.index is not None and slot.index.position == 0:  # searches expect it, so that it was there before
                 slot.rebuilt.append(f"{slot.folder.name}: rebuilt (it was gone)")
             self._bring_up_to_date(slot, generation)
         assert slot.index is not None
@@ -320,7 +318,7 @@ class Indexes:
             slot.distrust = ""
         if slot.index is None:
             slot.index = self._trusted(slot, generation, slot.open)
-            if self._is_ahead(slot, generation, slot.index.seq):
+            if self._is_ahead(slot, generation, slot.index.position):
                 # Changes to come would count as seen.
                 slot.index = self._made_anew(slot, generation, "the library is older than what was made of it")
         return slot.index
@@ -356,20 +354,20 @@ class Indexes:
         with self._held(slot, "updating an index"), slot.guard:
             index = self._opened(slot, generation)
             self._refreshed(slot, generation)
-            with self._database.snapshot() as connection:
-                if index.seq == 0:
-                    seq, changes = feed.everything(connection, generation, slot.entries)
+            with self._database.snapshot(generation.user_id) as cursor:
+                if index.position == 0:
+                    seq, changes = feed.everything(cursor, generation, slot.entries)
                 else:
-                    seq, changes = feed.changes_after(connection, generation, index.seq, slot.entries)
-                if seq > index.seq:
+                    seq, changes = feed.changes_after(cursor, generation, index.position, slot.entries)
+                if seq > index.position:
                     index = self._applied(slot, generation, index, changes, seq)
-            return index.seq
+            return index.position
 
     def _applied(self, slot: Slot[I], generation: Generation, index: I, changes: Iterable[Change], seq: int) -> I:
         """The index with changes. One that cannot take them in, though there is room, is made anew, once."""
         try:
             with _disk_errors():
-                index.apply(changes, seq=seq)
+                index.apply(changes, position=seq)
         except IndexDamaged as damage:
             slot.index = index = self._made_anew(slot, generation, str(damage))
         return index
@@ -383,11 +381,11 @@ class Indexes:
         with self._held(slot, "rebuilding an index"), _unreadable():
             shutil.rmtree(slot.folder, ignore_errors=True)
             index = slot.open()
-            with self._database.snapshot() as connection:
-                seq, changes = feed.everything(connection, generation, slot.entries)
+            with self._database.snapshot(generation.user_id) as cursor:
+                seq, changes = feed.everything(cursor, generation, slot.entries)
                 if seq:
                     with _no_damage(), _disk_errors():
-                        index.apply(changes, seq=seq)
+                        index.apply(changes, position=seq)
         slot.rebuilt.append(f"{slot.folder.name}: rebuilt ({reason})")
         return index
 

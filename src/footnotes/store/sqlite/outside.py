@@ -8,21 +8,18 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-import apsw
-import numpy as np
-
 from footnotes.index import Change, Entry, Keys
-from footnotes.index.outside import Scope
+from footnotes.store import generations
+from footnotes.store.database import Row
 from footnotes.store.facets import DEFINES, facet_term
-from footnotes.store.lexemes import Terms, chunk_terms
+from footnotes.store.lexemes import Terms
 from footnotes.store.lock import FileLock
-from footnotes.store.packing import unpack_headings
 from footnotes.store.records import Generation
-from footnotes.store.sqlite import chunks, feed, generations, staging, words
+from footnotes.store.sqlite import feed, staging, words
 from footnotes.store.sqlite.connection import Database
-from footnotes.store.sqlite.sql import queries
-from footnotes.store.sqlite.texts import SpanReader
-from footnotes.store.truth import TOLD, BaseTruth, Portion, described, hidden
+from footnotes.store.sqlite.cursor import SqliteCursor
+from footnotes.store.texts import SpanReader
+from footnotes.store.truth import BaseTruth, Portion, described, hidden
 from footnotes.store.weights import Averages, counts_of, weights_of
 
 _LOCK_SECONDS = 600.0
@@ -38,109 +35,86 @@ class SqliteTruth(BaseTruth):
     def __init__(
         self, database: Database, folder: Path, library: str, address: str, legs: Iterable[str], *, tells: bool
     ) -> None:
-        super().__init__(library, address, legs, tells=tells)
-        self._database = database
+        super().__init__(database, library, address, legs, tells=tells)
+        self._database: Database = database
         self._lock = FileLock(folder / "outside.lock")
 
     def held(self, generation: Generation) -> AbstractContextManager[None]:
         return self._lock.held(seconds=_LOCK_SECONDS, purpose="filling a vector database")
 
-    def last(self, generation: Generation) -> int:
-        return feed.last_change(self._database.reader, generation)
-
-    def behind(self, generation: Generation, seq: int) -> int:
-        bindings = (generation.user_id, generation.pk, seq)
-        row = self._database.reader.execute(queries()["count_changed"], bindings).fetchone()
-        return int(row[0]) if row else 0
-
-    def known(self, generation: Generation) -> int:
-        row: Any = self._database.reader.execute(queries()["shelf"], (self._address, generation.pk)).fetchone()
-        return int(row[1]) if row and row[0] == self.words else 0
-
-    def keys(self, generation: Generation) -> Keys:
-        with self._database.snapshot() as connection:
-            rows = connection.execute(queries()["live_keys"], (generation.user_id, generation.pk)).fetchall()
-        return np.array([row[0] for row in rows if self._lexical or not row[1]], dtype=np.int64)
-
     # ── bringing
 
     @contextmanager
     def portion(self, generation: Generation, after: int) -> Iterator[Portion | None]:
-        with self._database.snapshot() as connection:
-            bindings = (generation.user_id, generation.pk, after, DOCUMENTS_AT_ONCE)
-            rows: Any = connection.execute(queries()["changed_documents"], bindings).fetchall()
+        with self._database.snapshot(generation.user_id) as cursor:
+            wanted = {"generation": generation.pk, "seq": after, "limit": DOCUMENTS_AT_ONCE}
+            rows = cursor.all("changed_documents", **wanted)
             if not rows:
                 yield None
                 return
-            some, size = [], 0
-            for seq, document, count in rows:
-                some.append(document)
-                size += count
-                last = seq
+            some, size, last = [], 0, after
+            for row in rows:
+                some.append(row["document"])
+                size += row["chunks"]
+                last = row["seq"]
                 if size >= CHUNKS_AT_ONCE:
                     break
-            yield Portion(last, self._changes(connection, generation, some, last))
+            yield Portion(last, self._changes(cursor, generation, some, last))
 
     @contextmanager
     def again(self, generation: Generation, keys: Keys, seq: int) -> Iterator[Portion]:
-        with self._database.snapshot() as connection:
-            bindings = (chunks.as_table(keys.tolist()), generation.pk)
-            documents = [int(row[0]) for row in connection.execute(queries()["documents_of_keys"], bindings)]
-            yield Portion(seq, self._changes(connection, generation, documents, seq))
+        with self._database.snapshot(generation.user_id) as cursor:
+            rows = cursor.all("documents_of_keys", generation=generation.pk, keys=keys.tolist())
+            yield Portion(seq, self._changes(cursor, generation, [row["document"] for row in rows], seq))
 
     def _changes(
-        self, connection: apsw.Connection, generation: Generation, documents: Sequence[int], seq: int
+        self, cursor: SqliteCursor, generation: Generation, documents: Sequence[int], seq: int
     ) -> Iterable[Change]:
         if not self._lexical:
-            return (Change(seq, pk, self._entries(connection, generation, pk, {}, None)) for pk in documents)
-        terms = {pk: dict(self._terms(connection, generation, pk)) for pk in documents}
-        with self._database.transaction() as writer:
+            return (Change(seq, pk, self._entries(cursor, generation, pk, {}, None)) for pk in documents)
+        terms = {pk: dict(self._terms(cursor, generation, pk)) for pk in documents}
+        with self._database.write(generation.user_id) as writer:
             words.put(writer, generation.pk, {pk: list(found.values()) for pk, found in terms.items()})
-        averages = words.averages(self._database.reader, generation.pk) or Averages()
-        return [
-            Change(seq, pk, self._entries(connection, generation, pk, found, averages)) for pk, found in terms.items()
-        ]
+        averages = words.averages(cursor, generation.pk) or Averages()
+        return [Change(seq, pk, self._entries(cursor, generation, pk, found, averages)) for pk, found in terms.items()]
 
     def _entries(
         self,
-        connection: apsw.Connection,
+        cursor: SqliteCursor,
         generation: Generation,
         pk: int,
         terms: Mapping[int, Terms],
         averages: Averages | None,
     ) -> Iterator[Entry]:
         """A document's chunks: with their words where these are wanted, with vectors once a version has all of them."""
-        about: Any = connection.execute(queries()["outside_document"], (pk,)).fetchone()
-        for version in staging.versions_of(connection, pk):
-            complete = self._dense and feed.has_vectors(connection, generation, version)
+        about = cursor.one("shelved_document", document=pk)
+        for version in staging.versions_of(cursor, pk):
+            complete = self._dense and feed.has_vectors(cursor, generation, version)
             if not (complete or self._lexical):
                 continue
-            facets = feed.facets_of(connection, pk, version)
-            for row in self._rows(connection, generation, version):
-                key, chunk_id, metadata, vector = row[0], row[1], row[6], row[7]
-                found = terms.get(key)
+            facets = feed.facets_of(cursor, pk, version)
+            for row in self._rows(cursor, generation, version):
+                found = terms.get(row["key"])
                 defines = () if found is None else found.defines
                 yield Entry(
-                    key,
+                    row["key"],
                     pk,
                     facets=hidden((*facets, *(facet_term(DEFINES, name) for name in defines))),
-                    vector=vector if complete and vector is not None else b"",
+                    vector=row["vector"] if complete and row["vector"] is not None else b"",
                     weights={} if found is None or averages is None else weights_of(counts_of(found), found, averages),
-                    metadata=_described(about, chunk_id, metadata) if self._tells else {},
+                    metadata=_described(about, row) if self._tells and about is not None else {},
                 )
 
-    def _terms(self, connection: apsw.Connection, generation: Generation, pk: int) -> Iterator[tuple[int, Terms]]:
-        for version in staging.versions_of(connection, pk):
-            reader = SpanReader(connection, version.pk)
-            for row in self._rows(connection, generation, version):
-                key, _, start, end, headings, prefix, metadata, _ = row
-                named = {"headings": unpack_headings(headings), "title": version.title, "prefix": prefix}
-                yield key, chunk_terms(reader.read(start, end), **named, metadata=json.loads(metadata))
+    def _terms(self, cursor: SqliteCursor, generation: Generation, pk: int) -> Iterator[tuple[int, Terms]]:
+        for version in staging.versions_of(cursor, pk):
+            reader = SpanReader(cursor, version.pk)
+            for row in self._rows(cursor, generation, version):
+                yield row["key"], feed.terms_of(row, reader, version.title)
 
     @staticmethod
-    def _rows(connection: apsw.Connection, generation: Generation, version: staging.Version) -> Iterator[Any]:
-        bindings = (generation.model, generation.pk, version.pk)
-        return iter(connection.execute(queries()["outside_entries"], bindings))
+    def _rows(cursor: SqliteCursor, generation: Generation, version: staging.Version) -> Iterator[Row]:
+        wanted = {"generation": generation.pk, "version": version.pk, "model": generation.model}
+        return cursor.each("shelf_entries", **wanted)
 
     # ── what is where
 
@@ -148,43 +122,33 @@ class SqliteTruth(BaseTruth):
         """Write down that there is a shelf, and measure the lengths of chunks where its words need it."""
         if self._lexical:
             self._measure(generation)
-        known = self._database.reader.execute(queries()["shelf"], (self._address, generation.pk)).fetchone()
-        if known is None or known[0] != self.words:
-            row = (self._address, generation.pk, generation.user_id, generation.fingerprint, generation.dimensions)
-            with self._database.transaction() as connection:
-                connection.execute(queries()["put_shelf"], (*row, self.words))
+        with self._database.read(generation.user_id) as cursor:
+            known = cursor.one("shelf", address=self._address, generation=generation.pk)
+        if known is None or known["words"] != self.words:
+            self._put_shelf(generation)
 
     def _measure(self, generation: Generation) -> None:
-        if words.averages(self._database.reader, generation.pk) is not None:
-            with self._database.transaction() as connection:
-                if words.measure_again(connection, generation.pk):
-                    connection.execute(queries()["log_all_again"], (generation.user_id, generation.pk))
-            return
-        with self._database.snapshot() as connection:
-            bindings = (generation.user_id, generation.pk, 0, _MEASURED_DOCUMENTS)
-            rows: Any = connection.execute(queries()["changed_documents"], bindings).fetchall()
-            some = [terms for row in rows for _, terms in self._terms(connection, generation, row[1])]
-        with self._database.transaction() as connection:
-            words.measure(connection, generation.pk, some)
+        with self._database.snapshot(generation.user_id) as cursor:
+            first = words.averages(cursor, generation.pk) is None
+            wanted = {"generation": generation.pk, "seq": 0, "limit": _MEASURED_DOCUMENTS}
+            rows = cursor.all("changed_documents", **wanted) if first else []
+            some = [terms for row in rows for _, terms in self._terms(cursor, generation, row["document"])]
+        with self._database.write(generation.user_id) as cursor:
+            if first:
+                words.measure(cursor, generation.pk, some)
+            elif words.measure_again(cursor, generation.pk):
+                cursor.run("log_all_again", generation=generation.pk)
 
     def reached(self, generation: Generation, seq: int) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(queries()["set_shelf_seq"], (seq, self._address, generation.pk))
-            serving, visible = generations.serving(connection, generation.user_id)
+        with self._database.write(generation.user_id) as cursor:
+            cursor.run("set_shelf_seq", address=self._address, generation=generation.pk, seq=seq)
+            serving = generations.serving(cursor)
             if serving is not None and serving.pk == generation.pk:
                 # Words that another process is still indexing are not published yet.
-                connection.execute(queries()["mark_ready"], (generation.user_id, generation.pk, min(seq, visible)))
-
-    def dropped(self, user_id: str) -> list[Scope]:
-        rows: Any = self._database.reader.execute(queries()["dropped_shelves"], (self._address, user_id)).fetchall()
-        return [Scope(self._library, *row) for row in rows]
-
-    def forget(self, scope: Scope) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(queries()["forget_shelf"], (self._address, scope.generation))
+                visible = cursor.value("visible")
+                cursor.run("mark_ready", generation=generation.pk, seq=min(seq, visible))
 
 
-def _described(about: Sequence[Any], chunk_id: str, metadata: str) -> dict[str, Any]:
-    *names, of_document = about
-    merged = {**json.loads(of_document), **json.loads(metadata)}
-    return described(dict(zip(TOLD, names, strict=True)), chunk_id, merged)
+def _described(about: Row, row: Row) -> dict[str, Any]:
+    merged = {**json.loads(about["metadata"]), **json.loads(row["metadata"])}
+    return described(about, row["id"], merged)

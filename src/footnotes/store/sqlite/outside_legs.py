@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from footnotes.index import Allowed, Found, Vector
-from footnotes.index.outside import Weights
+from footnotes.index import Allowed, Facets, Found, Terms, Vector, Weights
 from footnotes.store.outside import Outside
 from footnotes.store.records import Generation
-from footnotes.store.sqlite import chunks, words
-from footnotes.store.sqlite.connection import Database, translated
-from footnotes.store.sqlite.sql import queries
+from footnotes.store.sqlite import words
+from footnotes.store.sqlite.connection import Database
 from footnotes.store.truth import hidden, hidden_filter
 from footnotes.store.weights import FIELDS, place, question_weights
 
@@ -63,11 +60,11 @@ class OutsideDense:
         if not keys:
             return [], np.zeros(0, dtype=np.float32)
         generation = self._generation
-        bindings = (chunks.as_table(keys), generation.model, generation.pk, generation.user_id)
-        with translated():
-            rows: Any = self._database.reader.execute(queries()["vectors_of_keys"], bindings).fetchall()
-        stored = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float16).astype(np.float32)
-        return [row[0] for row in rows], stored.reshape(len(rows), -1) if rows else stored
+        with self._database.read(generation.user_id) as cursor:
+            wanted = {"generation": generation.pk, "model": generation.model}
+            rows = cursor.all("vectors_of_keys", **wanted, keys=keys)
+        stored = np.frombuffer(b"".join(row["vector"] for row in rows), dtype=np.float16).astype(np.float32)
+        return [row["key"] for row in rows], stored.reshape(len(rows), -1) if rows else stored
 
 
 class OutsideWords:
@@ -86,25 +83,27 @@ class OutsideWords:
         """How many chunks have the term in their body."""
         return self._counted(place("body", term))
 
-    def search(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None = None) -> Found:
-        weights = self._weights(terms)
+    def search(self, query: Terms | Facets, limit: int, allowed: Allowed | None = None) -> Found:
+        if isinstance(query, Facets):
+            return self._having(query.names, limit, allowed)
+        weights = self._weights(query)
         if not weights or limit < 1 or (allowed is not None and len(allowed.keys) == 0):
             return Found()
         within = hidden_filter(allowed)
-        return self._outside.ask(self._generation, lambda shelf: shelf.search_words(weights, limit, within), Found())
+        return self._outside.ask(self._generation, lambda shelf: shelf.search(weights, limit, within), Found())
 
     def score(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
         weights = self._weights(terms)
         known = dict.fromkeys(keys, 0.0)
         if not weights or not keys:
             return known
-        return self._outside.ask(self._generation, lambda shelf: known | shelf.score_words(weights, keys), known)
+        return self._outside.ask(self._generation, lambda shelf: known | shelf.score(weights, keys), known)
 
-    def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None = None) -> list[int]:
+    def _having(self, facets: Sequence[str], limit: int, allowed: Allowed | None) -> Found:
         if not facets:
-            return []
-        within = hidden_filter(allowed)
-        return self._outside.ask(self._generation, lambda shelf: shelf.having(hidden(facets), limit, within), [])
+            return Found()
+        within, wanted = hidden_filter(allowed), Facets(hidden(facets))
+        return self._outside.ask(self._generation, lambda shelf: shelf.search(wanted, limit, within), Found())
 
     def _weights(self, terms: Mapping[str, float]) -> Weights:
         places = [place(field, term) for term in terms for field in FIELDS]
@@ -119,6 +118,6 @@ class OutsideWords:
     def _look_up(self, places: Sequence[int]) -> None:
         missing = [at for at in places if at not in self._known]
         if missing:
-            with translated():
-                found = words.counts(self._database.reader, self._generation.pk, missing)
+            with self._database.read(self._generation.user_id) as cursor:
+                found = words.counts(cursor, self._generation.pk, missing)
             self._known |= dict.fromkeys(missing, 0) | found

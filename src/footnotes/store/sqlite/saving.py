@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import apsw
-
-from footnotes.store import near
+from footnotes.store import documents, generations, near
+from footnotes.store.database import Cursor, Json
 from footnotes.store.naming import document_id
 from footnotes.store.records import Draft, Generation
-from footnotes.store.sqlite import chunks, documents, staging, waiting
-from footnotes.store.sqlite.near import SqliteSketches
-from footnotes.store.sqlite.sql import queries
-from footnotes.store.sqlite.texts import TextWriter
+from footnotes.store.sqlite import chunks, staging
+from footnotes.store.texts import TextRows, TextWriter
 
 
 @dataclass(slots=True)
@@ -24,65 +21,69 @@ class Handle:
     writer: TextWriter
 
 
-def save(connection: apsw.Connection, user_id: str, generation: Generation, draft: Draft) -> None:
+def save(cursor: Cursor, generation: Generation, draft: Draft) -> None:
     """Write what the draft has buffered. A complete one is published, or staged where a version before it is served."""
     if draft.handle is None:
-        draft.handle = begin(connection, user_id, draft)
+        draft.handle = begin(cursor, draft)
     handle: Handle = draft.handle
+    rows = TextRows()
     for part in draft.parts:
-        handle.writer.add(connection, part)
-    chunks.put(connection, user_id, generation.pk, handle.pk, handle.version, draft.chunks)
-    if draft.publication is None:
-        return
-    handle.writer.finish(connection)
-    before = documents.find(connection, user_id, draft.document_id)
-    assert before is not None
-    draft.waits = waiting.lacks_vectors(connection, generation, handle.version)
+        handle.writer.add(part, rows)
+    if draft.publication is not None:
+        handle.writer.finish(rows)
+    rows.write(cursor)
+    chunks.put(cursor, generation.pk, handle.pk, handle.version, draft.chunks)
+    if draft.publication is not None:
+        _complete(cursor, generation, draft, handle, draft.publication.chunks)
+
+
+def _complete(cursor: Cursor, generation: Generation, draft: Draft, handle: Handle, count: int) -> None:
+    before = documents.get(cursor, draft.document_id)
+    draft.waits = staging.lacks_vectors(cursor, generation, handle.version)
     if before.current is not None:
-        staging.stage(connection, generation, before, handle.version, draft)
+        staging.stage(cursor, generation, before, handle.version, draft)
     else:
-        _publish(connection, user_id, generation, draft)
-    documents.add_source(connection, user_id, draft.collection, draft.source, handle.pk)
-    draft.near_duplicate_of = near.put(
-        SqliteSketches(connection), (user_id, draft.collection), handle.pk, draft.sketch, new=before.current is None
-    )
-    planned = (user_id, generation.pk, handle.pk, draft.ingestion_version, draft.publication.chunks)
-    connection.execute(queries()["put_planned"], planned)
+        staging.publish(cursor, generation, handle.pk, handle.version, draft)
+        documents.put_facets(cursor, [documents.get(cursor, draft.document_id)])
+        cursor.run("note_chunks", generation=generation.pk, document=handle.pk)
+    documents.add_source(cursor, draft.collection, draft.source, handle.pk)
+    draft.near_duplicate_of = near.put(cursor, draft.collection, handle.pk, draft.sketch, new=before.current is None)
+    generations.put_planned(cursor, generation.pk, handle.pk, draft.ingestion_version, count)
 
 
-def _publish(connection: apsw.Connection, user_id: str, generation: Generation, draft: Draft) -> None:
-    documents.publish(connection, user_id, draft.handle.pk, draft.handle.version, draft, generation)
-    after = documents.find(connection, user_id, draft.document_id)
-    assert after is not None
-    documents.refresh_facets(connection, user_id, after)
-    documents.log_change(connection, user_id, generation.pk, draft.handle.pk, [])
-
-
-def discard(connection: apsw.Connection, user_id: str, draft: Draft) -> None:
+def discard(cursor: Cursor, draft: Draft) -> None:
     """Remove what an abandoned draft has written; its vectors stay, so that another try need not embed again."""
     if draft.handle is not None:
-        connection.execute(queries()["drop_version"], (user_id, draft.handle.version))
+        cursor.run("drop_versions", versions=[draft.handle.version])
 
 
-def begin(connection: apsw.Connection, user_id: str, draft: Draft) -> Handle:
+def begin(cursor: Cursor, draft: Draft) -> Handle:
     """Make room for a draft: a version, and a document where there is none yet."""
-    connection.execute(queries()["make_user"], (user_id,))
-    connection.execute(queries()["put_collection"], (user_id, draft.collection, None, None, None, documents.now()))
-    row = (user_id, draft.collection, draft.file_hash, documents.now())
-    version = connection.execute(queries()["make_version"], row).fetchone()
-    assert version is not None
+    cursor.run("make_user")
+    cursor.run("put_collection", name=draft.collection, chunker=None, chunker_options=None, system_prompt=None)
+    version = int(cursor.value("make_version", collection=draft.collection, file_hash=draft.file_hash))
     if draft.replaces is not None:
         draft.document_id, pk = draft.replaces.document.id, draft.replaces.pk
     else:
-        draft.document_id = _free_id(connection, user_id, draft)
-        pk = documents.make(connection, user_id, draft)
-    return Handle(pk, int(version[0]), TextWriter(int(version[0])))
+        pk = _make_document(cursor, draft)
+    return Handle(pk, version, TextWriter(version))
 
 
-def _free_id(connection: apsw.Connection, user_id: str, draft: Draft) -> str:
+def _make_document(cursor: Cursor, draft: Draft) -> int:
+    """A new document without a version to serve yet."""
+    draft.document_id = _free_id(cursor, draft)
+    names = ("collection", "source", "filename", "file_hash", "status")
+    values = {name: getattr(draft, name) for name in names}
+    metadata = Json(dict(draft.metadata))
+    pk = cursor.value("make_document", id=draft.document_id, bytes=draft.size, metadata=metadata, **values)
+    documents.add_source(cursor, draft.collection, draft.source, pk)
+    return int(pk)
+
+
+def _free_id(cursor: Cursor, draft: Draft) -> str:
     attempt = 0
     while True:
-        candidate = document_id(user_id, draft.collection, draft.file_hash, attempt)
-        if documents.find(connection, user_id, candidate) is None:
+        candidate = document_id(cursor.user_id, draft.collection, draft.file_hash, attempt)
+        if documents.find(cursor, candidate) is None:
             return candidate
         attempt += 1

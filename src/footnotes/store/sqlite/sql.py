@@ -1,13 +1,8 @@
-"""The .sql files beside this one."""
+"""The migrations beside this file."""
 
 from __future__ import annotations
 
 from footnotes.store import statements
-
-
-def queries() -> dict[str, str]:
-    """Queries by name."""
-    return statements.queries(__package__)
 
 
 def migrations() -> list[tuple[int, str]]:

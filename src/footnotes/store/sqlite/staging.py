@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
-import apsw
-
+from footnotes.store import documents
+from footnotes.store.database import Cursor, Json, Row
 from footnotes.store.facets import facets_of
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
-from footnotes.store.sqlite import documents
-from footnotes.store.sqlite.sql import queries
 
 ONLY_REMOVED = "removed"
 """The leg of a change that only says which keys went."""
@@ -32,15 +31,49 @@ class Version:
     waits: bool
 
 
-def versions_of(connection: apsw.Connection, document: int) -> list[Version]:
+def versions_of(cursor: Cursor, document: int) -> list[Version]:
     """The version that is served and the one that is staged, as far as there are any."""
-    rows: list[Any] = connection.execute(queries()["versions_of"], (document,)).fetchall()
-    return [Version(pk, title, _terms(facets), bool(waits)) for pk, title, facets, waits in rows]
+    rows = cursor.all("versions_of", document=document)
+    return [Version(row["version"], row["title"], _terms(row["facets"]), bool(row["waits"])) for row in rows]
 
 
-def stage(connection: apsw.Connection, generation: Generation, before: DocumentRow, version: int, draft: Draft) -> None:
+def lacks_vectors(cursor: Cursor, generation: Generation, version: int) -> bool:
+    wanted = {"generation": generation.pk, "version": version, "model": generation.model}
+    return cursor.value("lacks_vectors", **wanted) is not None
+
+
+def publish(
+    cursor: Cursor, generation: Generation, pk: int, version: int, draft: Draft, *, at: str | None = None
+) -> None:
+    """Serve a version from now on: `embedding` while it lacks vectors, `indexing` until both indexes have it."""
+    what = draft.publication
+    assert what is not None
+    cursor.run(
+        "publish_document",
+        document=pk,
+        source=draft.source,
+        filename=draft.filename,
+        file_hash=draft.file_hash,
+        mime=what.mime,
+        title=what.title,
+        status="embedding" if draft.waits else "indexing",
+        bytes=draft.size,
+        characters=what.characters,
+        pages=what.pages,
+        chunks=what.chunks,
+        metadata=Json(dict(what.metadata)),
+        warnings=Json(list(what.warnings)),
+        embedder=generation.embedder,
+        dimensions=generation.dimensions,
+        ingestion_version=draft.ingestion_version,
+        version=version,
+        at=at or _now(),
+    )
+
+
+def stage(cursor: Cursor, generation: Generation, before: DocumentRow, version: int, draft: Draft) -> None:
     """Tell the indexes of a new version. The document stays as it is until `show`."""
-    what, user_id, at = draft.publication, generation.user_id, documents.now()
+    what, at = draft.publication, _now()
     assert what is not None
     after = replace(
         before.document,
@@ -54,57 +87,57 @@ def stage(connection: apsw.Connection, generation: Generation, before: DocumentR
     kept = {name: getattr(draft, name) for name in _KEPT}
     packed = {**kept, "id": before.document.id, "at": at, "publication": asdict(what)}
     facets = [(facet.key, facet.text, facet.number) for facet in facets_of(after)]
-    _drop_staged(connection, user_id, before)
-    seq = documents.log_change(connection, user_id, generation.pk, before.pk, [])
-    row = (before.pk, user_id, generation.pk, version, seq, what.title, _json(packed), _json(facets), int(draft.waits))
-    connection.execute(queries()["stage"], row)
+    _drop_staged(cursor, before)
+    cursor.run(
+        "stage",
+        document=before.pk,
+        generation=generation.pk,
+        version=version,
+        seq=cursor.value("log_change", generation=generation.pk, document=before.pk),
+        title=what.title,
+        draft=Json(packed),
+        facets=Json(facets),
+        waits=int(draft.waits),
+    )
 
 
-def _drop_staged(connection: apsw.Connection, user_id: str, before: DocumentRow) -> None:
+def _drop_staged(cursor: Cursor, before: DocumentRow) -> None:
     """Give up a version that was staged and never shown, because indexes could not be written meanwhile."""
-    older: Any = connection.execute(queries()["staged_version"], (before.pk,)).fetchone()
-    if older is None:
-        return
-    documents.log_removal(connection, user_id, replace(before, current=older[0]), leg=ONLY_REMOVED)
-    connection.execute(queries()["drop_staged"], (before.pk,))
-    documents.drop_version(connection, user_id, older[0])
+    older = cursor.value("staged_version", document=before.pk)
+    if older is not None:
+        cursor.run("drop_staged", document=before.pk)
+        documents.drop_versions(cursor, [older], leg=ONLY_REMOVED)
 
 
-def show(connection: apsw.Connection, generation: Generation, reached: int) -> bool:
+def show(cursor: Cursor, generation: Generation, reached: int) -> bool:
     """Serve every staged version that the indexes have, in place of the one before. Says whether there was any."""
-    bindings = (generation.user_id, generation.pk, reached)
-    rows: list[Any] = connection.execute(queries()["staged"], bindings).fetchall()
-    for document, version, seq, packed, facets, waits in rows:
-        _show(connection, generation, document, version, json.loads(packed), json.loads(facets), bool(waits))
-        connection.execute(queries()["require"], (seq, generation.user_id))
+    rows = cursor.all("staged", generation=generation.pk, seq=reached)
+    for row in rows:
+        _show(cursor, generation, row)
+        cursor.run("require", seq=row["seq"])
     return bool(rows)
 
 
-def _show(
-    connection: apsw.Connection,
-    generation: Generation,
-    document: int,
-    version: int,
-    packed: dict[str, Any],
-    facets: list[Any],
-    waits: bool,
-) -> None:
-    user_id = generation.user_id
-    before = documents.find(connection, user_id, packed["id"])
-    assert before is not None and before.current is not None
-    connection.execute(queries()["drop_staged"], (document,))
-    documents.log_removal(connection, user_id, before, leg=ONLY_REMOVED)
-    draft = Draft(**{name: packed[name] for name in _KEPT}, metadata={}, waits=waits)
+def _show(cursor: Cursor, generation: Generation, row: Row) -> None:
+    document, packed = row["document"], json.loads(row["draft"])
+    before = documents.get(cursor, packed["id"])
+    assert before.current is not None
+    cursor.run("drop_staged", document=document)
+    draft = Draft(**{name: packed[name] for name in _KEPT}, metadata={}, waits=bool(row["waits"]))
     draft.publication = Publication(**packed["publication"])
-    documents.publish(connection, user_id, document, version, draft, generation, at=packed["at"])
-    connection.execute(queries()["drop_facets"], (document,))
-    connection.executemany(queries()["put_facet"], [(user_id, *facet, document) for facet in facets])
-    documents.drop_version(connection, user_id, before.current)
+    publish(cursor, generation, document, row["version"], draft, at=packed["at"])
+    cursor.run("drop_facets", documents=[document])
+    cursor.many("put_facets", [_facet(document, *facet) for facet in json.loads(row["facets"])])
+    documents.drop_versions(cursor, [before.current], leg=ONLY_REMOVED)
+
+
+def _facet(document: int, key: str, text: str, number: float | None) -> dict[str, Any]:
+    return {"document": document, "key": key, "text": text, "number": number}
 
 
 def _terms(facets: str | None) -> tuple[tuple[str, str], ...] | None:
     return None if facets is None else tuple((key, text) for key, text, _ in json.loads(facets))
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

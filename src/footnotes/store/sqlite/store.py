@@ -9,53 +9,38 @@ library/
 
 from __future__ import annotations
 
-import json
 import shutil
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.config import Settings
-from footnotes.errors import NotALibrary, NotFound, StoreError, StoreUnavailable
+from footnotes.errors import NotALibrary, StoreCorrupt, StoreError, StoreUnavailable
 from footnotes.index.outside import VectorDatabase
+from footnotes.store import documents, generations, recovery
+from footnotes.store.base import BaseStore
+from footnotes.store.chunks import missing_vectors
+from footnotes.store.database import Cursor
 from footnotes.store.files import FolderFiles, write_error
 from footnotes.store.lock import FileLock
-from footnotes.store.naming import source_mark, without_collection
 from footnotes.store.originals import FOLDER, Originals
 from footnotes.store.outside import Outside, vector_database
-from footnotes.store.records import (
-    DocumentRow,
-    Draft,
-    Generation,
-    JobUpdate,
-    NewChunk,
-    NewJob,
-    Problem,
-    StoredInput,
-    Verification,
-)
-from footnotes.store.sqlite import chunks, documents, generations, jobs, recovery, saving, staging, verify, waiting
-from footnotes.store.sqlite.connection import Database, migrate, schema_version, translated
-from footnotes.store.sqlite.copying import SqliteSide
-from footnotes.store.sqlite.generations import Served
+from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Problem
+from footnotes.store.sqlite import chunks, saving, staging
+from footnotes.store.sqlite.connection import Database, migrate, schema_version
 from footnotes.store.sqlite.indexer import Indexer
-from footnotes.store.sqlite.indexes import Indexes, Reached
-from footnotes.store.sqlite.memories import SqliteMemories
-from footnotes.store.sqlite.originals import SqliteOriginals
-from footnotes.store.sqlite.origins import SqliteOrigins
+from footnotes.store.sqlite.indexes import Indexes, Reached, loss_message
 from footnotes.store.sqlite.outside import SqliteTruth
 from footnotes.store.sqlite.presence import check_present, mark, was_library
-from footnotes.store.sqlite.reading import SqliteReading
-from footnotes.store.sqlite.sql import migrations, queries
+from footnotes.store.sqlite.served import Served, served
+from footnotes.store.sqlite.sql import migrations
 from footnotes.store.sqlite.view import SqliteSearchView
-from footnotes.types import DocumentStatus, ErrorInfo, Job, Metadata
+from footnotes.types import ErrorInfo
 
 DATABASE = "footnotes.db"
 INCOMING = "incoming"
@@ -66,10 +51,11 @@ def is_library(folder: Path) -> bool:
     return (folder / DATABASE).is_file() or was_library(folder)
 
 
-class SqliteStore(SqliteReading):
+class SqliteStore(BaseStore):
     """The embedded store. Every method takes the tenant first; a foreign id is an id that does not exist."""
 
     kind = "sqlite"
+    database: Database
 
     def __init__(
         self,
@@ -80,6 +66,7 @@ class SqliteStore(SqliteReading):
         legs: Sequence[str] = ("dense",),
         tells: bool = True,
     ) -> None:
+        super().__init__()
         self.folder = folder
         self._lock_seconds = lock_seconds
         try:
@@ -93,7 +80,7 @@ class SqliteStore(SqliteReading):
         self._indexer = Indexer(folder)
         check_present(folder / DATABASE)
         self.database = Database(folder / DATABASE)
-        self.originals = Originals(FolderFiles(folder / FOLDER), SqliteOriginals(self.database))
+        self.originals = Originals(FolderFiles(folder / FOLDER), self.database, self.holder)
         try:
             migrate(self.database, migrations())
             library = self._library_id()
@@ -163,9 +150,10 @@ class SqliteStore(SqliteReading):
 
     def recover_if_idle(self, user_id: str) -> None:
         """Put right what a dead writer left, unless somebody is writing now. What was lost is said."""
-        if generation := self.serving(user_id):
+        if generation := self.generations.serving(user_id):
             self._indexes.notice_losses(generation)
-        if not self.database.read_only and recovery.unfinished(self.database, but_indexing=self.outside is not None):
+        but_indexing = self.outside is not None
+        if not self.database.read_only and recovery.is_unfinished(self.database, user_id, but_indexing=but_indexing):
             # Reading must work on a full disk and beside a writer: whoever writes next puts it right.
             with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
                 pass
@@ -174,25 +162,22 @@ class SqliteStore(SqliteReading):
         """There is one writer at a time: nobody else is at any document."""
         return False
 
-    def await_settled(self, user_id: str, pk: int) -> None:
-        """As nobody else is at it, there is nothing to wait for."""
-
     def _recover(self) -> None:
-        if not self._writing_nested() and recovery.unfinished(self.database):
-            for user_id in recovery.recover(self.database):
+        if not self._writing_nested() and recovery.is_unfinished(self.database, ""):
+            for user_id in recovery.recover(self.database, ""):
                 # An index that cannot follow is no reason to refuse every writer: `verify --repair` is one of them.
                 with suppress(StoreError):
-                    if generation := self.serving(user_id):
-                        self.publish_changes(user_id, generation)
-            self.originals.sweep()
+                    if generation := self.generations.serving(user_id):
+                        self.publish(user_id, generation)
+            self.originals.sweep("")
 
     def _before_writing(self, user_id: str) -> None:
         """See once that no index is ahead of a library that was put back from a copy, and that none elsewhere lags."""
         if user_id in self._seen_whole:
             return
-        for generation in self.generations(user_id):
+        for generation in self.generations.all(user_id):
             self._indexes.go_back(generation)
-        if self.outside is not None and (serving := self.serving(user_id)) is not None:
+        if self.outside is not None and (serving := self.generations.serving(user_id)) is not None:
             self.outside.bring_what_is_missing(serving)
         self._seen_whole.add(user_id)
 
@@ -204,19 +189,22 @@ class SqliteStore(SqliteReading):
         return Outside(vectors, legs, library, truth)
 
     def _library_id(self) -> str:
-        with translated():
-            row = self.database.reader.execute(queries()["library_id"]).fetchone()
-        if row is None:
-            with self.database.transaction() as connection:
-                row = connection.execute(queries()["library_id"]).fetchone()
-                if row is None:
-                    row = (uuid.uuid4().hex,)
-                    connection.execute(queries()["make_library"], (row[0], documents.now()))
-        return str(row[0])
+        with self.database.read("") as cursor:
+            found = cursor.value("library_id")
+        if found is None:
+            with self.database.write("") as cursor:
+                found = cursor.value("library_id")
+                if found is None:
+                    found = uuid.uuid4().hex
+                    cursor.run("make_library", id=found)
+        return str(found)
 
     # ── searching
 
-    def view(self, user_id: str) -> SqliteSearchView:
+    def view(self, user_id: str, generation: int | None = None) -> SqliteSearchView:
+        """What a search sees: the generation that serves, or another one as searches would see it."""
+        if generation is not None:
+            return self._view_of(user_id, generation)
         served = self._served_now(user_id)
         behind, legs = 0, frozenset[str]()
         if served.generation is not None and self.outside is not None:
@@ -238,275 +226,128 @@ class SqliteStore(SqliteReading):
 
     def _served_now(self, user_id: str) -> Served:
         """What searches see, read again only when the database has changed."""
-        with translated():
-            reader = self.database.reader
-            if reader.in_transaction:
-                return generations.served(reader, user_id)
-            version = reader.execute("PRAGMA data_version").fetchone()
+        with self.database.read(user_id) as cursor:
+            if self.database.reader.in_transaction:
+                return served(cursor)
+            version = cursor.value("data_version")
             known = self._served.__dict__.get(user_id)
             if known is None or known[0] != version:
                 # Read after its version: a change in between is seen the next time as another version.
-                known = self._served.__dict__[user_id] = (version, generations.served(reader, user_id))
+                known = self._served.__dict__[user_id] = (version, served(cursor))
         found: Served = known[1]
         return found
 
-    def view_of(self, user_id: str, generation: int) -> SqliteSearchView:
+    def _view_of(self, user_id: str, generation: int) -> SqliteSearchView:
         """A generation that does not serve, as searches would see it."""
-        with translated():
-            found = generations.find(self.database.reader, user_id, generation)
-        if found is None:
-            raise NotFound(f"there is no generation {generation}")
+        found = self.generations.find(user_id, generation)
         seq = self._indexes.catch_up(found, strictly=True).own
-        served = Served(found, visible=seq, last=seq)
-        return SqliteSearchView(self.database, self._indexes, served, user_id, trial=True)
-
-    def serving(self, user_id: str) -> Generation | None:
-        with translated():
-            return generations.serving(self.database.reader, user_id)[0]
-
-    # ── reading: see also `reading.py`
-
-    def memories(self, user_id: str) -> SqliteMemories:
-        return SqliteMemories(self.database, user_id)
-
-    def origins(self, user_id: str, collection: str) -> SqliteOrigins:
-        return SqliteOrigins(self, user_id, collection)
+        view = Served(found, visible=seq, last=seq)
+        return SqliteSearchView(self.database, self._indexes, view, user_id, trial=True)
 
     # ── writing
 
-    def ensure_generation(
-        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, Any]
-    ) -> Generation:
-        """The generation that serves; made when the tenant has none."""
-        with self.database.transaction() as connection:
-            found, _ = generations.serving(connection, user_id)
-            return found or generations.make(
-                connection,
-                user_id,
-                embedder=embedder,
-                fingerprint=fingerprint,
-                dimensions=dimensions,
-                plan=plan,
-                state="serving",
-            )
-
-    def missing_vectors(self, user_id: str, generation: Generation, hashes: Iterable[bytes]) -> list[bytes]:
-        with self.database.snapshot() as connection:
-            return chunks.missing_vectors(connection, user_id, generation.model, hashes)
+    def missing_vectors(self, user_id: str, generation: Generation, hashes: Sequence[bytes]) -> list[bytes]:
+        with self.database.read(user_id) as cursor:
+            return missing_vectors(cursor, generation.model, hashes)
 
     def save_vectors(
         self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]
     ) -> None:
-        with self.database.transaction() as connection:
-            chunks.put_vectors(connection, generation, hashes, vectors)
+        with self.database.write(user_id) as cursor:
+            chunks.put_vectors(cursor, generation, hashes, vectors)
 
-    def save(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
+    def save_drafts(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
         """Write drafts in one transaction. Complete ones are published, or staged to replace another."""
-        with self.database.transaction() as connection:
+        with self.database.write(user_id) as cursor:
             for draft in drafts:
-                saving.save(connection, user_id, generation, draft)
+                saving.save(cursor, generation, draft)
         for draft in drafts:
             draft.parts, draft.chunks = [], []
 
-    # ── vectors that follow
-
-    def waiting(self, user_id: str) -> list[int]:
-        """Documents that are found by their words and wait for their vectors, oldest first."""
-        with self.database.snapshot() as connection:
-            return waiting.listed(connection, user_id)
-
-    def claim_waiting(self, user_id: str) -> list[int]:
-        """All that wait: whoever asks is the only writer."""
-        return self.waiting(user_id)
-
-    def waiting_chunks(self, user_id: str) -> int:
-        with self.database.snapshot() as connection:
-            return waiting.chunk_count(connection, user_id)
-
-    def inputs_without_vector(
-        self, user_id: str, generation: Generation, pk: int, *, after: int, limit: int
-    ) -> list[StoredInput]:
-        """What is still to be embedded of a document, in order, beginning after a chunk."""
-        with self.database.snapshot() as connection:
-            return list(waiting.inputs(connection, generation, pk, after, limit))
-
-    def set_waiting(self, user_id: str, status: DocumentStatus, error: ErrorInfo | None = None) -> None:
-        """Say of the documents that wait whether somebody is at it, and if not, why."""
-        with self.database.transaction() as connection:
-            waiting.set_all(connection, user_id, status, error)
-
-    def finish_waiting(self, user_id: str, generation: Generation, pks: Sequence[int]) -> None:
-        """All vectors of these documents are saved: they become ready with the dense index."""
-        with self.database.transaction() as connection:
-            waiting.finish(connection, generation, pks)
-        self.publish_changes(user_id, generation)
-
-    # ── the journal
-
-    def jobs(self, user_id: str) -> list[Job]:
-        """What was begun and has not been forgotten, oldest first."""
-        with self.database.snapshot() as connection:
-            return jobs.listed(connection, user_id)
-
-    def make_jobs(self, user_id: str, run: int | None, new: Sequence[NewJob], holder: str) -> list[int]:
-        with self.database.transaction() as connection:
-            return jobs.make(connection, user_id, run, new, holder)
-
-    def take_jobs(self, user_id: str, numbers: Sequence[int], holder: str) -> None:
-        with self.database.transaction() as connection:
-            jobs.take(connection, user_id, numbers, holder)
-
-    def update_jobs(self, user_id: str, updates: Sequence[JobUpdate]) -> None:
-        with self.database.transaction() as connection:
-            jobs.update(connection, user_id, updates)
-
-    def let_go_jobs(self, user_id: str) -> None:
-        with self.database.transaction() as connection:
-            jobs.let_go(connection)
-
-    def discard(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
+    def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
         """Give up a draft. A document that never was complete stays listed as failed, with the reason."""
-        with self.database.transaction() as connection:
+        with self.database.write(user_id) as cursor:
             if draft.handle is None:
-                draft.handle = saving.begin(connection, user_id, draft)
-            saving.discard(connection, user_id, draft)
-            documents.set_failed(connection, user_id, draft.handle.pk, error)
+                draft.handle = saving.begin(cursor, draft)
+            saving.discard(cursor, draft)
+            documents.set_failed(cursor, draft.handle.pk, error)
 
-    def touch(self, user_id: str, row: DocumentRow, *, source: str, metadata: Metadata) -> None:
-        """The same bytes came again: remember the source, and take its metadata over."""
-        merged = {**row.document.metadata, **metadata}
-        with self.database.transaction() as connection:
-            documents.add_source(connection, user_id, row.document.collection, source, row.pk)
-            if merged == dict(row.document.metadata):
-                return
-            documents.set_metadata(connection, user_id, row.pk, merged)
-            after = documents.find(connection, user_id, row.document.id)
-            assert after is not None
-            documents.refresh_facets(connection, user_id, after)
-            connection.execute(queries()["next_epoch"], (user_id,))
-            for generation in generations.listed(connection, user_id):
-                documents.log_change(connection, user_id, generation.pk, row.pk, [])
-        if serving := self.serving(user_id):
-            self.publish_changes(user_id, serving)
-
-    def forget_source(self, user_id: str, collection: str, source: str) -> None:
-        """A source no longer leads anywhere; its document goes when it was the last one."""
-        row = self.find_by_source(user_id, collection, source)
-        if row is None:
-            return
-        with self.database.transaction() as connection:
-            documents.drop_source(connection, user_id, collection, source)
-            last = not documents.sources(connection, row.pk)
-            if last:
-                documents.log_removal(connection, user_id, row)
-                documents.drop(connection, user_id, row)
-        if last:
-            self.after_removal(user_id)
-
-    def set_collection(
-        self,
-        user_id: str,
-        name: str,
-        *,
-        chunker: str | None = None,
-        chunker_options: Mapping[str, Any] | None = None,
-        system_prompt: str | None = None,
-    ) -> None:
-        options = None if chunker_options is None else json.dumps(dict(chunker_options), sort_keys=True)
-        with self.database.transaction() as connection:
-            connection.execute(queries()["make_user"], (user_id,))
-            row = (user_id, name, chunker, options, system_prompt, documents.now())
-            connection.execute(queries()["put_collection"], row)
-
-    def drop_collection(self, user_id: str, name: str) -> None:
-        """Forget a collection that has no documents: its name, its prompt, and what was known of its sources."""
-        with self.database.transaction() as connection:
-            for query in ("drop_collection", "drop_collection_origins", "drop_collection_jobs"):
-                connection.execute(queries()[query], (user_id, name))
-            for generation in generations.listed(connection, user_id):
-                plan = without_collection(generation.plan, name)
-                if plan != generation.plan:
-                    packed = json.dumps(plan, sort_keys=True)
-                    connection.execute(queries()["set_plan"], (packed, user_id, generation.pk))
-        self.checkpoint()
-
-    # ── generations
-
-    def begin_generation(
-        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, Any]
-    ) -> Generation:
-        """A generation to build. One that was begun with the same plan is gone on with; others are dropped."""
-        if (begun := self._begun_generation(user_id, fingerprint, plan)) is not None:
-            return begun
-        with self.database.transaction() as connection:
-            return generations.make(
-                connection,
-                user_id,
-                embedder=embedder,
-                fingerprint=fingerprint,
-                dimensions=dimensions,
-                plan=plan,
-                state="building",
-            )
-
-    def documents_to_fill(self, user_id: str, generation: Generation) -> list[DocumentRow]:
-        """Documents that have no chunks in a generation yet."""
-        with self.database.snapshot() as connection:
-            missing = {row[0] for row in connection.execute(queries()["documents_to_fill"], (user_id, generation.pk))}
-            return [row for row in documents.listed(connection, user_id, None, None, 0) if row.pk in missing]
-
-    def save_reindexed(
+    def fill_generation(
         self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[NewChunk], version: str
     ) -> None:
         """The chunks of a document in a generation that does not serve yet, in one transaction."""
         assert row.current is not None
-        with self.database.transaction() as connection:
-            connection.execute(queries()["drop_chunks_of"], (user_id, generation.pk, row.current))
-            chunks.put(connection, user_id, generation.pk, row.pk, row.current, made)
-            documents.log_change(connection, user_id, generation.pk, row.pk, [])
-            planned = (user_id, generation.pk, row.pk, version, len(made))
-            connection.execute(queries()["put_planned"], planned)
+        with self.database.write(user_id) as cursor:
+            cursor.run("drop_chunks_of", generation=generation.pk, version=row.current)
+            chunks.put(cursor, generation.pk, row.pk, row.current, made)
+            cursor.run("note_chunks", generation=generation.pk, document=row.pk)
+            generations.put_planned(cursor, generation.pk, row.pk, version, len(made))
 
-    def switch_generation(
-        self, user_id: str, to: Generation, *, keep: bool, choices: Mapping[str, Sequence[str | None]]
-    ) -> bool:
-        """Serve a generation that is complete, made by these choices. One that served may be kept, others go.
+    # ── how the indexes follow
 
-        Its indexes are ready before the first search can meet it.
-        """
-        seq = self._indexes.catch_up(to, strictly=True).own
-        self._indexes.grow_graph(to)
-        before = self.serving(user_id)
-        with self.database.transaction() as connection:
-            generations.switch(connection, user_id, to, seq)
-            generations.apply_planned(connection, user_id, to)
-            self._choose(connection, user_id, choices)
-        if self.outside is not None:
-            self.outside.promote_quietly(to)
-        self._drop_kept(user_id, but=before if keep else None)
-        return True
+    def holder(self, user_id: str) -> int:
+        """There is one writer at a time: it needs no number."""
+        return 0
 
-    def _drop_generation(self, user_id: str, generation: Generation) -> None:
-        with self.database.transaction() as connection:
-            generations.drop(connection, user_id, generation)
+    def job_holder(self, user_id: str, label: str) -> str:
+        return label
+
+    @contextmanager
+    def changing(self, user_id: str) -> Iterator[Cursor]:
+        """A transaction that changes what searches see: one that sees it happen looks again."""
+        with self.database.write(user_id) as cursor:
+            yield cursor
+            cursor.run("bump")
+
+    def after_change(self, user_id: str, *, removed: bool) -> None:
+        """Let the indexes follow. Of what was removed they forget all, and the write-ahead log keeps no copy."""
+        generation = self.generations.serving(user_id)
+        if generation is not None and not removed:
+            self.publish(user_id, generation)
+        elif generation is not None:
+            reached = self._indexes.catch_up(generation, soon=True)
+            if self._publish(user_id, generation, reached):
+                self.publish(user_id, generation)
+        if removed:
+            self.originals.sweep("")
+            self.database.checkpoint()
+
+    def rewrite_terms(self, cursor: Cursor, row: DocumentRow) -> None:
+        """The lexical index makes them from the title when it takes the change in."""
+
+    def put_chunks(
+        self,
+        cursor: Cursor,
+        generation: Generation,
+        row: DocumentRow,
+        made: Sequence[NewChunk],
+        vectors: Mapping[bytes, bytes],
+    ) -> None:
+        """Write chunks of the version that is served, with vectors in half precision where there are any."""
+        assert row.current is not None
+        chunks.put(cursor, generation.pk, row.pk, row.current, made)
+        chunks.put_halves(cursor, generation, vectors)
+
+    def finish_copy(self, user_id: str) -> None:
+        self.after_change(user_id, removed=False)
+
+    def own_tenant(self, cursor: Cursor) -> None:
+        """Whoever writes is the only one."""
+
+    def hold_generations(self, user_id: str) -> None:
+        """Whoever writes is the only one."""
+
+    def prepare_legs(self, generation: Generation) -> int:
+        seq = self._indexes.catch_up(generation, strictly=True).own
+        self._indexes.grow_graph(generation)
+        return seq
+
+    def drop_legs(self, generation: Generation) -> None:
         self._indexes.drop(generation)
-
-    def remember_choices(self, user_id: str) -> None:
-        """Write down which chunkers the generation that serves was made with, so that a rollback can restore them."""
-        with self.database.transaction() as connection:
-            found, _ = generations.serving(connection, user_id)
-            if found is not None:
-                plan = {**found.plan, "choices": self.choices(user_id)}
-                connection.execute(queries()["set_plan"], (json.dumps(plan, sort_keys=True), user_id, found.pk))
-
-    @staticmethod
-    def _choose(connection: apsw.Connection, user_id: str, choices: Mapping[str, Sequence[str | None]]) -> None:
-        for name, (chunker, options) in choices.items():
-            connection.execute(queries()["set_chunker"], (chunker, options, user_id, name))
 
     # ── indexes
 
-    def publish_changes(self, user_id: str, generation: Generation) -> None:
+    def publish(self, user_id: str, generation: Generation) -> None:
         """Let both indexes catch up, then let searches expect it: only now are documents ready."""
         if self._publish(user_id, generation, self._indexes.catch_up(generation)):
             # What was replaced is shown no more: only now may indexes forget it.
@@ -514,27 +355,27 @@ class SqliteStore(SqliteReading):
 
     def _publish(self, user_id: str, generation: Generation, reached: Reached) -> bool:
         """Show what the indexes have, all in one step. Says whether versions were replaced."""
-        with self.database.transaction() as connection:
-            replaced = staging.show(connection, generation, reached.own)
-            connection.execute(queries()["mark_ready"], (user_id, generation.pk, reached.all))
-            connection.execute(queries()["set_visible"], (reached.own, user_id))
+        with self.database.write(user_id) as cursor:
+            replaced = staging.show(cursor, generation, reached.own)
+            cursor.run("mark_ready", generation=generation.pk, seq=reached.all)
+            cursor.run("set_visible", seq=reached.own)
             return replaced
 
     def publish_behind(self, user_id: str, generation: Generation) -> None:
         """Have the words indexed by another process meanwhile, and publish what it has done; see `publish_all`."""
         if not self._indexes.serves_words() or self._has_staged():
             self._indexer.answered(wait=True)
-            self.publish_changes(user_id, generation)
+            self.publish(user_id, generation)
             return
         if not self._indexer.answered(wait=False):
             return
         self._publish(user_id, generation, self._indexes.seen(generation))
         if not self._indexer.ask(generation):
-            self.publish_changes(user_id, generation)
+            self.publish(user_id, generation)
 
     def _has_staged(self) -> bool:
-        with translated():
-            return self.database.reader.execute(queries()["any_staged"]).fetchone() is not None
+        with self.database.read("") as cursor:
+            return cursor.value("any_staged") is not None
 
     @property
     def is_indexing_behind(self) -> bool:
@@ -544,11 +385,11 @@ class SqliteStore(SqliteReading):
         """Wait for what is being done behind, and publish everything."""
         self._indexer.answered(wait=True)
         self._indexer.close()
-        self.publish_changes(user_id, generation)
+        self.publish(user_id, generation)
 
     def grow_graph_behind(self, user_id: str) -> None:
         """Improve the dense index in a thread of its own, when it is worth it."""
-        if generation := self.serving(user_id):
+        if generation := self.generations.serving(user_id):
             self._indexes.grow_graph_behind(generation)
 
     def grow_graph(
@@ -565,83 +406,47 @@ class SqliteStore(SqliteReading):
 
     # ── checking
 
-    def verify(self, user_id: str, input_hash: Callable[[str, str], bytes], *, repair: bool = False) -> Verification:
-        """Check everything of a tenant; with `repair`, rebuild indexes that do not match."""
-        found = Verification()
-        found.problems.extend(verify.check_pages(self.database))
-        found.problems.extend(verify.check_losses(self.database, user_id))
-        generation = self.serving(user_id)
-        if generation is None or any(not problem.mendable for problem in found.problems):
-            return found
-        intact = 0
-        for item in verify.check_text(self.database, generation, input_hash):
-            if isinstance(item, Problem):
-                found.problems.append(item)
-            else:
-                intact += item
-        if repair:
-            found.repaired.extend(verify.drop_misfit_vectors(self.database, generation))
-        found.problems.extend(verify.check_vectors(self.database, generation))
-        found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
-        found.checked = {"documents": self.counts(user_id)["ready"], "chunks": intact}
-        if repair and any(problem.mendable for problem in found.problems):
-            self._indexes.rebuild(generation)
-            with self.database.transaction() as connection:
-                connection.execute(queries()["forget_losses"], (user_id,))
-            found.problems = [problem for problem in found.problems if not problem.mendable]
-            found.problems.extend(verify.check_indexes(self.database, self._indexes, generation))
-        found.repaired.extend(self._indexes.notes(generation))
-        if self.outside is not None:
-            found.add(self.outside.verified(generation, repair=repair))
-        return found
+    def check_database(self, user_id: str) -> Iterator[Problem]:
+        """Every page against its checksum, every row against the schema; and what indexes had seen, and it has not."""
+        for message in self.database.check():
+            yield Problem(f"database: {message}", mendable=False)
+        with self.database.read(user_id) as cursor:
+            losses = cursor.all("losses")
+        for row in losses:
+            yield Problem(loss_message(row["leg"], row["seen"], row["had"]), mendable=True)
+
+    def check_legs(self, generation: Generation) -> Iterator[Problem]:
+        """The lexical index holds exactly the keys the database serves, the dense one those that have their vectors."""
+        with self.database.snapshot(generation.user_id) as cursor:
+            seq = cursor.value("visible") or 0
+            rows = cursor.all("live_keys", generation=generation.pk)
+        keys = np.array([row["key"] for row in rows], dtype=np.int64)
+        embedded = np.array([row["key"] for row in rows if not row["waits"]], dtype=np.int64)
+        try:
+            yield from self._indexes.check(generation, seq, keys, embedded)
+        except StoreCorrupt as error:
+            yield Problem(error.message, mendable=True)
+
+    def rebuild_legs(self, generation: Generation) -> list[str]:
+        self._indexes.rebuild(generation)
+        with self.database.write(generation.user_id) as cursor:
+            cursor.run("forget_losses")
+        return []
+
+    def take_notes(self, generation: Generation) -> list[str]:
+        return self._indexes.notes(generation)
 
     def compact(self, user_id: str) -> None:
         """Leave no byte of what was removed: in the database, its log, and both indexes."""
-        with self.database.transaction() as connection:
-            connection.execute(queries()["drop_orphan_embeddings"], (user_id,))
-        self.checkpoint()
-        with self.database.write_lock, translated():
-            self.database.writer.execute("VACUUM")
-        self.checkpoint()
-        for generation in self.generations(user_id):
+        with self.database.write(user_id) as cursor:
+            cursor.run("drop_unused_vectors")
+        self.database.checkpoint()
+        self.database.vacuum()
+        self.database.checkpoint()
+        for generation in self.generations.all(user_id):
             self._indexes.rebuild(generation)
             if self.outside is not None:
                 self.outside.compact(generation)
-
-    # ── moving
-
-    def copy_side(self, user_id: str) -> SqliteSide:
-        """The tenant's library as one side of a copy to or from another store."""
-        return SqliteSide(self, user_id)
-
-    # ── removing
-
-    def delete(self, user_id: str, document_ids: Sequence[str]) -> None:
-        """Remove documents, all or none: rows, vectors nothing else uses, entries in both indexes.
-
-        Work that is not done leaves their sources out from now on.
-        """
-        rows = [self.find(user_id, document_id) for document_id in dict.fromkeys(document_ids)]
-        with self.database.transaction() as connection:
-            for row in rows:
-                for source in {row.document.source, *documents.sources(connection, row.pk)}:
-                    mark_of = source_mark(row.document.collection, source)
-                    connection.execute(queries()["leave_out"], (user_id, mark_of))
-                documents.log_removal(connection, user_id, row)
-                documents.drop(connection, user_id, row)
-        self.after_removal(user_id)
-
-    def after_removal(self, user_id: str) -> None:
-        """Indexes forget what went, and the write-ahead log keeps no copy of it."""
-        generation = self.serving(user_id)
-        if generation is not None and self._publish(user_id, generation, self._indexes.catch_up(generation, soon=True)):
-            self.publish_changes(user_id, generation)
-        self.originals.sweep()
-        self.checkpoint()
-
-    def checkpoint(self) -> None:
-        with self.database.write_lock, translated():
-            self.database.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _keep_private(folder: Path) -> None:

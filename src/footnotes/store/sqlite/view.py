@@ -4,34 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 
 import numpy as np
 
 from footnotes.errors import StoreUnavailable
-from footnotes.index import Allowed, Found, IndexDamaged, Vector
+from footnotes.index import Allowed, Facets, Found, IndexDamaged, Vector
 from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.filters import facet_groups
+from footnotes.store.legs import LegsView
 from footnotes.store.records import HitRow, Place
 from footnotes.store.sqlite import chunks
-from footnotes.store.sqlite.connection import Database, translated
+from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.filters import compile_filter
-from footnotes.store.sqlite.generations import Served
 from footnotes.store.sqlite.indexes import DenseLeg, Indexes, LexicalLeg
-from footnotes.store.sqlite.sql import queries
+from footnotes.store.sqlite.served import Served
 from footnotes.store.views import Symbols
 from footnotes.types import Filter
 
 MOST_DEFINITIONS = 50
 """A name that is defined more often than that tells little."""
 
-_ALLOWED = """
-SELECT c.key FROM documents d JOIN chunks c ON c.generation = ? AND c.document = d.pk AND c.version = d.current
-WHERE d.user_id = ? AND {condition}
-"""
 
-
-class SqliteSearchView:
+class SqliteSearchView(LegsView):
     """Bound to what was served when the search began, and to one picture of each index.
 
     A step that replaces what is served shows in `is_current`, asked after everything was read: whoever searches
@@ -79,20 +73,18 @@ class SqliteSearchView:
         """Whether what was read is still what is served: versions may have been replaced, or the generation."""
         if self._trial:
             return True
-        with translated():
-            row = self._database.reader.execute(queries()["serving_epoch"], (self._user_id,)).fetchone()
-        now = (None, 0) if row is None or row[0] is None else (row[0], row[1])
+        with self._database.read(self._user_id) as cursor:
+            row = cursor.one("serving_epoch")
+        now = (None, 0) if row is None or row["serving"] is None else (row["serving"], row["epoch"])
         return now == ((self._generation.pk, self._served.epoch) if self._generation else (None, 0))
 
     def allowed(self, where: Filter) -> Allowed:
         """The keys a filter lets through. The tenant is always part of it, and cannot be named in it."""
-        condition, bindings = compile_filter(where, self._user_id)
         if self._generation is None:
+            compile_filter(where, self._user_id, 1)  # a wrong filter is an error in an empty library too
             return Allowed(np.zeros(0, dtype=np.int64))
-        statement = _ALLOWED.format(condition=condition)
-        with self._database.snapshot() as connection:
-            rows = connection.execute(statement, (self._generation.pk, self._user_id, *bindings)).fetchall()
-        keys = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
+        with self._database.read(self._user_id) as cursor:
+            keys = cursor.keys("allowed_keys", where, generation=self._generation.pk)
         keys.sort()
         # What an index knows of documents is as old as the index: where it lags, the keys decide.
         settled = not self._served.staged and self._served.visible == self._served.last == self._seq
@@ -126,7 +118,7 @@ class SqliteSearchView:
             return []
         facets = [facet_term(DEFINES, name) for name in symbols.names]
         with self._distrusting("lexical"):
-            found = index.having(facets, MOST_DEFINITIONS, allowed)
+            found = index.search(Facets(facets), MOST_DEFINITIONS, allowed).keys
         return found if self._holds_no_other(index) else sorted(self._live(found))
 
     def using(self, symbols: Symbols, keys: Sequence[int]) -> set[int]:
@@ -162,15 +154,14 @@ class SqliteSearchView:
 
     def _holds_no_other(self, index: LexicalLeg | DenseLeg) -> bool:
         """Whether an index holds nothing but chunks that are served."""
-        return not self._served.staged and getattr(index, "seq", None) == self._served.last
+        return not self._served.staged and getattr(index, "position", None) == self._served.last
 
     def _live(self, keys: Sequence[int]) -> set[int]:
         """Those of given chunks that are served."""
         if self._generation is None or not keys:
             return set()
-        bindings = (chunks.as_table(keys), self._user_id, self._generation.pk)
-        with translated():
-            return {int(row[0]) for row in self._database.reader.execute(queries()["live_of_keys"], bindings)}
+        with self._database.read(self._user_id) as cursor:
+            return {row["key"] for row in cursor.all("live_of_keys", generation=self._generation.pk, keys=keys)}
 
     @contextmanager
     def _distrusting(self, leg: str) -> Iterator[None]:
@@ -197,12 +188,12 @@ class SqliteSearchView:
     def places_of(self, keys: Sequence[int]) -> dict[int, Place]:
         if self._generation is None or not keys:
             return {}
-        with translated():
-            return chunks.places_of(self._database.reader, self._user_id, self._generation.pk, keys)
+        with self._database.read(self._user_id) as cursor:
+            return chunks.places_of(cursor, self._generation.pk, keys)
 
     def hits(self, keys: Sequence[int]) -> list[HitRow]:
         if self._generation is None or not keys:
             return []
         # One statement is one picture of the database; only a chunk longer than two pieces needs another.
-        with translated():
-            return chunks.hits(self._database.reader, self._user_id, self._generation.pk, keys)
+        with self._database.read(self._user_id) as cursor:
+            return chunks.hits(cursor, self._generation.pk, keys)

@@ -33,13 +33,13 @@ plain = owner.apply
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
-def dying(self, changes, *, seq):
+def dying(self, changes, *, position):
     def some():
         for number, change in enumerate(changes):
             if number == {after}:
                 die()
             yield change
-    plain(self, some(), seq=seq)
+    plain(self, some(), position=position)
     die()
 
 owner.apply = dying

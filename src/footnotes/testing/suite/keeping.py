@@ -99,7 +99,7 @@ class Keeping:
             for start in (0, 3_999, 4_000, 249_990, 250_001, len(text) - 10):
                 for length in (1, 5_000):
                     assert library.text(document, start, start + length) == text[start : start + length]
-            parts = list(library._store.parts("local", document))
+            parts = list(library._store.documents.parts("local", document))
             assert "".join(part.text for part in parts) == text
             assert all(text[chunk.start : chunk.end] == chunk.text for chunk in library.chunks(document))
             assert library.verify().ok

@@ -23,14 +23,13 @@ library.close()
 _DIE = """
 import os, signal
 from footnotes.engine import Library
-store = library._store
-step = {step!r}
-original = getattr(type(store), step)
+group = type(getattr(library._store, {group!r}))
+original = group.save
 def die(self, *args, **kwargs):
     if {after!r}:
         original(self, *args, **kwargs)
     os.kill(os.getpid(), signal.SIGKILL)
-setattr(type(store), step, die)
+group.save = die
 library.add_text({text!r}, filename="victim.txt", source="victim")
 """
 
@@ -108,9 +107,9 @@ class Together:
     def test_a_writer_that_dies_leaves_nothing_half_done(self, shelf: Shelf) -> None:
         with shelf.open() as library:
             library.add_text(TRAVEL, filename="kept.txt")
-        steps = [("save", False), ("save", True), ("save_vectors", False), ("save_vectors", True)]
-        for number, (step, after) in enumerate(steps):
-            code = shelf.interpreter_lines() + _DIE.format(step=step, after=after, text=numbered(number, 300))
+        steps = [("documents", False), ("documents", True), ("vectors", False), ("vectors", True)]
+        for number, (group, after) in enumerate(steps):
+            code = shelf.interpreter_lines() + _DIE.format(group=group, after=after, text=numbered(number, 300))
             words = [sys.executable, "-c", code]
             died = subprocess.run(words, capture_output=True, check=False, timeout=60)  # noqa: S603
             assert died.returncode == -9, died.stderr.decode()

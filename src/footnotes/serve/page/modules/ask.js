@@ -1,6 +1,6 @@
 /** The conversation: the place to ask, the turns, and the way from one footnote to the next. */
 
-import { button, element, fill, icon } from "./dom.js";
+import { announce, button, element, fill, icon } from "./dom.js";
 import { alignNotes } from "./margin.js";
 import { panel } from "./panel.js";
 import { showSource } from "./source.js";
@@ -27,10 +27,10 @@ export class AskView {
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation" },
       this.sheet,
     );
-    fill(root, this.scroll, this.#composer());
+    fill(root, element("h1", { class: "unseen" }, "Conversation"), this.scroll, this.#composer());
     new ResizeObserver(() => this.#turns.forEach((turn) => alignNotes(turn.root))).observe(this.sheet);
     panel.onClosed(() => this.#select(null, null));
-    state.on("scope", () => this.#drawScope());
+    state.on("scope", () => (this.#drawScope(), this.#drawEmpty()));
     state.on("status", () => this.#drawEmpty());
     this.#drawEmpty();
     this.#drawScope();
@@ -95,7 +95,16 @@ export class AskView {
   ask(question) {
     const asked = question.trim();
     if (!asked) return this.focus();
-    this.stop();
+    if (this.#turns.at(-1)?.state === "asking") {
+      announce("The answer is still being written. Stop it first, or wait.");
+      return undefined;
+    }
+    if (state.status && state.documents() === 0) {
+      announce("There are no documents to answer from yet. Add some first.");
+      this.welcome?.querySelector("button")?.focus();
+      return undefined;
+    }
+    panel.close(); // what was open belongs to the answer before
     const options = {
       filter: state.filter(),
       scopeWords: scopeWords(),
@@ -123,6 +132,16 @@ export class AskView {
       onSources: (turn) => showSources(turn, { onOpen: (hit, origin) => this.#openHit(turn, hit, origin) }),
       onAgain: (turn) => this.#again(turn),
       onChange: () => this.#drawButtons(),
+      onHit: (turn, hit, origin) => this.#openHit(turn, hit, origin),
+      onSearch: (turn) => (location.hash = `#/search?q=${encodeURIComponent(turn.question)}`),
+      onAll: (turn) => {
+        state.setScope({ collection: null, document: null });
+        this.ask(turn.question);
+      },
+      onRephrase: (turn) => {
+        this.input.value = turn.question;
+        this.focus();
+      },
     };
   }
 
@@ -244,9 +263,10 @@ export class AskView {
 
   #drawEmpty() {
     if (this.#turns.length > 0 || !state.status) return;
-    const documents = state.documents();
-    if (this.welcome && this.welcomeFor === documents) return;
-    this.welcomeFor = documents;
+    const documents = state.scope.document ? 1 : state.documents(state.scope.collection);
+    const shown = JSON.stringify([documents, state.scope]);
+    if (this.welcome && this.welcomeFor === shown) return;
+    this.welcomeFor = shown;
     this.welcome = welcome(documents, (question) => this.ask(question));
     fill(this.sheet, this.welcome);
   }

@@ -17,7 +17,8 @@ export function watchBanner(holder) {
 function message() {
   if (!state.online) return ["The server does not answer.", "Check that it runs; the page tries again by itself."];
   const { status, legs } = state;
-  const failed = Object.entries(legs || {}).find(([, leg]) => leg.status === "failed");
+  // A model or a reranker that failed is said with its answer: it is no way of finding.
+  const failed = ["lexical", "dense"].map((name) => [name, legs?.[name]]).find(([, leg]) => leg?.status === "failed");
   if (failed)
     return [
       `Search by ${failed[0] === "dense" ? "meaning" : "words"} is down${failed[1].reason ? ` (${failed[1].reason})` : ""}.`,

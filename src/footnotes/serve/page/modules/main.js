@@ -69,7 +69,8 @@ class Page {
   }
 
   #route() {
-    const wanted = location.hash.replace(/^#\/?/, "").split("/")[0];
+    const [path, options] = location.hash.replace(/^#\/?/, "").split("?");
+    const wanted = path.split("/")[0];
     const name = NAMES.includes(wanted) ? wanted : "ask";
     if (this.current !== name) panel.close();
     this.current = name;
@@ -82,6 +83,8 @@ class Page {
     document.title = `${words}Footnotes`;
     if (name === "settings") this.views.settings.show();
     else this.views.settings.hide();
+    const query = new URLSearchParams(options || "").get("q");
+    if (name === "search" && query) this.views.search.find(query);
   }
 
   #focus() {

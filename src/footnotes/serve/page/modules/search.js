@@ -51,6 +51,12 @@ export class SearchView {
     this.input.focus();
   }
 
+  /** Search for words that came with the address. */
+  find(query) {
+    this.input.value = query;
+    this.#run();
+  }
+
   /** A newer search takes the place of one under way: late results never show under other words. */
   async #run() {
     const query = this.input.value.trim();

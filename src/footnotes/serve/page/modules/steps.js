@@ -42,9 +42,36 @@ function stepRow(step) {
   );
 }
 
+/** Why the model did not write an answer, if one was asked for and failed. */
+export function modelFailure(answer) {
+  const leg = answer?.legs?.model;
+  return leg?.status === "failed" ? leg.reason || "no reason was given" : "";
+}
+
+/** What kind of answer it is, in a sentence; nothing for one that needs no words. */
+export function kindOf(answer) {
+  const failure = modelFailure(answer);
+  const written = answer.model && answer.model !== "extractive" && !failure;
+  const why = failure ? "" : written ? "" : "No model is connected: ";
+  if (answer.kind === "passages") return `${why || "No sentence answers this for certain: "}these are the closest passages.`;
+  if (answer.kind === "nothing") return "";
+  if (!written) return failure ? "These are quotations." : "Quoted word for word; no model is connected.";
+  return proof(answer);
+}
+
+/** `5 of 6 sentences proved`. */
+function proof(answer) {
+  const doubtful = new Set([...(answer.unsupported || []), ...(answer.uncertain || [])].map((span) => span[0]));
+  const proved = new Set(answer.citations.map((citation) => citation.answer_span[0]).filter((at) => !doubtful.has(at)));
+  const all = new Set([...proved, ...doubtful]).size;
+  return all > 0 ? `${proved.size} of ${count(all, "sentence")} proved.` : "";
+}
+
 /** Why an answer is not all it could be. */
 export function notices(answer) {
   if (!answer.degraded) return "";
-  const down = Object.entries(answer.legs).filter(([, leg]) => leg.status === "failed" || leg.status === "pending");
+  const down = Object.entries(answer.legs).filter(
+    ([name, leg]) => name !== "model" && (leg.status === "failed" || leg.status === "pending"),
+  );
   return down.map(([name, leg]) => sentence(leg.reason || `the ${name} leg did not run`)).join(" ");
 }

@@ -6,8 +6,10 @@ import { alignNotes } from "./margin.js";
 import { ApiError, isAbort, send } from "./api.js";
 import { eventsOf } from "./events.js";
 import { state } from "./state.js";
-import { notices, rowsOf, summaryOf } from "./steps.js";
+import { kindOf, modelFailure, notices, rowsOf, summaryOf } from "./steps.js";
 import { count, duration, placeOf, sentence, shortened } from "./words.js";
+
+const NEAREST = 3;
 
 /** @typedef {"asking" | "done" | "stopped" | "failed"} TurnState */
 
@@ -32,7 +34,7 @@ export class Turn {
   /**
    * @param {string} question
    * @param {{filter: object, scopeWords: string, history: {role: string, text: string}[], deep: boolean}} options
-   * @param {{onFootnote: (turn: Turn, citation: any, origin: HTMLElement) => void, onSources: (turn: Turn) => void, onAgain: (turn: Turn) => void, onChange: () => void}} actions
+   * @param {{onFootnote: (turn: Turn, citation: any, origin: HTMLElement) => void, onSources: (turn: Turn) => void, onAgain: (turn: Turn) => void, onChange: () => void, onHit: (turn: Turn, hit: any, origin: HTMLElement) => void, onSearch: (turn: Turn) => void, onAll: (turn: Turn) => void, onRephrase: (turn: Turn) => void}} actions
    */
   constructor(question, options, actions) {
     this.question = question;
@@ -48,7 +50,9 @@ export class Turn {
       (this.summary = element("summary", {}, "Searching your documents")),
       (this.stepList = element("ol")),
     );
+    this.kind = element("p", { class: "kind-note", hidden: true });
     this.body = element("div", { class: "prose answer" });
+    this.nearest = element("div", { class: "nearest", hidden: true });
     this.notes = element("ol", { class: "notes", "aria-label": "Footnotes", hidden: true });
     this.notice = element("div", { class: "turn-notice", hidden: true });
     this.foot = element("div", { class: "turn-foot" });
@@ -58,7 +62,9 @@ export class Turn {
       element("h2", { class: "question" }, this.question),
       this.options.scopeWords && element("p", { class: "scope-note" }, this.options.scopeWords),
       this.unfolding,
+      this.kind,
       this.body,
+      this.nearest,
       this.notes,
       this.notice,
       this.foot,
@@ -200,9 +206,52 @@ export class Turn {
     this.#keep(answer);
     this.state = "done";
     state.setLegs(answer.legs);
+    this.#drawKind(answer);
     this.#finish(answer.incomplete ? "The answer broke off before its end." : notices(answer));
     announce(
       `Answer: ${answer.answer} ${this.citations.length > 0 ? `With ${count(distinct(this.citations).length, "footnote")}.` : ""}`,
+    );
+  }
+
+  /** What the answer is made of; a model that failed is a failure, whatever stands below it. */
+  #drawKind(answer) {
+    const failure = modelFailure(answer);
+    const words = [failure && `The model failed: ${sentence(failure)}`, kindOf(answer)].filter(Boolean).join(" ");
+    this.kind.hidden = !words;
+    this.kind.classList.toggle("broken", Boolean(failure));
+    this.kind.textContent = words;
+    this.#drawNearest(answer);
+  }
+
+  /** Where nothing answers: what stands nearest, and where else to look. */
+  #drawNearest(answer) {
+    const hits = answer.kind === "nothing" ? answer.hits.slice(0, NEAREST) : [];
+    this.nearest.hidden = answer.kind !== "nothing";
+    if (this.nearest.hidden) return;
+    fill(
+      this.nearest,
+      hits.length > 0 && element("h3", {}, "The nearest passages"),
+      element(
+        "ul",
+        {},
+        hits.map((hit) => {
+          const open = element(
+            "button",
+            { type: "button", class: "note" },
+            element("span", { class: "note-quote" }, shortened(hit.text, 200)),
+            element("span", { class: "note-from" }, placeOf({ ...hit, page: hit.pages ? hit.pages[0] : null })),
+          );
+          open.addEventListener("click", () => this.actions.onHit(this, hit, open));
+          return element("li", {}, open);
+        }),
+      ),
+      element(
+        "div",
+        { class: "row" },
+        button("Search for it", { kind: "quiet", onclick: () => this.actions.onSearch(this) }),
+        this.options.scopeWords && button("Ask all sources", { kind: "quiet", onclick: () => this.actions.onAll(this) }),
+        button("Rephrase", { kind: "quiet", onclick: () => this.actions.onRephrase(this) }),
+      ),
     );
   }
 

@@ -75,7 +75,9 @@ function filled(documents, onAsk) {
 /** Questions made of headings that are really there, from different documents. */
 async function offer(list, heading, onAsk) {
   try {
-    const { documents } = await getJson(`/v1/documents?limit=${LISTED}`);
+    const { collection, document: only } = state.scope;
+    const scope = collection ? `&collection=${encodeURIComponent(collection)}` : "";
+    const { documents } = only ? { documents: [{ ...only, status: "ready" }] } : await getJson(`/v1/documents?limit=${LISTED}${scope}`);
     const ready = documents.filter((one) => one.status === "ready").slice(0, LOOKED_AT);
     const found = await Promise.allSettled(
       ready.map((one) => getJson(`/v1/documents/${encodeURIComponent(one.id)}/chunks?limit=40`)),
@@ -96,8 +98,15 @@ async function offer(list, heading, onAsk) {
 function headingsOf(chunks) {
   const last = chunks
     .map((chunk) => chunk.headings.at(-1))
-    .filter((heading) => heading && heading.length > 3 && heading.length < 60);
+    .filter((heading) => heading && heading.length < 60 && readsAsTopic(heading));
   return [...new Set(last)].slice(1);
+}
+
+/** Whether a heading names something a person would ask about: not a cover's capitals, a form's note or code. */
+function readsAsTopic(heading) {
+  const words = heading.replace(/^[\d.\s]+/, "").split(/\s+/);
+  if (words.length < 2 || /[_(){}<>=|\\/]|\d{4}/.test(heading)) return false;
+  return heading !== heading.toUpperCase() && /\p{Ll}{3}/u.test(heading);
 }
 
 /** One of each document in turn, until there are enough. */

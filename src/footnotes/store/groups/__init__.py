@@ -1,0 +1,1 @@
+"""What the program sees of a store, by what it is about. Every method takes the tenant first."""

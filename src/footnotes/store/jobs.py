@@ -1,0 +1,61 @@
+"""The journal: what was begun, how far it is, what became of it, and what it takes to do it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from footnotes.store.database import Cursor, Json
+from footnotes.store.records import JobUpdate, NewJob
+from footnotes.store.rows import job_from, packed_error
+from footnotes.types import Job
+
+_KEPT = 10_000
+"""Finished runs are forgotten when so many later entries exist."""
+
+
+def listed(cursor: Cursor) -> list[Job]:
+    return [job_from(row) for row in cursor.all("jobs")]
+
+
+def make(cursor: Cursor, run: int | None, new: Iterable[NewJob], holder: str) -> list[int]:
+    """Write runs, or the files of a run, down before anything is done. Returns their numbers."""
+    if run is None:
+        cursor.run("prune_jobs", kept=_KEPT)
+    made = []
+    for job in new:
+        what = {"kind": job.kind, "source": job.source, "request": Json(dict(job.request))}
+        made.append(int(cursor.value("make_job", run=run, **what, holder=holder)))
+    return made
+
+
+def update(cursor: Cursor, updates: Sequence[JobUpdate]) -> None:
+    """Say how far jobs are. Of several updates of a job the last one counts."""
+    last: dict[int, JobUpdate] = {}
+    for job in updates:
+        known = last.get(job.number)
+        document_id = job.document_id or (known.document_id if known else None)
+        last[job.number] = replace(job, document_id=document_id)
+    rows = [
+        {
+            "job": job.number,
+            "stage": job.stage,
+            "done": job.done,
+            "total": job.total,
+            "error": packed_error(job.error),
+            "retryable": job.retryable,
+            "document": job.document_id,
+        }
+        for _, job in sorted(last.items())
+    ]
+    cursor.many("set_jobs", rows)
+
+
+def take(cursor: Cursor, numbers: Iterable[int], holder: str) -> None:
+    """Try again: one attempt more."""
+    cursor.run("take_jobs", jobs=list(numbers), holder=holder)
+
+
+def let_go(cursor: Cursor, holder: int) -> None:
+    """The writer is not at its jobs any more, and neither is whoever died."""
+    cursor.run("let_go_jobs", holder=holder)

@@ -1,0 +1,79 @@
+"""Runs the named queries of PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from footnotes.store.database import Json, Row
+from footnotes.store.postgres.clean import clean, clean_json
+from footnotes.store.postgres.filters import compile_filter
+from footnotes.store.statements import Query, load_queries
+from footnotes.types import Filter
+
+SQL = "footnotes.store.sql.postgres"
+
+
+class Statements(Protocol):
+    """What runs statements with bound values: a connection, or a pool that takes one for each statement."""
+
+    def fetch(self, statement: str, *bindings: Any) -> list[Any]: ...
+
+    def execute(self, statement: str, *bindings: Any) -> int: ...
+
+
+class PostgresCursor:
+    """Named queries on one connection, or each on any."""
+
+    __slots__ = ("_queries", "_statements", "user_id")
+
+    def __init__(self, statements: Statements, user_id: str) -> None:
+        self._statements = statements
+        self._queries = load_queries(SQL)
+        self.user_id = user_id
+
+    def all(self, query: str, where: Filter | None = None, /, **values: Any) -> list[Row]:
+        found = self._queries[query]
+        sql, bindings = found.sql, self._bindings(found, values)
+        if "{where}" in sql:
+            condition, bound = ("true", []) if where is None else compile_filter(where, self.user_id, len(bindings) + 1)
+            sql, bindings = sql.replace("{where}", condition), [*bindings, *bound]
+        return self._statements.fetch(sql, *bindings)
+
+    def one(self, query: str, **values: Any) -> Row | None:
+        rows = self.all(query, **values)
+        return rows[0] if rows else None
+
+    def value(self, query: str, **values: Any) -> Any:
+        rows: list[Any] = self.all(query, **values)
+        return rows[0][0] if rows else None
+
+    def run(self, query: str, **values: Any) -> int:
+        found = self._queries[query]
+        return self._statements.execute(found.sql, *self._bindings(found, values))
+
+    def many(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """One statement: each of its parameters is an array, a column of the rows."""
+        found = self._queries[query]
+        bound = [self._bindings(found, row) for row in rows]
+        if bound:
+            self._statements.execute(found.sql, *(list(column) for column in zip(*bound, strict=True)))
+
+    def _bindings(self, query: Query, values: Mapping[str, Any]) -> list[Any]:
+        known = {"user_id": self.user_id, **values}
+        return [_bound(known[name]) for name in query.parameters]
+
+
+def _bound(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Json):
+        return None if value.value is None else pack_json(value.value)
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        return [clean(item) if isinstance(item, str) else item for item in value]
+    return value
+
+
+def pack_json(value: Any) -> str:
+    return json.dumps(clean_json(value), ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,122 @@
+"""What is known of sources: how they looked when they were read, where they went, that they are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from footnotes.store import documents
+from footnotes.store.database import Cursor
+from footnotes.store.groups.core import Core
+from footnotes.store.naming import name_of, renamed_title
+from footnotes.store.records import DocumentRow, Known, Origin
+from footnotes.store.retry import retrying
+from footnotes.store.rows import known_from, packed_error
+
+
+class Sources:
+    """Sources of one tenant's collection. The caller holds the library for writing where anything is changed."""
+
+    def __init__(self, store: Core, user_id: str, collection: str) -> None:
+        self._store = store
+        self._user_id = user_id
+        self._collection = collection
+
+    def below(self, prefix: str) -> dict[str, Known]:
+        """Every known source whose name begins with the prefix."""
+        after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        with self._store.database.read(self._user_id) as cursor:
+            rows = cursor.all("known_below", collection=self._collection, first=prefix, after=after)
+        return {known.source: known for known in map(known_from, rows)}
+
+    def version(self, source: str) -> tuple[str | None, str | None]:
+        """The entity tag and the date a server gave when the source was fetched last."""
+        with self._store.database.read(self._user_id) as cursor:
+            row = cursor.one("origin_version", collection=self._collection, source=source)
+        return (None, None) if row is None else (row["etag"], row["modified"])
+
+    def note(self, seen: Iterable[Origin], made_by: str) -> None:
+        """Remember how sources looked."""
+        rows = {each.source: self._row(each, made_by) for each in seen}
+        if rows:
+            with self._store.database.write(self._user_id) as cursor:
+                cursor.many("put_origins", rows.values())
+
+    def _row(self, seen: Origin, made_by: str) -> dict[str, Any]:
+        found = seen.signature
+        return {
+            "collection": self._collection,
+            "source": seen.source,
+            "size": found.size if found else None,
+            "mtime_ns": found.mtime_ns if found else None,
+            "ctime_ns": found.ctime_ns if found else None,
+            "read_ns": seen.read_ns,
+            "etag": seen.etag,
+            "modified": seen.modified,
+            "error": packed_error(seen.error),
+            "made_by": made_by,
+        }
+
+    @retrying
+    def move(self, moves: Mapping[str, tuple[str, str]]) -> None:
+        """Let documents follow their files, all at once, so that two may also change places.
+
+        The keys are the sources before; the values the sources and the file names after.
+        """
+        with self._store.changing(self._user_id) as cursor:
+            rows = {old: documents.find_by_source(cursor, self._collection, old) for old in moves}
+            for old in moves:
+                documents.drop_source(cursor, self._collection, old)
+            for old, (new, filename) in moves.items():
+                if (row := rows[old]) is not None:
+                    documents.add_source(cursor, self._collection, new, row.pk)
+                    if row.document.source == old:
+                        self._rename(cursor, row, new, filename)
+        self._store.after_change(self._user_id, removed=False)
+
+    @retrying
+    def forget(self, sources: Sequence[str]) -> None:
+        """Sources that lead nowhere any more. A document goes with its last one, else it is known by another."""
+        gone = False
+        with self._store.changing(self._user_id) as cursor:
+            for source in sources:
+                row = documents.find_by_source(cursor, self._collection, source)
+                documents.drop_source(cursor, self._collection, source)
+                cursor.run("drop_origin", collection=self._collection, source=source)
+                if row is None:
+                    continue
+                others = documents.sources(cursor, row.pk)
+                if not others:
+                    documents.drop(cursor, documents.locked(cursor, [row.document.id]))
+                    gone = True
+                elif row.document.source == source:
+                    self._rename(cursor, row, others[0], name_of(others[0]))
+        self._store.after_change(self._user_id, removed=gone)
+
+    @retrying
+    def mend_names(self, changed: Collection[str]) -> None:
+        """Name documents by a source they still have; one whose last source has other content now goes.
+
+        Of two files with the same bytes one may have got other ones, and with them a document of its own.
+        """
+        with self._store.database.read(self._user_id) as cursor:
+            if not cursor.all("misnamed_documents", collection=self._collection):
+                return
+        with self._store.changing(self._user_id) as cursor:
+            for misnamed in cursor.all("misnamed_documents", collection=self._collection):
+                for row in documents.locked(cursor, [misnamed["id"]]):
+                    if (source := misnamed["source"]) is not None:
+                        self._rename(cursor, row, source, name_of(source))
+                    elif row.document.source in changed:
+                        documents.drop(cursor, [row])
+        self._store.after_change(self._user_id, removed=True)
+
+    def _rename(self, cursor: Cursor, row: DocumentRow, source: str, filename: str) -> None:
+        """Another source and file name. A title that was the file's name follows; what was embedded stays."""
+        title = renamed_title(row.document.title, row.document.filename, filename)
+        cursor.run("rename_document", document=row.pk, source=source, filename=filename, title=title)
+        (renamed,) = documents.locked(cursor, [row.document.id])
+        documents.put_facets(cursor, [renamed])
+        cursor.run("note_change", document=row.pk)
+        if title != row.document.title:
+            self._store.rewrite_terms(cursor, renamed)

@@ -1,0 +1,42 @@
+-- The journal of long work.
+
+-- name: make_job(user_id, run, kind, source, request, holder)
+INSERT INTO jobs (user_id, run, kind, source, request, stage, holder)
+VALUES ($1, $2, $3, $4, $5::text::jsonb, 'queued', $6) RETURNING pk
+
+-- name: set_jobs(user_id, job, stage, done, total, error, retryable, document)
+UPDATE jobs j SET stage = n.stage, done = n.done, total = n.total, error = n.error::jsonb, retryable = n.retryable,
+    document = COALESCE(n.document, j.document), updated_at = now()
+FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $8::text[])
+     AS n (user_id, job, stage, done, total, error, retryable, document)
+WHERE j.user_id = n.user_id AND j.pk = n.job
+
+-- name: take_jobs(user_id, jobs, holder)
+UPDATE jobs SET stage = 'queued', attempts = attempts + 1, error = NULL, holder = $3, updated_at = now()
+WHERE user_id = $1 AND pk = ANY ($2)
+
+-- name: jobs(user_id)
+SELECT pk, run, kind, source, request::text AS request, stage, done, total, attempts, error::text AS error, retryable,
+       document, substr(holder, strpos(holder, ' ') + 1) AS holder,
+       to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS created_at,
+       to_char(updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS updated_at
+FROM jobs WHERE user_id = $1 ORDER BY pk
+
+-- name: let_go_jobs(user_id, holder)
+-- A job is held by "number label": those of the writer itself and of writers that are no more.
+UPDATE jobs SET holder = '', stage = CASE WHEN stage IN ('ready', 'failed') THEN stage ELSE 'queued' END
+WHERE user_id = $1 AND holder <> '' AND (
+    split_part(holder, ' ', 1)::integer = $2 OR split_part(holder, ' ', 1)::integer NOT IN (SELECT living()))
+
+-- name: prune_jobs(user_id, kept)
+DELETE FROM jobs WHERE user_id = $1 AND stage = 'ready' AND run IS NULL AND pk < (
+    SELECT max(pk) FROM jobs WHERE user_id = $1) - $2
+
+-- name: drop_jobs_of(user_id, ids, sources)
+DELETE FROM jobs WHERE user_id = $1 AND run IS NOT NULL AND (document = ANY ($2) OR source = ANY ($3))
+
+-- name: leave_out(user_id, marks)
+-- Of every run that `resume` would go on with.
+UPDATE jobs SET request = jsonb_set(request, '{deleted}', COALESCE(request -> 'deleted', '[]') || to_jsonb($2::text[]))
+WHERE user_id = $1 AND run IS NULL AND kind = 'add' AND (stage <> 'ready' OR pk IN (
+    SELECT run FROM jobs WHERE user_id = $1 AND stage = 'failed' AND retryable))

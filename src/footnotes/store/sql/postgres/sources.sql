@@ -1,0 +1,37 @@
+-- How sources looked when they were read last.
+
+-- name: known_below(user_id, collection, first, after)
+SELECT s.source, d.id AS document_id, d.file_hash, d.mime, d.status, d.chunks, d.ingestion_version, d.bytes,
+       o.size, o.mtime_ns, o.ctime_ns, o.read_ns, o.error::text AS error, o.made_by
+FROM sources s JOIN documents d ON d.pk = s.document
+LEFT JOIN origins o ON o.user_id = s.user_id AND o.collection = s.collection AND o.source = s.source
+WHERE s.user_id = $1 AND s.collection = $2 AND s.source >= $3 AND s.source < $4
+UNION ALL
+SELECT o.source, NULL, NULL, NULL, NULL, 0, NULL, 0, o.size, o.mtime_ns, o.ctime_ns, o.read_ns, o.error::text,
+       o.made_by
+FROM origins o
+WHERE o.user_id = $1 AND o.collection = $2 AND o.source >= $3 AND o.source < $4 AND NOT EXISTS (
+    SELECT 1 FROM sources s WHERE s.user_id = o.user_id AND s.collection = o.collection AND s.source = o.source)
+
+-- name: put_origins(user_id, collection, source, size, mtime_ns, ctime_ns, read_ns, etag, modified, error, made_by)
+INSERT INTO origins (user_id, collection, source, size, mtime_ns, ctime_ns, read_ns, etag, modified, error, made_by)
+SELECT n.user_id, n.collection, n.source, n.size, n.mtime_ns, n.ctime_ns, n.read_ns, n.etag, n.modified,
+       n.error::jsonb, n.made_by
+FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[],
+            $9::text[], $10::text[], $11::text[])
+     AS n (user_id, collection, source, size, mtime_ns, ctime_ns, read_ns, etag, modified, error, made_by)
+ORDER BY n.source
+ON CONFLICT (user_id, collection, source) DO UPDATE SET
+    size = excluded.size, mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, read_ns = excluded.read_ns,
+    etag = excluded.etag, modified = excluded.modified, error = excluded.error, made_by = excluded.made_by
+
+-- name: origin_version(user_id, collection, source)
+SELECT etag, modified FROM origins WHERE user_id = $1 AND collection = $2 AND source = $3 AND error IS NULL
+
+-- name: drop_origin(user_id, collection, source)
+DELETE FROM origins WHERE user_id = $1 AND collection = $2 AND source = $3
+
+-- name: misnamed_documents(user_id, collection)
+SELECT d.id, (SELECT min(o.source) FROM sources o WHERE o.document = d.pk) AS source FROM documents d
+WHERE d.user_id = $1 AND d.collection = $2 AND NOT EXISTS (
+    SELECT 1 FROM sources s WHERE s.user_id = $1 AND s.collection = $2 AND s.source = d.source AND s.document = d.pk)

@@ -1,0 +1,43 @@
+-- The journal of long work.
+
+-- name: make_job(user_id, run, kind, source, request, holder)
+INSERT INTO jobs (user_id, run, kind, source, request, stage, holder, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, 'queued', ?6, strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'),
+        strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')) RETURNING pk;
+
+-- name: set_jobs(user_id, job, stage, done, total, error, retryable, document)
+UPDATE jobs SET stage = ?3, done = ?4, total = ?5, error = ?6, retryable = ?7, document = COALESCE(?8, document),
+    updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')
+WHERE user_id = ?1 AND pk = ?2;
+
+-- name: take_jobs(user_id, jobs, holder)
+UPDATE jobs SET stage = 'queued', attempts = attempts + 1, error = NULL, holder = ?3,
+    updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')
+WHERE user_id = ?1 AND pk IN (SELECT value FROM carray(?2));
+
+-- name: jobs(user_id)
+SELECT pk, run, kind, source, request, stage, done, total, attempts, error, retryable, document, holder, created_at,
+       updated_at
+FROM jobs WHERE user_id = ?1 ORDER BY pk;
+
+-- name: let_go_jobs()
+-- There is one writer at a time, for all tenants: the caller's, and those of whoever died.
+UPDATE jobs SET holder = '', stage = CASE WHEN stage IN ('ready', 'failed') THEN stage ELSE 'queued' END
+WHERE holder <> '';
+
+-- name: prune_jobs(user_id, kept)
+DELETE FROM jobs WHERE user_id = ?1 AND stage = 'ready' AND run IS NULL AND pk < (
+    SELECT MAX(pk) FROM jobs WHERE user_id = ?1) - ?2;
+
+-- name: drop_jobs_of(user_id, ids, sources)
+DELETE FROM jobs WHERE user_id = ?1 AND run IS NOT NULL AND (
+    document IN (SELECT value FROM json_each(?2)) OR source IN (SELECT value FROM json_each(?3)));
+
+-- name: leave_out(user_id, marks)
+-- Of every run that `resume` would go on with.
+UPDATE jobs SET request = json_set(request, '$.deleted', json((
+    SELECT json_group_array(value) FROM (
+        SELECT value FROM json_each(COALESCE(json_extract(request, '$.deleted'), '[]'))
+        UNION ALL SELECT value FROM json_each(?2)))))
+WHERE user_id = ?1 AND run IS NULL AND kind = 'add' AND (stage <> 'ready' OR pk IN (
+    SELECT run FROM jobs WHERE user_id = ?1 AND stage = 'failed' AND retryable));

@@ -1,0 +1,100 @@
+"""Runs the named queries of SQLite."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from footnotes.store.database import Json, Row
+from footnotes.store.sqlite.filters import compile_filter
+from footnotes.store.statements import Query, load_queries
+from footnotes.types import Filter
+
+SQL = "footnotes.store.sql.sqlite"
+
+
+class SqliteCursor:
+    """Named queries on one connection."""
+
+    __slots__ = ("_connection", "_queries", "user_id")
+
+    def __init__(self, connection: apsw.Connection, user_id: str = "") -> None:
+        self._connection = connection
+        self._queries = load_queries(SQL)
+        self.user_id = user_id
+
+    def each(self, query: str, **values: Any) -> Iterator[Row]:
+        """Rows as they are read, for results larger than memory."""
+        return self._rows(self._queries[query], None, values)
+
+    def all(self, query: str, where: Filter | None = None, /, **values: Any) -> list[Row]:
+        return list(self._rows(self._queries[query], where, values))
+
+    def keys(self, query: str, where: Filter | None = None, /, **values: Any) -> NDArray[np.int64]:
+        """The only column of very many rows."""
+        sql, bindings = self._filled(self._queries[query], where, values)
+        rows: list[Any] = self._connection.execute(sql, bindings).fetchall()
+        return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
+
+    def one(self, query: str, **values: Any) -> Row | None:
+        return next(self._rows(self._queries[query], None, values), None)
+
+    def value(self, query: str, **values: Any) -> Any:
+        found = self._queries[query]
+        row = self._connection.execute(found.sql, self._bindings(found, values)).fetchone()
+        return None if row is None else row[0]
+
+    def run(self, query: str, **values: Any) -> int:
+        found = self._queries[query]
+        self._connection.execute(found.sql, self._bindings(found, values)).fetchall()
+        return self._connection.changes()
+
+    def many(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        found = self._queries[query]
+        self._connection.executemany(found.sql, (self._bindings(found, row) for row in rows))
+
+    def _rows(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> Iterator[Row]:
+        sql, bindings = self._filled(query, where, values)
+        cursor = self._connection.execute(sql, bindings)
+        names: tuple[str, ...] = ()
+        for row in cursor:
+            names = names or tuple(column[0] for column in cursor.get_description())
+            yield dict(zip(names, row, strict=True))
+
+    def _filled(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
+        """A query with its filter and all that is bound in it."""
+        sql, bindings = query.sql, self._bindings(query, values)
+        if "{where}" not in sql:
+            return sql, bindings
+        condition, bound = ("1", []) if where is None else compile_filter(where, self.user_id, len(bindings) + 1)
+        return sql.replace("{where}", condition), (*bindings, *bound)
+
+    def _bindings(self, query: Query, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        known = {"user_id": self.user_id, **values}
+        return tuple(_bound(known[name]) for name in query.parameters)
+
+
+def _bound(value: Any) -> Any:
+    if isinstance(value, Json):
+        return None if value.value is None else json.dumps(value.value, ensure_ascii=False)
+    if isinstance(value, (list, tuple)):
+        return _table(value)
+    return value
+
+
+def _table(values: Sequence[Any]) -> Any:
+    """A list as a table: numbers and hashes for `carray`, texts for `json_each`."""
+    if not values:
+        return None
+    if isinstance(values[0], str):
+        return json.dumps(values)
+    if isinstance(values[0], bytes):
+        return apsw.carray(tuple(values), flags=apsw.SQLITE_CARRAY_BLOB)
+    return apsw.carray(array("q", values), flags=apsw.SQLITE_CARRAY_INT64)

@@ -1,0 +1,63 @@
+"""Documents whose text is served while their vectors are still to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from footnotes.store.database import Cursor, Row
+from footnotes.store.packing import unpack_headings
+from footnotes.store.records import Generation, StoredInput
+from footnotes.store.rows import packed_error, parts_from
+from footnotes.store.texts import SpanReader
+from footnotes.types import DocumentStatus, ErrorInfo
+
+
+def listed(cursor: Cursor) -> list[int]:
+    """The documents that wait, oldest first."""
+    return [row["pk"] for row in cursor.all("waiting_documents")]
+
+
+def claim(cursor: Cursor, holder: int) -> list[int]:
+    """Some or all of those that wait and that nobody living is at: they are the writer's now."""
+    return sorted(row["pk"] for row in cursor.all("claim_waiting", holder=holder))
+
+
+def count_chunks(cursor: Cursor) -> int:
+    """How many chunks they have; some of them may have vectors already."""
+    return int(cursor.value("waiting_chunks"))
+
+
+def inputs(cursor: Cursor, generation: Generation, pk: int, after: int, limit: int) -> list[StoredInput]:
+    """What is still to be embedded of a document, in order, beginning after a chunk."""
+    wanted = {"generation": generation.pk, "model": generation.model, "document": pk}
+    rows = cursor.all("inputs_without_vector", **wanted, after=after, limit=limit)
+    reader = SpanReader(cursor, rows[0]["version"]) if rows else None
+    return [_input(row, reader) for row in rows]
+
+
+def _input(row: Row, reader: SpanReader | None) -> StoredInput:
+    assert reader is not None
+    start, end, text = row["start_offset"], row["end_offset"], row["content"]
+    return StoredInput(
+        index=row["chunk_index"],
+        input_hash=row["input_hash"],
+        start=start,
+        tokens=row["tokens"],
+        prefix=row["prefix"],
+        headings=unpack_headings(row["headings"]),
+        parts=parts_from(row["parts"]),
+        text=reader.read(start, end) if text is None else text,
+    )
+
+
+def set_all(cursor: Cursor, holder: int, status: DocumentStatus, error: ErrorInfo | None) -> None:
+    """Say of the documents a writer is at, or nobody, whether somebody is, and if not, why."""
+    cursor.run("set_waiting", holder=holder, status=status, error=packed_error(error))
+
+
+def finish(cursor: Cursor, holder: int, generation: Generation, pks: Sequence[int]) -> None:
+    """Their vectors are there: those that have all of them are ready, or will be when the indexes have them."""
+    keys = list(pks)
+    if cursor.run("finish_waiting", holder=holder, generation=generation.pk, documents=keys):
+        cursor.run("bump")
+    cursor.run("note_vectors", generation=generation.pk, documents=keys)

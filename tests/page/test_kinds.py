@@ -1,0 +1,95 @@
+"""Three honest kinds of answers, and what the page does where there is nothing to answer from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from browsing import SAMPLES, ask, wait_until_idle
+from footnotes.testing.provider import ScriptedProvider, status
+from serving import Running, serving
+
+
+def hand_over(running: Running, *names: str, collection: str = "default") -> None:
+    for name in names:
+        with (SAMPLES / name).open("rb") as file:
+            answer = running.client.post("/v1/documents", files={"file": (name, file)}, data={"collection": collection})
+            answer.raise_for_status()
+    wait_until_idle(running)
+
+
+def test_quotations_are_called_quotations(server: Running, watch: Any) -> None:
+    page = watch(server).open()
+    turn = ask(page, "How many coats are usual for a violin?")
+    assert turn.locator(".kind-note").inner_text() == "Quoted word for word; no model is connected."
+
+
+def test_where_nothing_answers_the_nearest_passages_and_other_ways_are_shown(server: Running, watch: Any) -> None:
+    page = watch(server).open()
+    turn = ask(page, "What is the boiling point of tungsten carbide on Neptune?")
+    if turn.locator(".nearest").is_visible():
+        assert turn.locator(".nearest").get_by_role("button", name="Rephrase").is_visible()
+        turn.get_by_role("button", name="Search for it").click()
+        page.locator("#view-search .results").wait_for()
+        assert "tungsten" in page.locator("#view-search input").input_value()
+    else:
+        assert "closest passages" in turn.locator(".kind-note").inner_text()
+
+
+def test_a_model_that_fails_is_shown_as_one(tmp_path: Path, watch: Any) -> None:
+    refusing = status(401, {"error": {"message": "no such key"}})
+    with (
+        ScriptedProvider(refusing) as provider,
+        serving(
+            tmp_path / "library", model="openai:gpt-x", openai_base_url=provider.base_url, openai_api_key="k"
+        ) as running,
+    ):
+        hand_over(running, "handbook.md")
+        page = watch(running).open()
+        turn = ask(page, "How long is the notice period?")
+        assert turn.locator(".kind-note.broken").inner_text().startswith("The model failed:")
+        assert page.locator("#banner").is_hidden(), "search works: there is no banner that says it does not"
+        assert "Nothing in these documents" not in turn.inner_text()
+        page.close()  # or the server would wait for its stream
+
+
+def test_an_empty_library_keeps_its_buttons(fresh: Running, watch: Any) -> None:
+    page = watch(fresh).open()
+    page.get_by_text("The library is empty.").wait_for()
+    page.fill("#question", "What does an estimate cost?")
+    page.press("#question", "Enter")
+    assert page.get_by_role("button", name="Choose files").is_visible()
+    assert page.locator(".turn").count() == 0
+    assert page.locator("#question").input_value() == "What does an estimate cost?", "what was typed is kept"
+
+
+def test_counts_and_samples_follow_the_scope(fresh: Running, watch: Any) -> None:
+    hand_over(fresh, "handbook.md", collection="people")
+    hand_over(fresh, "repairs.pdf", "varnish.txt", collection="workshop")
+    page = watch(fresh).open()
+    page.get_by_text("3 documents to answer from").wait_for()
+    page.locator("#shelf").get_by_text("people", exact=True).click()
+    page.get_by_text("1 document to answer from").wait_for()
+
+
+def test_a_source_of_the_answer_before_does_not_stay_open(server: Running, watch: Any) -> None:
+    page = watch(server).open()
+    turn = ask(page, "How many coats are usual for a violin?")
+    turn.locator(".reference button").first.click()
+    page.locator(".panel").wait_for()
+    ask(page, "How long is the notice period?")
+    assert page.locator("#panel").is_hidden()
+
+
+def test_paper_has_all_turns_and_no_controls(server: Running, watch: Any) -> None:
+    page = watch(server).open()
+    ask(page, "How many coats are usual for a violin?")
+    ask(page, "How long is the notice period?")
+    page.emulate_media(media="print")
+    assert page.locator(".composer").is_hidden() and page.locator("#shelf").is_hidden()
+    assert all(turn.is_visible() for turn in page.locator(".turn").all())
+    height = page.evaluate("document.documentElement.scrollHeight")
+    bottom = page.locator(".turn").last.evaluate("(turn) => turn.getBoundingClientRect().bottom + scrollY")
+    assert bottom <= height + 1, "the last turn is on the paper too"
+    page.emulate_media(media="screen")
+    assert page.locator("h1").first.inner_text() == "Conversation"
