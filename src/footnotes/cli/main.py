@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import textwrap
 from importlib import import_module
 from typing import Any
@@ -12,6 +13,7 @@ from footnotes import __version__
 from footnotes.cli.printing import print_error
 from footnotes.config import is_colour_refused
 from footnotes.errors import FootnotesError
+from footnotes.tracing import REQUEST_ID
 
 EXIT_ERROR, EXIT_INTERRUPTED = 1, 130
 
@@ -71,6 +73,7 @@ class Commands(click.Group):
         return command.get_short_help_str(80)
 
     def invoke(self, ctx: click.Context) -> Any:
+        REQUEST_ID.set(secrets.token_hex(6))  # what a provider is asked can be found in its logs
         try:
             return super().invoke(ctx)
         except FootnotesError as error:
