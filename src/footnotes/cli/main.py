@@ -9,11 +9,10 @@ from typing import Any
 
 import click
 
-from footnotes import __version__
+from footnotes import __version__, tracing
 from footnotes.cli.printing import print_error
 from footnotes.config import is_colour_refused
 from footnotes.errors import FootnotesError
-from footnotes.tracing import REQUEST_ID
 
 EXIT_ERROR, EXIT_INTERRUPTED = 1, 130
 
@@ -73,7 +72,7 @@ class Commands(click.Group):
         return command.get_short_help_str(80)
 
     def invoke(self, ctx: click.Context) -> Any:
-        REQUEST_ID.set(secrets.token_hex(6))  # what a provider is asked can be found in its logs
+        tracing.REQUEST_ID.set(secrets.token_hex(8))  # calls to other services carry it
         try:
             return super().invoke(ctx)
         except FootnotesError as error:
