@@ -119,6 +119,12 @@ class AsyncLibrary:
     async def outdated(self) -> list[Document]:
         return await self._run(self.library.outdated)
 
+    async def count_outdated(self) -> int:
+        return await self._run(self.library.count_outdated)
+
+    async def generation(self) -> int | None:
+        return await self._run(lambda: self.library.generation)
+
     async def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
         return await self._run(self.library.text, document_id, start, end)
 

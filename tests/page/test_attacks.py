@@ -135,11 +135,8 @@ def test_attacks_in_errors_and_in_names_of_files_that_fail(fresh: Running, watch
     failed = page.locator(".job.failed")
     failed.wait_for()
     assert "onerror" in failed.inner_text() and "has no bytes" in failed.inner_text()
-    assert failed.get_by_role("button", name="Try again").is_visible()
+    assert not failed.get_by_role("button", name="Try again").is_visible()  # the same bytes would fail again
     assert page.evaluate(HARMLESS) == CLEAN
-    failed.get_by_role("button", name="Try again").click()
-    page.wait_for_timeout(300)
-    failed.wait_for()
     failed.get_by_role("button", name="Dismiss").click()
     failed.wait_for(state="detached")
 
