@@ -20,6 +20,9 @@ from footnotes.types import Filter
 SQL = "footnotes.store.sql.sqlite"
 
 
+_PLAIN = frozenset({str, int, float, bytes, bool, type(None)})
+
+
 class SqliteCursor:
     """Named queries on one connection."""
 
@@ -83,8 +86,9 @@ class SqliteCursor:
         return sql.replace("{where}", condition), (*bindings, *bound)
 
     def _bindings(self, query: Query, values: Mapping[str, Any]) -> tuple[Any, ...]:
-        known = {"user_id": self.user_id, **values}
-        return tuple(_bound(known[name]) for name in query.parameters)
+        own = self.user_id
+        found = [own if name == "user_id" else values[name] for name in query.parameters]
+        return tuple([value if type(value) in _PLAIN else _bound(value) for value in found])
 
 
 def _names(cursor: apsw.Cursor) -> list[str]:
