@@ -29,6 +29,10 @@ STANDARD_NAMES: Mapping[str, str] = {
     "gemini_api_key": "GEMINI_API_KEY",
 }
 """Variables that other programs read too; a setting of our own comes before them."""
+SHORT_MODELS: Mapping[str, Mapping[str, Any]] = {
+    "cohere": {"model": "cohere:command-r-08-2024", "temperature": 0.3, "max_tokens": 2_000},
+}
+"""What the name of a provider alone means, where the settings say nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +184,9 @@ class Settings:
             value = _coerced(name, getattr(self, name), kind)
             _check_range(name, value)
             object.__setattr__(self, name, value)
+        for name, value in SHORT_MODELS.get(self.model, {}).items():
+            if name == "model" or getattr(self, name) == Settings.__dataclass_fields__[name].default:
+                object.__setattr__(self, name, value)
         if len(self.weights) != 2 or min(self.weights) < 0 or not any(self.weights):
             raise ConfigError("the setting weights must be two numbers, none negative and not both 0")
         for pattern, layer in self.layers.items():

@@ -20,6 +20,7 @@ import numpy as np
 from footnotes import tracing
 from footnotes.answer import Answerer, last_answer
 from footnotes.answer.answerer import EXTRACTIVE
+from footnotes.answer.sources import sources_of
 from footnotes.asking import Asking, AskOptions, as_turns, changed_settings
 from footnotes.asking.ground import LibraryGround
 from footnotes.asking.reranking import Reranking
@@ -30,11 +31,13 @@ from footnotes.config import Settings, load
 from footnotes.embed import Embedder
 from footnotes.embed.checked import QUERY_ATTEMPTS, embed_all, embed_one
 from footnotes.embed.make import make_embedder
+from footnotes.embed.metric import by_dot_product
 from footnotes.errors import (
     DimensionMismatch,
     FootnotesError,
     NotFound,
     OptionError,
+    ReindexRefused,
     SearchUnavailable,
     SourceUnreadable,
 )
@@ -123,7 +126,7 @@ class Library:
         self._embedders: dict[str, Embedder] = {}
         if embedder is not None:
             self.settings = replace(self.settings, embedder=embedder.name)
-            self._embedders[embedder.name] = embedder
+            self._embedders[embedder.name] = self._expected(embedder)
         self._answerer = Answerer(self.settings)
         ground = LibraryGround(self, self._view, self._user)
         self._asking = Asking(ground, self.settings, self._answerer)
@@ -132,6 +135,7 @@ class Library:
         self._chunkers = Chunkers(self.settings, self._chunker_parts, self._with_contexts)
         self._guard = threading.Lock()
         self._local = threading.local()
+        self._outdated: tuple[str, int] | None = None
         self._store.recover_if_idle(self._user)
 
     def __enter__(self) -> Library:
@@ -304,15 +308,21 @@ class Library:
         metadata: Metadata | None = None,
         source: str | None = None,
         deleted: Sequence[str] = (),
+        chunker: str | None = None,
+        chunker_options: Mapping[str, Any] | None = None,
+        rename: bool = False,
     ) -> NewSource:
         """A file that was handed over, as an upload is, checked and ready for `adding_files`.
 
-        `deleted` are marks of sources that are not to be brought back: members of an archive that were deleted.
+        `deleted` are marks of sources that are not to be brought back: members of an archive that were deleted. With
+        `rename`, a document with the same bytes takes over the filename and the metadata.
         """
         safe = safe_filename(filename)
         name = checked_collection(collection or self.settings.collection)
         named, said = as_text(source or f"text:{safe}"), checked_metadata(metadata or {})
-        return NewSource(path, named, safe, name, said, deleted=frozenset(deleted))
+        cut_by = self._chunker_of(chunker, chunker_options)(name, "text/plain") if chunker else None
+        gone = frozenset(deleted)
+        return NewSource(path, named, safe, name, said, deleted=gone, chunker=cut_by, rename=rename)
 
     def adding_files(self, files: Sequence[NewSource], *, on_progress: OnProgress | None = None) -> Iterator[Added]:
         """Take in files that were handed over for one collection; archives among them member by member."""
@@ -672,7 +682,24 @@ class Library:
             deep=deep,
             settings=changed_settings(self.settings, settings),
         )
-        return tracing.stream("answer", self._asking.stream(question, options), deep=deep)
+        return tracing.stream("answer", self._with_sources(self._asking.stream(question, options)), deep=deep)
+
+    def _with_sources(self, events: Iterator[Event]) -> Iterator[Event]:
+        """The events; what is said of an answer tells which files its footnotes point to."""
+        try:
+            for event in events:
+                if event.answer is not None:
+                    sources = sources_of(event.answer, self._checksum)
+                    event = replace(event, answer=replace(event.answer, sources=sources))
+                yield event
+        finally:
+            if callable(close := getattr(events, "close", None)):
+                close()
+
+    def _checksum(self, document_id: str) -> str:
+        with suppress(NotFound):  # deleted meanwhile
+            return self.document(document_id).file_hash
+        return ""
 
     def _query_embedding(self, name: str, fingerprint: str) -> Callable[[str], Vector]:
         def embed(query: str) -> Vector:
@@ -693,8 +720,15 @@ class Library:
         wanted = name or self.settings.embedder
         with self._guard:
             if wanted not in self._embedders:
-                self._embedders[wanted] = make_embedder(replace(self.settings, embedder=wanted))
+                self._embedders[wanted] = self._expected(make_embedder(replace(self.settings, embedder=wanted)))
             return self._embedders[wanted]
+
+    def _expected(self, embedder: Embedder) -> Embedder:
+        """The embedder, told how many dimensions the library's vectors of it have: it need not ask its model."""
+        serving, expect = self._store.generations.serving(self._user), getattr(embedder, "expect_dimensions", None)
+        if callable(expect) and serving is not None and serving.embedder == embedder.name:
+            expect(serving.dimensions - by_dot_product(embedder))
+        return embedder
 
     # ── look
 
@@ -719,6 +753,13 @@ class Library:
             and document.ingestion_version
             != pipeline.ingestion_version(document.mime, chunker_of(document.collection, document.mime))
         ]
+
+    def count_outdated(self) -> int:
+        """How many documents `outdated` names; counted again only when the library has changed."""
+        stamp = f"{self._view().stamp} {self._store.generations.choices(self._user)}"
+        if self._outdated is None or self._outdated[0] != stamp:
+            self._outdated = (stamp, len(self.outdated()))
+        return self._outdated[1]
 
     def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
         """Canonical text of a document, or a span of it."""
@@ -746,7 +787,15 @@ class Library:
         return self._store.originals.find(self._user, self.document(document_id).id)
 
     def collections(self) -> list[dict[str, Any]]:
-        return self._store.collections.all(self._user)
+        """The collections with their choices, and how many documents each has."""
+        rows = self._store.collections.all(self._user)
+        return [{**row, "chunker_options": json.loads(row["chunker_options"] or "null")} for row in rows]
+
+    @property
+    def generation(self) -> int | None:
+        """The number of the generation that serves."""
+        serving = self._store.generations.serving(self._user)
+        return serving.pk if serving else None
 
     def check_collection(self, name: str) -> None:
         """Raise where there is no such collection."""
@@ -815,21 +864,27 @@ class Library:
         *document_ids: str,
         source: str | Path | None = None,
         collection: str | None = None,
+        checksum: str | None = None,
         compact: bool = False,
     ) -> list[str]:
-        """Remove documents by id, by source or by collection, which goes with them. Returns the ids that went."""
+        """Remove documents by id, source, checksum or collection, which goes with them. Returns the ids that went."""
         with self._store.writing(self._user, "deleting documents"):
-            ids = [*document_ids, *self._ids_of(source, collection)]
+            ids = [*document_ids, *self._ids_of(source, collection, checksum)]
             self._memories.forget(text_hash(text) for text in self._texts(ids))
             shutil.rmtree(self.folder / FORMER_CONTEXTS, ignore_errors=True)
             self._store.documents.delete(self._user, ids)
-            if collection is not None and source is None and not document_ids:
+            if collection is not None and source is None and checksum is None and not document_ids:
                 self._store.collections.drop(self._user, collection)
             if compact:
                 self._compact()
         return list(dict.fromkeys(ids))
 
-    def _ids_of(self, source: str | Path | None, collection: str | None) -> list[str]:
+    def _ids_of(self, source: str | Path | None, collection: str | None, checksum: str | None) -> list[str]:
+        if checksum is not None:
+            found = self.documents(where={"checksum": checksum}, collection=collection)
+            if not found:
+                raise NotFound(f"no document has the checksum {checksum[:80]!r}")
+            return [document.id for document in found]
         if source is not None:
             names = [as_text(source), as_text(Path(source).expanduser().resolve())]
             places = [collection] if collection else [row["name"] for row in self.collections()]
@@ -852,14 +907,16 @@ class Library:
         chunker_options: Mapping[str, Any] | None = None,
         embedder: str | None = None,
         outdated: bool = False,
+        documents: Sequence[str] | None = None,
         keep: bool = False,
         gate: Callable[[int], dict[str, Any]] | None = None,
         on_progress: OnProgress | None = None,
     ) -> dict[str, Any]:
         """Build the next generation from stored text beside the one that serves, then switch in one step.
 
-        With `outdated`, nothing is done unless documents were made by an older version, chunker or model. Options of a
-        chunker without its name are for the chunker that is chosen already.
+        With `outdated`, only documents that were made by an older version or another chunker are made again, in the
+        generation that serves, and all of them where another model is set; `documents` does so with those of some ids.
+        Options of a chunker without its name are for the chunker that is chosen already.
 
         A `gate` is given the number of the new generation before the switch, may look at it with `trying`, and raises
         to refuse it.
@@ -869,10 +926,11 @@ class Library:
             self.check_collection(collection)
         if options and chunker is None:
             chunker = self._chosen_chunker(collection)
-        if outdated and not self._needs_reindex(embedder, chunker):
-            generation = self._store.generations.serving(self._user)
-            return {"generation": generation.pk if generation else None, "documents": 0, "embedded": 0,
-                    "replaced": None, "kept": False}  # fmt: skip
+        if documents is not None:
+            return self._remake([self.document(document_id) for document_id in documents], on_progress)
+        if outdated and embedder is None and chunker is None and not self._is_model_changed():
+            found = self.outdated()
+            return self._remake([one for one in found if collection in (None, one.collection)], on_progress)
         choice = {"collection": collection, "chunker": chunker, "chunker_options": options}
         request = {**choice, "embedder": embedder, "keep": keep, "gated": gate is not None}
         return self._rebuild(request, gate, on_progress)
@@ -886,8 +944,29 @@ class Library:
             raise OptionError("collections have chosen different chunkers", remedy=remedy)
         return names.pop() or self.settings.chunker
 
-    def _needs_reindex(self, embedder: str | None, chunker: str | None) -> bool:
-        return embedder is not None or chunker is not None or bool(self.outdated())
+    def _is_model_changed(self) -> bool:
+        serving = self._store.generations.serving(self._user)
+        return serving is not None and serving.fingerprint != self.embedder().fingerprint
+
+    def _remake(self, found: Sequence[Document], on_progress: OnProgress | None) -> dict[str, Any]:
+        """Make documents again: of the originals where they are kept, else of their stored text."""
+        with self._store.writing(self._user, "reindexing"):
+            pipeline, chunker_of = self._pipeline(on_progress), self._chunker_of()
+            kept = [one for one in found if self._store.originals.has(self._user, one.id)]
+            rows = [self._store.documents.find(self._user, one.id) for one in found if one not in kept]
+            sources = [
+                NewSource(
+                    self.original(one.id), one.source, one.filename, one.collection, one.metadata, one.mime, renew=True
+                )
+                for one in kept
+            ]
+            done = [*pipeline.add(sources, chunker_of), *pipeline.recut(rows, chunker_of)]
+        if failed := [added.error for added in done if added.error is not None]:
+            raise ReindexRefused(f"{len(failed)} documents could not be made again: {failed[0].message}")
+        self._finish_graph(on_progress)
+        chunks = sum(added.chunks for added in done)
+        return {"generation": self.generation, "replaced": None, "kept": False, "documents": len(done),
+                "embedded": chunks}  # fmt: skip
 
     def _rebuild(
         self,

@@ -326,6 +326,17 @@ AnswerKind = Literal["answer", "passages", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerSource:
+    """A place footnotes point to: a document by its id, its section and page, and the checksum of its file."""
+
+    id: str
+    filename: str
+    section: str | None
+    page: int | None
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer and its proof. `answer` holds no markers; each citation says which span it supports.
 
@@ -354,6 +365,7 @@ class Answer:
     log: tuple[str, ...] = ()
     kind: AnswerKind = "answer"
     uncertain: tuple[tuple[int, int], ...] = ()
+    sources: tuple[AnswerSource, ...] = ()
 
     def __str__(self) -> str:
         from footnotes.render import answer_as_text

@@ -29,7 +29,14 @@ from footnotes.answer.tables.found import Found, best_answer
 from footnotes.answer.tables.write import written_table
 from footnotes.answer.yesno import answered_by
 from footnotes.config import Settings
-from footnotes.errors import ConfigError, FootnotesError, ModelDamaged, ProviderBadResponse, ProviderError
+from footnotes.errors import (
+    ConfigError,
+    FootnotesError,
+    ModelDamaged,
+    OptionError,
+    ProviderBadResponse,
+    ProviderError,
+)
 from footnotes.remote import Deadline
 from footnotes.types import Answer, AnswerKind, Citation, Event, Hit, Leg, Step, Usage
 
@@ -256,6 +263,12 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel, t
     """The model's answer, every sentence checked. Fails before the first word, or ends incomplete after it."""
     template = load_template(settings.prompt_template)
     context = fitted_context(findings, settings, model, template, tokens.counter(model.name))
+    if not context.passages and findings.hits:
+        raise OptionError(
+            f"no passage fits into the {model.context_tokens:,} tokens that {model.name} reads, "
+            f"of which {settings.max_tokens:,} are kept for its answer",
+            remedy="Lower max_tokens, or use a model that reads more.",
+        )
     if not context.passages:
         yield from abstention_events(findings, model.name)
         return

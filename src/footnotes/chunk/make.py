@@ -14,12 +14,16 @@ NEEDED = {"embed": "an embedder", "say": "a chat model", "memory": "a place to r
 """What a chunker may ask for beside its options, by the name of the argument."""
 
 
+ALIASES = {"rule_based": "rules"}
+"""Names that other services have for chunkers of ours."""
+
+
 def make_chunker(name: str, options: Mapping[str, Any] | None = None, **given_parts: Any) -> Chunker:
     """The chunker of a name with its options; unknown options and values out of bounds are errors.
 
     `embed`, `say` and `memory` are handed to the chunkers that ask for them.
     """
-    chunker = registry.find("chunkers", name)
+    chunker = registry.find("chunkers", ALIASES.get(name, name))
     given = dict(options or {})
     arguments = inspect.signature(chunker).parameters
     known = [each for each in arguments if each not in NEEDED]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 import textwrap
 from importlib import import_module
 from typing import Any
 
 import click
 
-from footnotes import __version__
+from footnotes import __version__, tracing
 from footnotes.cli.printing import print_error
 from footnotes.config import is_colour_refused
 from footnotes.errors import FootnotesError
@@ -71,6 +72,7 @@ class Commands(click.Group):
         return command.get_short_help_str(80)
 
     def invoke(self, ctx: click.Context) -> Any:
+        tracing.REQUEST_ID.set(secrets.token_hex(8))  # calls to other services carry it
         try:
             return super().invoke(ctx)
         except FootnotesError as error:

@@ -36,7 +36,7 @@ def embed_all(
         for rows in _batches_by_length(texts, batch):
             chosen = [texts[row] for row in rows]
             vectors[rows] = checked_vectors(
-                _with_retries(embedder, chosen, role, attempts, sleep), embedder, role, len(rows)
+                with_retries(embedder, chosen, role, attempts, sleep), embedder, role, len(rows)
             )
     return vectors
 
@@ -51,7 +51,7 @@ def embed_one(
 ) -> Matrix:
     """The checked unit vector of one text, as a row."""
     with tracing.span("embed", embedder=embedder.name, texts=1, role=role):
-        row: Matrix = checked_vectors(_with_retries(embedder, [text], role, attempts, sleep), embedder, role, 1)[0]
+        row: Matrix = checked_vectors(with_retries(embedder, [text], role, attempts, sleep), embedder, role, 1)[0]
     return row
 
 
@@ -61,8 +61,12 @@ def _batches_by_length(texts: Sequence[str], batch: int) -> Iterator[list[int]]:
         yield order[start : start + batch]
 
 
-def _with_retries(
-    embedder: Embedder, texts: Sequence[str], role: Role, attempts: int, sleep: Callable[[float], None]
+def with_retries(
+    embedder: Embedder,
+    texts: Sequence[str],
+    role: Role,
+    attempts: int = ATTEMPTS,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Matrix:
     """The provider's answer. What may succeed later is tried again, waiting longer each time."""
     for attempt in range(1, attempts):

@@ -11,6 +11,7 @@ import numpy as np
 
 from footnotes.config import Settings
 from footnotes.embed import Matrix
+from footnotes.embed.checked import with_retries
 from footnotes.errors import ConfigError, ProviderBadResponse
 from footnotes.remote import Deadline, Endpoint, Remote
 from footnotes.remote.presets import endpoint_for
@@ -30,6 +31,9 @@ _PREFIXES = (
     ("e5-", "query: ", "passage: "),
 )
 """Models that must be told whether a text is a question or a passage: part of the name, and the two prefixes."""
+
+
+PROBE_ATTEMPTS = 3
 
 
 class OpenAIEmbedder:
@@ -73,7 +77,11 @@ class OpenAIEmbedder:
     def _dimensions(self) -> int:
         """What was asked for or is known of the model; else one text is embedded to see."""
         known = self._asked_dimensions or _DIMENSIONS.get(self._model.partition(":")[0], 0)
-        return known or int(self.embed(["dimensions"], role="passage").shape[1])
+        return known or int(with_retries(self, ["dimensions"], "passage", attempts=PROBE_ATTEMPTS).shape[1])
+
+    def expect_dimensions(self, dimensions: int) -> None:
+        """A library has vectors of this model already: it need not be asked how many dimensions they have."""
+        vars(self).setdefault("_dimensions", dimensions)
 
     @property
     def max_tokens(self) -> int:

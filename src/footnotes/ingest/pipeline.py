@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from footnotes import tracing
 from footnotes.chunk import Chunker
@@ -40,7 +41,7 @@ from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
 from footnotes.text.script import stated_language
 from footnotes.text.sketch import Sketcher
-from footnotes.types import TAKEN_IN, Added, AddStatus, ErrorInfo, JsonValue, Part, Report
+from footnotes.types import TAKEN_IN, Added, AddStatus, Document, ErrorInfo, JsonValue, Part, Report
 
 PIPELINE_VERSION = 1
 _STOPPED = Interrupted(
@@ -169,6 +170,50 @@ class Pipeline:
     def _generation(self) -> Generation:
         return open_generation(self._store, self._user_id, self._embedder)
 
+    def recut(self, rows: Sequence[DocumentRow], chunker_of: ChunkerOf) -> Iterator[Added]:
+        """Cut documents again from their stored text, each into a new version of itself."""
+        self._serving = self._generation()
+        for row in rows:
+            self._pending.add(self._recut(row, chunker_of(row.document.collection, row.document.mime)))
+            if self._is_full():
+                yield from self._flush()
+        yield from self._flush()
+        yield from self._complete(self._now())
+
+    def _recut(self, row: DocumentRow, chunker: Chunker) -> _Work:
+        document = row.document
+        # The parser's part of the version stays: it is the text that was parsed then.
+        pipeline, parser, parser_version, *_ = document.ingestion_version.split("/")
+        made_by = (pipeline, parser, parser_version, chunker_fingerprint(chunker), self._embedder.fingerprint)
+        draft = Draft(
+            collection=document.collection,
+            source=document.source,
+            filename=document.filename,
+            file_hash=document.file_hash,
+            size=document.bytes,
+            ingestion_version="/".join(made_by),
+            metadata=document.metadata,
+            replaces=row,
+        )
+        draft.title = document.title
+        origin = NewSource(Path(document.filename), document.source, document.filename, document.collection)
+        work = _Work(origin, draft, "replaced", list(document.warnings))
+        described = describer(document.mime, document.metadata, document.title)
+        derive = Deriver(chunker, document.file_hash, document.title, described)
+        for part in self._store.documents.parts(self._user_id, document.id):
+            self._derive(work, derive, part)
+        draft.sketch = work.sketcher.sketch()
+        draft.publication = Publication(
+            mime=document.mime,
+            title=document.title,
+            characters=document.characters,
+            pages=document.pages,
+            chunks=derive.count,
+            metadata=document.metadata,
+            warnings=document.warnings,
+        )
+        return work
+
     # ── one file
 
     def _take(self, origin: NewSource, chunker_of: ChunkerOf) -> Iterator[Added]:
@@ -176,6 +221,8 @@ class Pipeline:
         if self._pending.has(origin, file_hash):
             yield from self._flush()
         kind = sniff(origin.path, origin.filename) if not origin.mime else Sniffed(origin.mime)
+        chosen = origin.chunker
+        chunker_of = chunker_of if chosen is None else lambda *_: chosen
         chunker = chunker_of(origin.collection, kind.mime)
         version = self.ingestion_version(kind.mime, chunker)
         same = self._store.documents.find_by_hash(self._user_id, origin.collection, file_hash)
@@ -183,7 +230,8 @@ class Pipeline:
             assert same is not None
             self._elsewhere.append((origin, same.pk))
             return
-        wanted = same is not None and origin.mime in ("", same.document.mime) and not origin.renew
+        renamed = same is not None and origin.rename and _is_renamed(origin, same.document)
+        wanted = same is not None and origin.mime in ("", same.document.mime) and not (origin.renew or renamed)
         if same is not None and wanted and same.document.status in _SERVED and self._is_up_to_date(same, chunker_of):
             try:
                 yield from self._found_again(origin, same)
@@ -205,7 +253,7 @@ class Pipeline:
             metadata=origin.metadata,
             replaces=replaces,
         )
-        work = _Work(origin, draft, status, list(kind.warnings))
+        work = _Work(origin, draft, "deduplicated" if renamed else status, list(kind.warnings))
         source = Source(origin.path, origin.filename, kind.mime)
         try:
             yield from self._read(work, source, chunker)
@@ -518,3 +566,9 @@ def _added(work: _Work) -> Added:
     chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)
     near = work.draft.near_duplicate_of
     return Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings, near)
+
+
+def _is_renamed(origin: NewSource, document: Document) -> bool:
+    """Whether the same bytes came with another name, or with other metadata than is known of them."""
+    known = {key: value for key, value in document.metadata.items() if key != "language"}
+    return document.filename != origin.filename or known != dict(origin.metadata)

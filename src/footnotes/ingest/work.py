@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+from footnotes.chunk import Chunker
 from footnotes.errors import DocumentTooLarge, EmptyDocument, SourceUnreadable
 from footnotes.store.naming import source_mark
 from footnotes.types import Metadata
@@ -21,6 +22,7 @@ class NewSource:
 
     `mime` says what it is where whoever adds it knows better than its bytes and name; with `renew` it is cut anew
     although the same bytes are here. `deleted` are marks of sources that were deleted since the work was begun.
+    `chunker` cuts it instead of its collection's. With `rename` the same bytes take over filename and metadata.
     """
 
     path: Path
@@ -31,6 +33,8 @@ class NewSource:
     mime: str = ""
     renew: bool = False
     deleted: frozenset[str] = frozenset()
+    chunker: Chunker | None = None
+    rename: bool = False
 
     @property
     def is_deleted(self) -> bool:

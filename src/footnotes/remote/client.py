@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from footnotes import tracing
-from footnotes.errors import MissingExtra, ProviderBadResponse, ProviderError, ProviderTimeout, ProviderUnavailable
+from footnotes.errors import (
+    MissingExtra,
+    ProviderBadResponse,
+    ProviderError,
+    ProviderRefused,
+    ProviderTimeout,
+    ProviderUnavailable,
+)
 from footnotes.remote.circuit import Circuit
 from footnotes.remote.deadline import Deadline
 from footnotes.remote.faults import error_of_status, message_in, parsed_json
@@ -37,6 +44,7 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     key_setting: str = ""
+    lacks_key: bool = False
     timeout: float = 60.0
     attempts: int = 3
     proxy: str = field(default="", repr=False)
@@ -111,10 +119,13 @@ class Remote:
     @contextmanager
     def _response(self, path: str, body: Mapping[str, Any] | None, until: Deadline) -> Iterator[httpx.Response]:
         """An answer with a good status; whatever else happens becomes an error of the tree. No body asks with GET."""
+        provider = self.endpoint.provider
+        if self.endpoint.lacks_key:
+            remedy = f"Set {self.endpoint.key_setting}, or the variable {self.endpoint.key_setting.upper()}."
+            raise ProviderRefused(f"{provider} needs a key, and none is set", remedy=remedy)
         client = self._http()
         import httpx
 
-        provider = self.endpoint.provider
         self._check_time(until)
         read = until.remaining(self.endpoint.timeout)
         timeout = httpx.Timeout(read, connect=min(CONNECT_SECONDS, read))

@@ -26,11 +26,17 @@ def endpoint_for(provider: str, settings: Settings, *, attempts: int = 3, native
         headers=_headers(base_url, key),
         secrets=(key,) if key else (),
         key_setting=f"{provider}_api_key" if provider != "ollama" else "",
+        lacks_key=not key and provider != "ollama" and base_url.startswith(_official(provider)),
         timeout=settings.model_timeout,
         attempts=attempts,
         proxy=settings.proxy,
         quoted=settings.quote_providers,
     )
+
+
+def _official(provider: str) -> str:
+    """The provider's own address, which no request without a key can use."""
+    return str(Settings.__dataclass_fields__[f"{provider}_base_url"].default)
 
 
 def _headers(base_url: str, key: str) -> dict[str, str]:

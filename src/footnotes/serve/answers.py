@@ -20,6 +20,7 @@ _STATUS: tuple[tuple[type[errors.FootnotesError], int], ...] = (
     (errors.StoreLocked, 503),
     (errors.StoreFull, 507),
     (errors.ReindexRefused, 409),
+    (errors.DimensionMismatch, 409),
     (errors.QueryEmpty, 422),
     (errors.InputError, 422),
     (errors.RequestInvalid, 422),
@@ -103,11 +104,19 @@ def error_body(error: errors.FootnotesError, request_id: str) -> dict[str, Any]:
     return {"error": said}
 
 
-def error_answer(error: errors.FootnotesError, request_id: str) -> SafeJson:
-    status, headers = status_of(error), {}
+def flat_error(error: errors.FootnotesError, request_id: str) -> dict[str, Any]:
+    """`{error: text, code, remedy, request_id}`, as clients of /api read it; a used up quota says its numbers too."""
+    said = error_body(error, request_id)["error"]
+    return {"error": said.pop("message"), **said}
+
+
+def error_answer(error: errors.FootnotesError, request_id: str, path: str = "", status: int = 0) -> SafeJson:
+    """The answer to a request that failed, in the shape that clients of its path know."""
+    status, headers = status or status_of(error), {}
     wait = getattr(error, "retry_after", None)
     if wait is not None or (status in (429, 503) and error.retryable):
         headers["Retry-After"] = str(max(math.ceil(wait or RETRY_SECONDS), 1))
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return SafeJson(error_body(error, request_id), status, headers=headers)
+    body = flat_error if path.startswith("/api/") else error_body
+    return SafeJson(body(error, request_id), status, headers=headers)

@@ -18,12 +18,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from footnotes import __version__, errors
 from footnotes.config import Settings, load
-from footnotes.serve.answers import SafeJson, as_known, error_answer, error_body
+from footnotes.serve.answers import SafeJson, as_known, error_answer
 from footnotes.serve.gate import Gate, request_id_of
 from footnotes.serve.mcp import make_manager
 from footnotes.serve.openapi import describe
 from footnotes.serve.pages import load_page, page_router
-from footnotes.serve.routes import collections, compat, documents, finding, openai, service, socket, work
+from footnotes.serve.routes import api as api_routes
+from footnotes.serve.routes import collections, documents, finding, openai, rag, service, socket, work
 from footnotes.serve.state import ServerState, make_state
 from footnotes.serve.strict import check_nodes, off_loop
 
@@ -60,7 +61,7 @@ def create_app(
         default_response_class=SafeJson,
     )
     api.state.server = state
-    parts = (documents, collections, finding, work, openai, compat, service, socket)
+    parts = (documents, collections, finding, work, openai, rag, api_routes, service, socket)
     for part in parts:
         api.include_router(part.router)
     api.include_router(page_router(load_page()))
@@ -118,7 +119,7 @@ def _shape_errors(api: FastAPI) -> None:
     async def known(request: Request, error: Exception) -> Response:
         assert isinstance(error, errors.FootnotesError)
         _count(request, error.code)
-        return error_answer(error, request_id_of(request.scope))
+        return error_answer(error, request_id_of(request.scope), request.url.path)
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -130,13 +131,14 @@ def _shape_errors(api: FastAPI) -> None:
             return await known(request, error.__cause__)
         found = _as_error(error)
         _count(request, found.code)
-        headers = dict(error.headers or {})
+        answer = error_answer(found, request_id_of(request.scope), request.url.path, error.status_code)
+        answer.headers.update(error.headers or {})
         if error.status_code == 405:
-            headers["Allow"] = _allowed(request)
-        return SafeJson(error_body(found, request_id_of(request.scope)), error.status_code, headers=headers)
+            answer.headers["Allow"] = _allowed(request)
+        return answer
 
     async def crashed(request: Request, error: Exception) -> Response:
-        return error_answer(as_known(error), request_id_of(request.scope))
+        return error_answer(as_known(error), request_id_of(request.scope), request.url.path)
 
     api.add_exception_handler(Exception, crashed)
     api.add_exception_handler(errors.FootnotesError, known)

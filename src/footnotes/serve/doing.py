@@ -48,6 +48,7 @@ def do(task: Task, using: Using, spool: Path, tell: Tell) -> None:
     how: Ending = "done"
     error: FootnotesError | None = None
     tracing.JOB_ID.set(" ".join(str(job["id"]) for job in task.jobs))
+    tracing.REQUEST_ID.set(next(filter(None, [job["request"].pop("request_id", "") for job in task.jobs]), ""))
     try:
         with using(task.tenant) as library, tracing.span("job", kind=task.kind, jobs=len(task.jobs)):
             _DOING[task.kind](task, library, spool, tell)

@@ -95,11 +95,11 @@ class Gate:
         except FootnotesError as error:
             self._state.metrics.errors.labels(error.code).inc()
             if not sent["status"]:
-                await error_answer(error, request_id)(scope, receive, sending)
+                await error_answer(error, request_id, scope["path"])(scope, receive, sending)
         except asyncio.CancelledError:  # the server stops, and waits no longer
             stopping = ServerBusy("the server is stopping")
             if not sent["status"]:
-                await error_answer(stopping, request_id)(scope, receive, sending)
+                await error_answer(stopping, request_id, scope["path"])(scope, receive, sending)
         except ClientDisconnect:  # nobody is there to be told
             sent["status"] = CLIENT_GONE
         except Exception as error:
@@ -107,7 +107,7 @@ class Gate:
             self._state.metrics.errors.labels(found.code).inc()
             _LOG.exception("a request failed", extra={"request_id": request_id, "reason": type(error).__name__})
             if not sent["status"]:
-                await error_answer(found, request_id)(scope, receive, sending)
+                await error_answer(found, request_id, scope["path"])(scope, receive, sending)
         finally:
             self._note(scope, sent["status"], time.monotonic() - began, request_id)
 
@@ -145,11 +145,11 @@ class Gate:
 
     def _limit(self, headers: Headers) -> int:
         chosen = self._state.settings
-        upload = headers.get("content-type", "").startswith("multipart/")
+        upload = _is_upload(headers)
         limit = chosen.serve_upload_bytes if upload else chosen.serve_body_bytes
         said = headers.get("content-length", "0")
         if not said.isdecimal() or int(said) > limit:
-            raise BodyTooLarge(f"the body is larger than {limit:,} bytes")
+            raise _too_large(limit, upload)
         return limit
 
     def _note(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
@@ -189,6 +189,7 @@ class _Body:
         self._deadline = time.monotonic() + seconds
         self._count = 0
         self._reading = "content-length" in headers or "transfer-encoding" in headers
+        self._is_upload = _is_upload(headers)
 
     async def __call__(self) -> Message:
         if not self._reading:
@@ -200,9 +201,19 @@ class _Body:
             raise ClientTooSlow("the body took too long to arrive") from None
         self._count += len(message.get("body", b""))
         if self._count > self._limit:
-            raise BodyTooLarge(f"the body is larger than {self._limit:,} bytes")
+            raise _too_large(self._limit, self._is_upload)
         self._reading = bool(message.get("more_body"))
         return message
+
+
+def _is_upload(headers: Headers) -> bool:
+    return headers.get("content-type", "").startswith("multipart/")
+
+
+def _too_large(limit: int, is_upload: bool) -> BodyTooLarge:
+    setting = "serve_upload_bytes" if is_upload else "serve_body_bytes"
+    remedy = f"Send less at once, or raise {setting} in the settings."
+    return BodyTooLarge(f"the body is larger than {limit:,} bytes", remedy=remedy)
 
 
 def _is_open(path: str) -> bool:

@@ -133,10 +133,11 @@ class Intake:
         collection: str | None,
         metadata: Mapping[str, Any] | None,
         source: str | None = None,
+        **making: Any,
     ) -> ServerJob:
-        """Keep the bytes of an upload and queue it."""
+        """Keep the bytes of an upload and queue it. `making` are further options of `Library.handed_over`."""
         path = self._spool / uuid.uuid4().hex
-        given: dict[str, Any] = {"filename": filename, "collection": collection, "metadata": metadata}
+        given: dict[str, Any] = {"filename": filename, "collection": collection, "metadata": metadata, **making}
         with self._tenants.using(tenant) as library:
             checked = library.handed_over(path, **given, source=source or f"upload:{filename}")
             room = self._room(tenant, library)
@@ -149,6 +150,7 @@ class Intake:
                 "source": checked.source,
                 "collection": checked.collection,
                 "metadata": dict(checked.metadata),
+                **making,
             }
             self._hand_over(path.name)
             job = self.jobs.add(tenant, "upload", checked.filename, request, path.name, size=size, room=room)
@@ -216,9 +218,13 @@ class Intake:
         with self.paused():
             found = library.documents(collection=collection) if collection else map(library.document, document_ids)
             places = {(document.collection, document.source) for document in found}
-            gone = library.delete(*document_ids, collection=collection)
+            failed = self.jobs.failed_in(tenant, collection) if collection else []
+            gone = library.delete(*document_ids, collection=collection) if places or not failed else []
             self.jobs.leave_out(tenant, places)
             self.forget(tenant, gone, places)
+            self.jobs.remove(failed)
+            for job in failed:  # its bytes were kept for another try
+                self._drop(job)
         return gone
 
     def forget(self, tenant: str, document_ids: Iterable[str], places: Collection[tuple[str, str]] = ()) -> None:
@@ -309,7 +315,8 @@ def _copy(file: BinaryIO, path: Path, most: int, room: int | None) -> int:
         while block := file.read(_BLOCK):
             size += len(block)
             if size > most:
-                raise BodyTooLarge(f"a file has more than {most:,} bytes")
+                remedy = "Split the file, or raise max_file_bytes in the settings."
+                raise BodyTooLarge(f"a file has more than {most:,} bytes", remedy=remedy)
             if room is not None and size > room:
                 raise StorageQuota(f"the file is larger than the {room:,} bytes the tenant may still keep")
             target.write(block)

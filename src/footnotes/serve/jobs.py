@@ -12,6 +12,7 @@ from typing import Any, Literal
 from footnotes.errors import NotFound, ServerBusy, StorageQuota, is_retryable
 from footnotes.serve.database import ServerDatabase, now
 from footnotes.store.naming import INSIDE, source_mark
+from footnotes.tracing import REQUEST_ID
 from footnotes.types import ErrorInfo, NearDuplicate
 from footnotes.wire import to_json
 
@@ -72,7 +73,7 @@ class ServerJob:
 
     @property
     def retryable(self) -> bool:
-        return bool(self.error and (is_retryable(self.error.code) or self.spool))
+        return bool(self.error and is_retryable(self.error.code))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ class Jobs:
     ) -> ServerJob:
         """Accept a job, if there is room for it: that is looked up and taken in one statement."""
         moment, job_id = now(), "job_" + secrets.token_hex(8)
-        what = (job_id, tenant, kind, name, json.dumps(dict(request)), spool, size, moment)
+        written = json.dumps({**request, "request_id": REQUEST_ID.get()})  # calls made for it carry the same id
+        what = (job_id, tenant, kind, name, written, spool, size, moment)
         limits = (self._most_waiting, room.since if room else moment, room.left if room else -1)
         rows = self._database.rows(self._accept, (*what, *limits))
         if not rows and self.waiting(tenant) >= self._most_waiting:
@@ -257,6 +259,11 @@ class Jobs:
         wanted = set(document_ids)
         rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state IN ('ready', 'failed')", (tenant,))
         return [job for job in map(_job, rows) if wanted & {row.document_id for row in job.result}]
+
+    def failed_in(self, tenant: str, collection: str) -> list[ServerJob]:
+        """Uploads and pages for a collection that failed, with a document or without one."""
+        rows = self._database.rows("SELECT * FROM jobs WHERE tenant = ? AND state = 'failed'", (tenant,))
+        return [job for job in map(_job, rows) if job.kind != "reindex" and job.collection == collection]
 
     def unfinished_at(self, tenant: str, places: Collection[tuple[str, str]]) -> list[ServerJob]:
         """Uploads and pages that are not done, of these collections and sources."""

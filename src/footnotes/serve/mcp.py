@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -18,8 +17,8 @@ from footnotes import __version__
 from footnotes.engine import Library
 from footnotes.errors import FootnotesError
 from footnotes.serve.answers import error_body
-from footnotes.serve.routes.compat import accept_text, indexed
 from footnotes.serve.routes.finding import LLM
+from footnotes.serve.routes.rag import accept_text, indexed, settled
 from footnotes.serve.state import ServerState
 from footnotes.serve.tools import TOOLS, Outcome, ToolContext, call_tool
 from footnotes.wire import to_json
@@ -74,7 +73,7 @@ def _result(content: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
 def serve_stdio(library: Library, *, read_only: bool = False) -> None:
     """Serve one library to the program that started this one, until it closes the pipe."""
     scopes = frozenset(("read",) if read_only else ("read", "write"))
-    context = ToolContext(library, user=library.settings.user, scopes=scopes)
+    context = ToolContext(library, scopes=scopes)
     server = make_server(lambda _: nullcontext(context))
 
     async def run() -> None:
@@ -105,18 +104,23 @@ def context_for(state: ServerState, scope: Any) -> Iterator[ToolContext]:
     """The context of a request that passed the gate, as long as it lasts."""
     caller = scope["footnotes.caller"]
     tenant = caller.tenant
+
+    def index(name: str, content: str, metadata: Mapping[str, Any] | None, collection: str | None) -> Outcome:
+        job = accept_text(state, tenant, name, content, metadata=dict(metadata or {}), collection=collection)
+
+        async def wait() -> Any:
+            return indexed(await settled(state, job))
+
+        return wait
+
     with state.tenants.using(tenant) as library:
         yield ToolContext(
             library=library,
-            user=tenant,
             request_id=scope["footnotes.request_id"],
             scopes=caller.scopes,
-            index=lambda name, content, metadata, collection: partial(
-                indexed,
-                state,
-                accept_text(state, tenant, name, content, dict(metadata) if metadata else None, collection),
-            ),
+            index=index,
             before_answer=lambda: state.answers.take(tenant),
+            after_failure=lambda: state.answers.give_back(tenant),
             before_search=lambda: state.answers.take(tenant) if state.settings.reranker == LLM else None,
             after_answer=state.metrics.answered,
             after_search=state.metrics.searched,

@@ -68,6 +68,10 @@ class Metrics:
     def answered(self, answer: Answer) -> None:
         if any(step.text == FROM_MEMORY for step in answer.steps):
             self.cache_hits.inc()
+        else:
+            made = sum(step.type == "action" and step.tool == "search" for step in answer.steps)
+            for name, leg in answer.legs.items():
+                self.searches.labels(name, leg.status).inc(max(made, 1))
         broken = "incomplete" if answer.incomplete else "answered"
         self.answers.labels("abstained" if answer.abstained else broken).inc()
         self.answer_seconds.observe(answer.took_ms / 1000)

@@ -10,6 +10,8 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Metadata = dict[str, Any]
 Filter = dict[str, Any] | Annotated[list[str], Field(fail_fast=True)] | str
 SearchMode = Literal["hybrid", "lexical", "dense"]
+Weights = Annotated[list[Annotated[float, Field(ge=0, le=1_000)]], Field(min_length=2, max_length=2, fail_fast=True)]
+"""Of the lexical and the dense leg."""
 
 
 class Body(BaseModel):
@@ -33,6 +35,17 @@ class ErrorBody(BaseModel):
     error: ErrorDetail
 
 
+class FlatError(BaseModel):
+    """Every error of /api has this shape."""
+
+    model_config = ConfigDict(extra="allow")
+
+    error: str = Field(examples=["all 10,000 answers of this month are used"])
+    code: str = Field(examples=["quota_exceeded"])
+    remedy: str = Field(examples=["Wait for the next month."])
+    request_id: str = Field(examples=["5f2b1c9e0a7d4e83"])
+
+
 class TextDocument(Body):
     """A document given as text, or an address to fetch: exactly one of `text` and `url`."""
 
@@ -53,6 +66,10 @@ class SearchBody(Body):
     per_document: int | None = Field(None, ge=1, le=100)
     fusion: Literal["adaptive", "alpha", "rrf"] | None = None
     alpha: float | None = Field(None, ge=0, le=1)
+    rrf_k: int | None = Field(None, ge=1, le=10_000)
+    weights: Weights | None = Field(None, description="Of the lexical and the dense leg in rrf.")
+    missing_rank: int | None = Field(None, ge=0, le=1_000_000, description="The rank of what a leg did not list.")
+    expand: list[Literal["synonyms"]] | None = Field(None, max_length=1)
     reranker: str | None = Field(None, max_length=200)
 
     def given(self) -> dict[str, Any]:
@@ -94,6 +111,7 @@ class ReindexBody(Body):
     chunker: Name | None = Field(None, examples=["section"])
     chunker_options: dict[str, Any] | None = None
     embedder: Name | None = None
+    outdated: bool = False
     keep: bool = False
 
 

@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 from footnotes.errors import all_errors
 from footnotes.serve.examples import example
 from footnotes.serve.gate import OPEN_PATHS
-from footnotes.serve.models import ErrorBody
+from footnotes.serve.models import ErrorBody, FlatError
 from footnotes.serve.strict import StrictRoute
 from footnotes.wire import json_types
 
@@ -71,10 +71,10 @@ def _complete(operation: dict[str, Any], route: StrictRoute, schemas: dict[str, 
     refs = [{"$ref": f"{_REF}{kind.__name__}"} for kind in route.replies]
     if refs:
         schema = {"anyOf": refs} if len(refs) > 1 else refs[0]
-        for status in {str(route.status_code or 200), _NOT_NOW} & set(operation["responses"]):
-            content = operation["responses"][status].setdefault("content", {})
-            if "$ref" not in content.get("application/json", {}).get("schema", {}):
-                content["application/json"] = {"schema": schema, "example": example(schema, schemas)}
+        for status, said in operation["responses"].items():
+            if status == str(route.status_code or 200) or "content" not in said:
+                shown = {"schema": schema, "example": example(schema, schemas)}
+                said.setdefault("content", {})["application/json"] = shown
     for media in operation.get("requestBody", {}).get("content", {}).values():
         media.setdefault("example", example(media["schema"], schemas))
 
@@ -120,27 +120,27 @@ _ERRORS = {
 OPEN_ERRORS = (403, 431, 500)
 _ALWAYS = (401, 403, 422, 429, 431, 500, 503)
 _BODY = (400, 408, 413)
-_NOT_NOW = "503"
-"""With the same body as when all is well, where a route says nothing else."""
 MODEL_ERRORS = (501, 502, 504)
 """What may become of a request that a model behind a network answers."""
 
 
-def errors(*more: int, body: bool = False) -> Responses:
-    """The errors a route may answer; `body` where one is sent."""
-    return only_errors(*_ALWAYS, *more, *(_BODY if body else ()))
+def errors(*more: int, body: bool = False, flat: bool = False) -> Responses:
+    """The errors a route may answer; `body` where one is sent, `flat` where they are of one level."""
+    return only_errors(*_ALWAYS, *more, *(_BODY if body else ()), flat=flat)
 
 
-def only_errors(*statuses: int) -> Responses:
+def only_errors(*statuses: int, flat: bool = False) -> Responses:
     """No other errors than these: for routes that need no key."""
-    return {status: _error(status) for status in sorted({*statuses})}
+    return {status: _error(status, flat) for status in sorted({*statuses})}
 
 
-def _error(status: int) -> dict[str, Any]:
+def _error(status: int, flat: bool) -> dict[str, Any]:
     code, said = _ERRORS[status]
     remedy = next(kind.default_remedy for kind in all_errors() if kind.code == code)
-    shown = {"code": code, "message": said, "remedy": remedy, "request_id": "5f2b1c9e0a7d4e83"}
-    return {"model": ErrorBody, "description": said, "content": {"application/json": {"example": {"error": shown}}}}
+    beside = {"code": code, "remedy": remedy, "request_id": "5f2b1c9e0a7d4e83"}
+    shown = {"error": said, **beside} if flat else {"error": {"message": said, **beside}}
+    model = FlatError if flat else ErrorBody
+    return {"model": model, "description": said, "content": {"application/json": {"example": shown}}}
 
 
 def events(example: str) -> Responses:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -112,6 +113,14 @@ class Answers:
         if not rows:
             raise OverQuota(Allowance(self.limit, self.limit, _next_month(moment)))
         return Allowance(self.limit, rows[0]["used"], _next_month(moment))
+
+    def give_back(self, tenant: str) -> None:
+        """An answer that failed is not counted."""
+        with suppress(FootnotesError):
+            self._database.rows(
+                "UPDATE answers SET used = used - 1 WHERE tenant = ? AND month = ? AND used > 0",
+                (tenant, _month(datetime.now(UTC))),
+            )
 
     def look(self, tenant: str) -> Allowance:
         moment = datetime.now(UTC)

@@ -52,7 +52,7 @@ class Deleted:
 class Collection:
     name: str
     chunker: str | None
-    chunker_options: str | None
+    chunker_options: Metadata | None
     system_prompt: str | None
     documents: int
 
@@ -116,6 +116,7 @@ class Status:
     bytes: int
     by_status: Mapping[str, int]
     near_duplicates: int
+    outdated: int
     waiting: int
     collections: list[Collection]
     embedder: str
@@ -246,7 +247,7 @@ class RagIndexed:
 @dataclass(frozen=True, slots=True)
 class RagHit:
     id: str
-    chunk_id: str
+    document_id: str
     filename: str
     content: str
     metadata: Metadata
@@ -254,6 +255,8 @@ class RagHit:
     rrf_score: float
     vector_score: float | None
     text_score: float | None
+    vector_rank: int | None
+    text_rank: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,17 +267,28 @@ class RagFound:
 
 @dataclass(frozen=True, slots=True)
 class RagDocument:
+    """`ingestion_version` grows whenever the document is made again; the fingerprint says by what it was made."""
+
     id: str
     filename: str
+    source: str
+    collection: str
     status: str
     chunks: int
     metadata: Metadata
+    checksum: str
+    embedding_model: str
+    embedding_dim: int
+    ingestion_version: int
+    ingestion_fingerprint: str
     created_at: str
+    updated_at: str
 
 
 @dataclass(frozen=True, slots=True)
 class RagDocuments:
     documents: list[RagDocument]
+    next_offset: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +321,22 @@ class ApiUploaded(ApiDocument):
 
 
 @dataclass(frozen=True, slots=True)
+class ApiFailure:
+    filename: str
+    error: str
+    code: str
+    remedy: str
+    status: Literal["failed"] = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiOutcomes:
+    """What became of each of several files."""
+
+    documents: list[ApiDocument | ApiFailure]
+
+
+@dataclass(frozen=True, slots=True)
 class ApiHit:
     doc_id: str
     filename: str
@@ -326,7 +356,8 @@ class ApiAnswer:
     retrieved_chunks: list[ApiHit]
     final_prompt: str
     agent_steps: tuple[Step, ...]
-    debug_logs: tuple[str, ...]
+    debug_logs: list[str]
+    degraded: bool
     rateLimit: RateLimit  # noqa: N815 (the name that clients of other systems know)
 
 

@@ -43,16 +43,16 @@ def _nodes(body: bytes) -> int:
     return 1 + sum(map(body.count, (b",", b":", b"[", b"{")))
 
 
-def parsed(body: bytes, most_nodes: int) -> Any:
+def parsed(body: bytes, most_nodes: int, what: str = "the body") -> Any:
     """The value of a JSON text; what is wrong with it is an error without a word of it."""
     check_nodes(body, most_nodes)
     try:
         return json.loads(body, object_pairs_hook=_once, parse_constant=_refuse)
     except RecursionError:
-        raise RequestInvalid("the body is nested too deeply") from None
+        raise RequestInvalid(f"{what} is nested too deeply") from None
     except ValueError as error:
         where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-        raise RequestInvalid(f"the body is not valid JSON{where}") from None
+        raise RequestInvalid(f"{what} is not valid JSON{where}") from None
 
 
 def validated(model: type[M], value: Any, place: str = "body") -> M:

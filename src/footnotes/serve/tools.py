@@ -1,6 +1,6 @@
 """Tools for agents: five functions with their JSON schemas, usable in process by any framework. MCP only wraps them.
 
-context = ToolContext(library, user="local")
+context = ToolContext(library)
 call_tool("search_documents", {"query": "notice period"}, context)
 """
 
@@ -21,7 +21,10 @@ from footnotes.wire import to_json
 
 _LIMITED = {"type": "integer", "minimum": 1, "maximum": 100}
 _COLLECTION = {"type": "string", "description": "Only this named group of documents."}
-_TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "boolean": (bool,), "object": (dict,)}
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "object": (dict,),
+    "array": (list,),
+}  # fmt: skip
 
 
 Outcome = dict[str, Any] | Callable[[], Awaitable[Any]]
@@ -39,15 +42,15 @@ class ToolLimits:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """On whose behalf tools run, in which library, and how much they may."""
+    """The library tools run in, which is one tenant's, and how much they may."""
 
     library: Library
-    user: str = "local"
     request_id: str = field(default_factory=lambda: secrets.token_hex(8))
     limits: ToolLimits = field(default_factory=ToolLimits)
     scopes: frozenset[str] = frozenset(("read", "write"))
     index: Callable[[str, str, Mapping[str, Any] | None, str | None], Outcome] | None = None
     before_answer: Callable[[], object] = lambda: None
+    after_failure: Callable[[], object] = lambda: None
     before_search: Callable[[], object] = lambda: None
     after_answer: Callable[[Answer], object] = lambda _: None
     after_search: Callable[[SearchResult], object] = lambda _: None
@@ -85,22 +88,27 @@ def _checked(tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
         if given.get(name) is None:
             raise OptionError(f"{tool.name} needs {name}")
     for name, value in given.items():
-        schema = properties[name]
-        wrong = not isinstance(value, _TYPES[schema["type"]]) or (
-            isinstance(value, bool) and schema["type"] != "boolean"
-        )
-        if value is not None and (wrong or not _within(value, schema)):
-            raise OptionError(f"{name} of {tool.name} must be {_said(schema)}")
+        if value is not None and not _fits(value, properties[name]):
+            raise OptionError(f"{name} of {tool.name} must be {_said(properties[name])}")
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _within(value: Any, schema: Mapping[str, Any]) -> bool:
-    if not isinstance(value, int):
-        return True
-    return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
+def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    if not isinstance(value, _TYPES[schema["type"]]) or (isinstance(value, bool) and schema["type"] != "boolean"):
+        return False
+    if isinstance(value, list):
+        count = schema["minItems"] <= len(value) <= schema["maxItems"]
+        return count and all(_fits(item, schema["items"]) for item in value)
+    if isinstance(value, (int, float)):
+        return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
+    return value in schema.get("enum", [value])
 
 
 def _said(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    if "items" in schema:
+        return f"a list, from {schema['minItems']} to {schema['maxItems']} long, each {_said(schema['items'])}"
     between = f" from {schema['minimum']} to {schema['maximum']}" if "maximum" in schema else ""
     return f"of type {schema['type']}{between}"
 
@@ -163,7 +171,11 @@ def _delete_document(context: ToolContext, given: dict[str, Any]) -> dict[str, A
 
 def _ask(context: ToolContext, given: dict[str, Any]) -> dict[str, Any]:
     context.before_answer()
-    answer = last_answer(context.library.ask_stream(given.pop("question"), **given))
+    try:
+        answer = last_answer(context.library.ask_stream(given.pop("question"), **given))
+    except Exception:
+        context.after_failure()
+        raise
     context.after_answer(answer)
     names = ("answer", "kind", "abstained", "citations", "unsupported", "uncertain", "degraded")
     return {"text": answer_as_text(answer), **to_json({name: getattr(answer, name) for name in names})}
@@ -198,6 +210,14 @@ TOOLS: dict[str, Tool] = {
                 limit=_LIMITED,
                 collection=_COLLECTION,
                 where={"type": "object", "description": "A filter: {\"year\": {\"$gte\": 2020}}."},
+                per_document=_LIMITED,
+                fusion={"type": "string", "enum": ["adaptive", "alpha", "rrf"]},
+                rrf_k={"type": "integer", "minimum": 1, "maximum": 10_000},
+                weights={"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 1_000},
+                         "minItems": 2, "maxItems": 2, "description": "Of words and meaning, in rrf."},
+                missing_rank={"type": "integer", "minimum": 0, "maximum": 1_000_000},
+                expand={"type": "array", "items": {"type": "string", "enum": ["synonyms"]}, "minItems": 0,
+                        "maxItems": 1, "description": "Search for other words of its words too."},
             ),
             "read",
             _search_documents,

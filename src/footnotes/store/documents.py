@@ -62,6 +62,7 @@ def listed(cursor: Cursor, where: Filter | None, limit: int | None, offset: int)
 def set_failed(cursor: Cursor, pk: int, error: ErrorInfo) -> None:
     """Say why a document could not be taken in. One that is served already stays as it is."""
     cursor.run("set_failed", document=pk, error=packed_error(error))
+    put_facets(cursor, [row for row in by_key(cursor, [pk]) if row.document.status == "failed"])
 
 
 def set_metadata(cursor: Cursor, pk: int, metadata: Metadata) -> None:

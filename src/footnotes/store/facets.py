@@ -20,6 +20,8 @@ LISTED: Mapping[str, str] = {
     "slug": "slug",
 }
 """Fields that test what a chunk's metadata lists, mostly under another name, beside the document's own metadata."""
+COLUMNS: Mapping[str, str] = {"checksum": "d.file_hash"}
+"""Fields that are columns of a document, and no facets."""
 CHUNK_FIELDS = ("page", "line", "heading", *LISTED)
 DEFINES = "\x1fdefines"
 """Chunks are found by the names they define under this key, which no filter can name."""

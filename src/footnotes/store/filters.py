@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from footnotes.errors import FilterError
-from footnotes.store.facets import CHUNK_FIELDS, DATES, LISTED, MAX_TEXT, as_number, facet_term, facet_text
+from footnotes.store.facets import CHUNK_FIELDS, COLUMNS, DATES, LISTED, MAX_TEXT, as_number, facet_term, facet_text
 from footnotes.types import AllOf, AnyOf, Condition, Filter, JsonValue, Not
 
 MAX_CONDITIONS = 200
@@ -66,6 +66,8 @@ class FilterCompiler(ABC):
                     return self._within(where.key, where)
                 if where.key in LISTED:
                     return self._listed(where)
+                if where.key in COLUMNS:
+                    return self._column(where)
                 return self._heading(where) if where.key == "heading" else self._facet(where)
             case AllOf():
                 return self._joined(where.filters, " AND ", self.true)
@@ -98,6 +100,23 @@ class FilterCompiler(ABC):
                 return f"{start} AND {self._compared(condition)})"
             case _:
                 raise FilterError(f"there is no operator {condition.operator!r}")
+
+    def _column(self, condition: Condition) -> str:
+        """A column of the document, compared as text."""
+        column, value = COLUMNS[condition.key], condition.value
+        match condition.operator:
+            case "exists":
+                return f"{column} IS NOT NULL"
+            case "eq":
+                return f"{column} = {self.text(facet_text(value))}"
+            case "ne":
+                return f"{column} <> {self.text(facet_text(value))}"
+            case "in":
+                return self.among(column, _texts(condition))
+            case "glob":
+                return self.matches(column, facet_text(value))
+            case _:
+                raise FilterError(f"a {condition.key} cannot be tested with {condition.operator!r}")
 
     def _compared(self, condition: Condition) -> str:
         """Numbers are compared as numbers, everything else (dates among it) as text."""
@@ -185,7 +204,7 @@ def facet_groups(where: Filter) -> tuple[tuple[str, ...], ...]:
 
 
 def _group(condition: Filter) -> tuple[str, ...]:
-    if not isinstance(condition, Condition) or condition.key in CHUNK_FIELDS:
+    if not isinstance(condition, Condition) or condition.key in (*CHUNK_FIELDS, *COLUMNS):
         return ()
     if condition.operator == "eq":
         texts = [facet_text(condition.value)]

@@ -63,6 +63,7 @@ def switch(cursor: Cursor, to: Generation, seq: int) -> None:
     cursor.run("set_generation_state", generation=to.pk, state="serving")
     cursor.run("set_serving", generation=to.pk, seq=seq)
     cursor.run("apply_planned", generation=to.pk, embedder=to.embedder, dimensions=to.dimensions)
+    cursor.run("apply_planned_facets", generation=to.pk)
     cursor.run("finish_all_waiting", generation=to.pk)
 
 

@@ -46,6 +46,8 @@ def test_rag(server: Running, tmp_path: Path) -> None:
     status, listed = curl(server, "curl http://localhost:8000/rag/documents", tmp_path)
     assert [row["id"] for row in listed["documents"]] == [made["id"]]
     status, done = curl(server, "curl -X POST http://localhost:8000/rag/admin/reindex", tmp_path)
+    assert status == 200 and done["documents"] == 0
+    status, done = curl(server, "curl -X POST 'http://localhost:8000/rag/admin/reindex?force=true'", tmp_path)
     assert status == 200 and done["documents"] == 1
     status, gone = curl(server, f"curl -X DELETE http://localhost:8000/rag/documents/{made['id']}", tmp_path)
     assert status == 200
@@ -66,15 +68,16 @@ def test_api(server: Running, tmp_path: Path) -> None:
     rag = said["rag"]
     assert set(rag) == {
         "query", "final_answer", "model", "token_usage", "retrieved_chunks", "final_prompt", "agent_steps",
-        "debug_logs", "rateLimit",
+        "debug_logs", "degraded", "rateLimit",
     }  # fmt: skip
     assert "three months" in rag["final_answer"] and set(rag["rateLimit"]) == {"limit", "remaining", "resetDate"}
     (chunk,) = rag["retrieved_chunks"]
     assert set(chunk) == {"doc_id", "filename", "chunk_id", "text", "similarity", "start_offset", "end_offset"}
     text = server.client.get(f"/v1/documents/{made['doc_id']}/text").json()["text"]
     assert text[chunk["start_offset"] : chunk["end_offset"]] == chunk["text"] and chunk["similarity"] >= 0.25
+    assert set(rag["agent_steps"][1]) == {"type", "text", "tool", "tool_input", "tool_output"}
     status, refused = curl(server, "curl 'http://localhost:8000/api/search?q='", tmp_path)
-    assert status == 400 and refused["error"]["code"] == "query_empty"
+    assert status == 400 and refused["code"] == "query_empty" and refused["error"] == "q is empty"
 
 
 def test_subjects(server: Running, tmp_path: Path) -> None:

@@ -93,6 +93,19 @@ def test_the_key_names_the_tenant_over_http_too(tmp_path: Path) -> None:
         assert running.client.post("/mcp", json={}).status_code == 401
 
 
+def test_a_search_is_fused_as_it_is_asked_for(server: Running) -> None:
+    server.add("handbook.md", HANDBOOK)
+
+    async def run() -> dict[str, Any]:
+        async with Client(f"{server.address}/mcp") as client:
+            options = {"fusion": "rrf", "rrf_k": 10, "weights": [0.5, 2], "missing_rank": 100, "expand": ["synonyms"]}
+            return await said(client, "search_documents", query="notice period", **options)
+
+    scores = asyncio.run(run())["hits"][0]["scores"]
+    lexical, dense = scores["lexical"]["rank"] or 100, scores["dense"]["rank"] or 100
+    assert scores["fused"] == pytest.approx(0.5 / (10 + lexical) + 2 / (10 + dense))
+
+
 def test_tools_in_process(filled: Library) -> None:
     context = ToolContext(filled)
     found = call_tool("search_documents", {"query": "hotel", "limit": 1}, context)
@@ -104,6 +117,9 @@ def test_tools_in_process(filled: Library) -> None:
         ("ask", {"question": "a", "unknown": 1}),
         ("search_documents", {"query": "a", "limit": 0}),
         ("search_documents", {"query": "a", "limit": True}),
+        ("search_documents", {"query": "a", "fusion": "magic"}),
+        ("search_documents", {"query": "a", "fusion": "rrf", "weights": [1]}),
+        ("search_documents", {"query": "a", "fusion": "rrf", "weights": [1, "2"]}),
     ):
         with pytest.raises(OptionError):
             call_tool(name, arguments, context)

@@ -44,7 +44,8 @@ def test_every_operation_says_what_it_answers(described: dict[str, Any]) -> None
         failures = {status: said for status, said in operation["responses"].items() if int(status) >= 400}
         for status, said in failures.items():
             schema = said["content"]["application/json"]["schema"]
-            expected = "Ready" if path in ("/readyz", "/startupz") and status == "503" else "ErrorBody"
+            ready = path in ("/readyz", "/startupz") and status == "503"
+            expected = "Ready" if ready else "FlatError" if path.startswith("/api/") else "ErrorBody"
             assert schema["$ref"].endswith(expected), (method, path, status)
         assert operation["summary"] and operation["tags"]
         assert ("security" in operation) == (path not in OPEN)

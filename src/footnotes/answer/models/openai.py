@@ -66,12 +66,13 @@ class OpenAIChat:
             "stop": list(request.stop) or None,
             "seed": request.seed,
             "tools": [tool_shape(tool) for tool in request.tools] or None,
+            # Cohere's compatible interface refuses it, and says the usage without being asked.
+            "stream_options": None if self._provider == "cohere" else {"include_usage": True},
         }
         return {
             "model": self._model,
             "messages": [message_shape(message) for message in request.messages],
             "stream": True,
-            "stream_options": {"include_usage": True},
             **{name: value for name, value in optional.items() if value is not None},
         }
 

@@ -11,14 +11,15 @@ from fastapi import APIRouter, Query, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, Response
 
-from footnotes.errors import FilterError, OptionError, RequestInvalid
+from footnotes.errors import FilterError, FootnotesError, NotFound, RequestInvalid
+from footnotes.retrieve.where import as_filter, both
 from footnotes.serve import replies as r
 from footnotes.serve.jobs import ServerJob
-from footnotes.serve.models import TextDocument
+from footnotes.serve.models import Body, Metadata, Name, TextDocument
 from footnotes.serve.openapi import errors, file_of
 from footnotes.serve.picture import highlighted
 from footnotes.serve.state import Books, ServerState, State, WritableBooks, Writer
-from footnotes.serve.strict import StrictRoute, check_nodes, parsed, validated
+from footnotes.serve.strict import StrictRoute, parsed, validated
 from footnotes.types import Document
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"], route_class=StrictRoute)
@@ -65,43 +66,62 @@ async def upload(request: Request, state: State, caller: Writer) -> r.Accepted:
     return r.Accepted(jobs)
 
 
+class UploadForm(Body):
+    """The fields of a form beside its files."""
+
+    collection: Name | None = None
+    metadata: Metadata | None = None
+
+
+Outcome = tuple[str, ServerJob | FootnotesError]
+
+
 async def uploaded(request: Request, state: State, tenant: str) -> list[ServerJob]:
-    """The files of a form, each kept and queued."""
+    """The files of a form, each kept and queued; none of them where one is refused."""
+    jobs: list[ServerJob] = []
+    for _, outcome in await accepted(request, state, tenant, all_or_none=True):
+        if isinstance(outcome, FootnotesError):
+            for job in jobs:
+                await state.pools.short.run(state.intake.dismiss, tenant, job.id)
+            raise outcome
+        jobs.append(outcome)
+    return jobs
+
+
+async def accepted(request: Request, state: State, tenant: str, *, all_or_none: bool = False) -> list[Outcome]:
+    """The files of a form by their names, each kept and queued, or the reason why it was refused."""
     async with request.form(max_files=MOST_FILES, max_fields=100) as form:
         files = [part for _, part in form.multi_items() if isinstance(part, UploadFile)]
         if not files:
             raise RequestInvalid("the form has no file", remedy="Send each file as a part named `file`.")
-        options: dict[str, Any] = {
-            "collection": _text(form.get("collection")),
-            "metadata": await state.pools.short.run(_metadata, _text(form.get("metadata")), _most_nodes(state)),
-        }
-        jobs = []
+        given = [(name, part) for name, part in form.multi_items() if isinstance(part, str)]
+        options = dict(await state.pools.short.run(_form, given, _most_nodes(state)))
+        found: list[Outcome] = []
         for file in files:
             name = file.filename or "unnamed"
             accept = state.intake.accept_file
-            jobs.append(await state.pools.short.run(accept, tenant, file.file, filename=name, **options))
-        return jobs
+            try:
+                job = await state.pools.short.run(accept, tenant, file.file, filename=name, **options)
+                found.append((name, job))
+            except FootnotesError as error:
+                found.append((name, error))
+                if all_or_none:
+                    break
+        return found
 
 
-def _text(value: UploadFile | str | None) -> str | None:
-    return value if isinstance(value, str) and value else None
+def _form(given: list[tuple[str, str]], most_nodes: int) -> UploadForm:
+    """The fields of a form, checked as those of a JSON body are; an empty one is not there."""
+    fields: dict[str, Any] = {name: text for name, text in given if text}
+    if len({name for name, _ in given}) != len(given):
+        raise RequestInvalid("a field stands twice in the form")
+    if "metadata" in fields:
+        fields["metadata"] = parsed(fields["metadata"].encode("utf-8", "surrogatepass"), most_nodes, "the metadata")
+    return validated(UploadForm, fields, place="")
 
 
 def _most_nodes(state: ServerState) -> int:
     return state.settings.serve_json_nodes
-
-
-def _metadata(written: str | None, most_nodes: int) -> dict[str, Any] | None:
-    if written is None:
-        return None
-    check_nodes(written.encode("utf-8", "replace"), most_nodes)
-    try:
-        found = json.loads(written)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise OptionError("the metadata must be a JSON object")
-    return found
 
 
 def _given(state: State, tenant: str, body: bytes) -> ServerJob:
@@ -126,11 +146,13 @@ def documents(
     library: Books,
     collection: Annotated[str | None, Query(max_length=200)] = None,
     where: Annotated[str | None, Query(description="A JSON filter, or key=value.", max_length=10_000)] = None,
+    checksum: Annotated[str | None, Query(description="Of the file, as `file_hash`.", max_length=100)] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> r.Documents:
     """In the order they came. `next_offset` is null on the last page."""
-    found = library.documents(where=_where(where), collection=collection, limit=limit + 1, offset=offset)
+    chosen = both(as_filter(_where(where)), as_filter({"checksum": checksum} if checksum else None))
+    found = library.documents(where=chosen, collection=collection, limit=limit + 1, offset=offset)
     near = library.near_duplicates()
     shown = [replace(document, near_duplicate_of=near.get(document.id)) for document in found[:limit]]
     return r.Documents(shown, offset + limit if len(found) > limit else None)
@@ -149,6 +171,19 @@ def _where(written: str | None) -> Any:
 def document(document_id: str, library: Books) -> Document:
     near = library.near_duplicates()
     return replace(library.document(document_id), near_duplicate_of=near.get(document_id))
+
+
+@router.delete("", summary="Delete the documents of a checksum", responses=errors(404, 507))
+def delete_by_checksum(
+    checksum: Annotated[str, Query(description="Of the file, as `file_hash`.", min_length=1, max_length=100)],
+    library: WritableBooks,
+    state: State,
+    caller: Writer,
+) -> r.Deleted:
+    found = library.documents(where={"checksum": checksum})
+    if not found:
+        raise NotFound(f"no document has the checksum {checksum!r}")
+    return r.Deleted(state.intake.delete(caller.tenant, library, [document.id for document in found]))
 
 
 @router.delete("/{document_id}", summary="Delete a document", responses=errors(404, 507))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from footnotes.answer import last_answer
 from footnotes.config import Settings
+from footnotes.engine import Library
 from footnotes.errors import OptionError
 from footnotes.serve import examples
 from footnotes.serve.answers import SafeJson, as_bytes
@@ -33,7 +35,12 @@ async def search(body: SearchBody, library: Books, state: State, caller: Reader)
     """
 
     def run() -> bytes:
-        found = library.search(**body.given())
+        try:
+            found = library.search(**body.given())
+        except Exception:
+            if reranker == LLM:
+                state.answers.give_back(caller.tenant)
+            raise
         state.metrics.searched(found)
         return as_bytes(found)
 
@@ -53,18 +60,20 @@ async def ask(request: Request, body: AskBody, library: Books, state: State, cal
     """An answer, each sentence with its footnote. Counts against the month's answers."""
     allowance = await state.pools.short.run(state.answers.take, caller.tenant)
     headers = {"X-Quota-Limit": str(allowance.limit), "X-Quota-Remaining": str(allowance.limit - allowance.used)}
-    answering = counted(library.ask_stream(body.question, **body.options()), state)
+    answer_events = answering(state, caller.tenant, library, body.question, **body.options())
     if "text/event-stream" in request.headers.get("accept", ""):
-        first = await state.pools.slow.run(next, answering)  # what is wrong with the question is a status, not an event
+        first = await state.pools.slow.run(
+            next, answer_events
+        )  # what is wrong with the question is a status, not an event
         return event_stream(
             state.streams,
             caller,
-            state.streams.pull(_again(first, answering), caller),
+            state.streams.pull(_again(first, answer_events), caller),
             request_id_of(request.scope),
             write=lambda event: event_line(event.type, event),
             headers=headers,
         )
-    answer = await state.pools.slow.run(last_answer, answering)
+    answer = await state.pools.slow.run(last_answer, answer_events)
     return SafeJson(answer, headers=headers)
 
 
@@ -85,12 +94,18 @@ async def charged_reranker(state: ServerState, caller: Caller, wanted: str | Non
     return reranker
 
 
-def counted(events: Iterator[Event], state: ServerState) -> Iterator[Event]:
-    """The events of a question, its answer counted in the metrics."""
-    for event in events:
-        if event.answer is not None:
-            state.metrics.answered(event.answer)
-        yield event
+def answering(state: ServerState, tenant: str, library: Library, question: str, **options: Any) -> Iterator[Event]:
+    """The events of a question, counted in the metrics; one that fails is not counted against the month's answers."""
+    try:
+        for event in library.ask_stream(question, **options):
+            if event.answer is not None:
+                state.metrics.answered(event.answer)
+            if event.type == "error":
+                state.answers.give_back(tenant)
+            yield event
+    except Exception:
+        state.answers.give_back(tenant)
+        raise
 
 
 def _again(first: Event, rest: Iterator[Event]) -> Iterator[Event]:

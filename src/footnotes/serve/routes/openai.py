@@ -22,7 +22,7 @@ from footnotes.serve import replies as r
 from footnotes.serve.answers import SafeJson, as_json
 from footnotes.serve.gate import request_id_of
 from footnotes.serve.openapi import MODEL_ERRORS, errors, events
-from footnotes.serve.routes.finding import counted
+from footnotes.serve.routes.finding import answering
 from footnotes.serve.state import Books, Reader, State
 from footnotes.serve.streams import event_stream
 from footnotes.serve.strict import StrictRoute
@@ -115,15 +115,15 @@ async def chat(
     if options["collection"] is not None:
         await state.pools.short.run(_check_model, body.model, library)
     await state.pools.short.run(state.answers.take, caller.tenant)
-    answering = counted(library.ask_stream(question, **options), state)
+    answer_events = answering(state, caller.tenant, library, question, **options)
     request_id = request_id_of(request.scope)
     head: dict[str, Any] = {"id": f"chatcmpl-{request_id}", "created": int(time.time()), "model": body.model}
     if not body.stream:
-        answer = await state.pools.slow.run(last_answer, answering)
+        answer = await state.pools.slow.run(last_answer, answer_events)
         message = r.OpenAIMessage(answer_as_text(answer), **_extension(answer))
         return r.Completion(**head, choices=[r.OpenAIChoice(message, _reason(answer))], usage=_usage(answer))
     wants_usage = bool(body.stream_options and body.stream_options.include_usage)
-    pieces = _pieces(answering, head, wants_usage)
+    pieces = _pieces(answer_events, head, wants_usage)
     first = await state.pools.slow.run(next, pieces)
     return event_stream(
         state.streams, caller, state.streams.pull(_chained(first, pieces), caller), request_id, write=str

@@ -71,6 +71,7 @@ def status(library: Books, state: State, caller: Reader) -> r.Status:
     return r.Status(
         **found,
         index=index and r.Index(tuple(index["legs"]), index["behind"], index["error"]),
+        outdated=library.count_outdated(),
         model=library.settings.model,
         reranker=library.settings.reranker,
         queue=state.jobs.waiting(caller.tenant) + state.intake.resumes(caller.tenant),

@@ -12,7 +12,7 @@ from footnotes.errors import FootnotesError, Forbidden, RequestInvalid, Unauthor
 from footnotes.serve.answers import as_json, error_body
 from footnotes.serve.keys import Caller
 from footnotes.serve.models import AskBody
-from footnotes.serve.routes.finding import counted
+from footnotes.serve.routes.finding import answering
 from footnotes.serve.state import ServerState, state_of
 from footnotes.serve.strict import off_loop, parsed, validated
 from footnotes.serve.threads import TENANT
@@ -105,7 +105,7 @@ async def _answer(
         await state.pools.short.run(state.answers.take, caller.tenant)
         library = await state.pools.short.run(state.tenants.borrow, caller.tenant)
         try:
-            events = counted(library.ask_stream(body.question, **body.options()), state)
+            events = answering(state, caller.tenant, library, body.question, **body.options())
             async for event in state.streams.pull(events, caller):
                 if event is not None:
                     await _send(websocket, {**to_json(event), **mark})

@@ -103,10 +103,10 @@ class SharedIntake(Intake):
         collection: str | None,
         metadata: Mapping[str, Any] | None,
         source: str | None = None,
+        **making: Any,
     ) -> ServerJob:
-        job = super().accept_file(
-            tenant, file, filename=filename, collection=collection, metadata=metadata, source=source
-        )
+        named: dict[str, Any] = {"filename": filename, "collection": collection, "metadata": metadata, "source": source}
+        job = super().accept_file(tenant, file, **named, **making)
         return self._queued(job)
 
     def _hand_over(self, name: str) -> None:

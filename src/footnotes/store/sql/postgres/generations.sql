@@ -89,8 +89,13 @@ ON CONFLICT (generation, document) DO UPDATE SET
 -- name: apply_planned(user_id, generation, embedder, dimensions)
 -- Documents say what they are in the generation that serves now.
 UPDATE documents d SET ingestion_version = r.ingestion_version, chunks = r.chunks, embedding_model = $3,
-    embedding_dim = $4
+    embedding_dim = $4, updated_at = now()
 FROM derived r WHERE d.user_id = $1 AND r.generation = $2 AND r.document = d.pk
+
+-- name: apply_planned_facets(user_id, generation)
+UPDATE facets f SET text = to_char(d.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"')
+FROM documents d, derived r
+WHERE f.user_id = $1 AND f.key = 'updated' AND f.document = d.pk AND r.generation = $2 AND r.document = d.pk
 
 -- name: finish_all_waiting(user_id, generation)
 UPDATE documents SET status = 'ready', error = NULL, holder = NULL

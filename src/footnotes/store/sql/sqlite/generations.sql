@@ -86,8 +86,12 @@ ON CONFLICT (generation, document) DO UPDATE SET
 -- Documents say what they are in the generation that serves now.
 UPDATE documents SET (ingestion_version, chunks) = (
     SELECT r.ingestion_version, r.chunks FROM derived r WHERE r.generation = ?2 AND r.document = documents.pk),
-    embedding_model = ?3, embedding_dim = ?4
+    embedding_model = ?3, embedding_dim = ?4, updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')
 WHERE user_id = ?1 AND pk IN (SELECT document FROM derived WHERE generation = ?2);
+
+-- name: apply_planned_facets(user_id, generation)
+UPDATE facets SET text = (SELECT d.updated_at FROM documents d WHERE d.pk = facets.document)
+WHERE user_id = ?1 AND key = 'updated' AND document IN (SELECT document FROM derived WHERE generation = ?2);
 
 -- name: finish_all_waiting(user_id, generation)
 UPDATE documents SET status = 'ready', error = NULL
