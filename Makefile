@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := demo-library
 
-.PHONY: demo test quick browser check format bench eval screenshots torture clean
+.PHONY: demo test quick browser check format bench eval eval-llm screenshots torture clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/footnotes add samples --library $(DEMO)
@@ -64,6 +64,9 @@ bench: $(VENV)/.installed
 
 eval: $(VENV)/.tested
 	$(BIN)/python benchmarks/quality.py
+
+eval-llm: $(VENV)/.tested
+	$(BIN)/python benchmarks/llm.py $(ARGS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Footnotes needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'

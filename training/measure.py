@@ -1,9 +1,9 @@
 """What the shipped models get right on pairs and questions that were kept back.
 
-    python training/measure.py --data ../shared/data [--only verifier] [--most 400]
+    python training/measure.py --data ../shared/data [--only verifier] [--most 400] [--fit]
 
 For the verifier the macro-F1 of supported against not supported, by source, and the share judged supported of every
-kind of made claim; ANLI, AVeriTeC and SICK, which were never trained on, are measured too. For the chooser how often
+kind of made claim; then of the verifier and the words together, whose weights `--fit` fits on what was trained on; ANLI, AVeriTeC and SICK, which were never trained on, are measured too. For the chooser how often
 its best sentence answers, and how well it tells passages that answer from those that do not. No torch is needed.
 """
 
@@ -18,7 +18,13 @@ from random import Random
 import data
 import numpy as np
 
+from footnotes.answer import judge
+from footnotes.answer.align import Aligner
+from footnotes.answer.passages import passages_of
 from footnotes.answer.reader import Reader, Window
+from footnotes.testing.hits import make_hit
+from footnotes.text.analysis import analyze
+from footnotes.text.sentences import sentence_spans
 
 SEED = 20
 UNSEEN = ("anli_dev", "averitec_dev", "sick")
@@ -60,7 +66,10 @@ def measure_verifier(reader: Reader, folder: Path, most: int) -> None:
     print("| pairs | count | macro-F1 | area | judged supported |\n| --- | --- | --- | --- | --- |")
     began, count = time.process_time(), 0
     for kind, pairs in by_kind(kept + made, most).items():
-        chances = [verdict.supported for verdict in reader.verify([(pair.evidence, pair.claim) for pair in pairs])]
+        chances = [
+            verdict.supported
+            for verdict in reader.verify([(pair.evidence, pair.claim) for pair in map(data.unmarked, pairs)])
+        ]
         truth = [pair.label == data.SUPPORTED for pair in pairs]
         said = [chance >= 0.5 for chance in chances]
         count += len(pairs)
@@ -68,6 +77,40 @@ def measure_verifier(reader: Reader, folder: Path, most: int) -> None:
             f"| {kind} | {len(pairs)} | {macro_f1(truth, said):.3f} | {area(truth, chances):.3f} | {np.mean(said):.3f} |"
         )
     print(f"{(time.process_time() - began) * 1000 / count:.1f} ms of processor time a claim")
+
+
+JUDGED = ("attributionbench", "wice", "scifact", "begin")
+
+
+def figures(reader: Reader, pair: data.Pair) -> judge.Figures:
+    """What speaks for a claim against all of its evidence."""
+    pair = data.unmarked(pair)
+    weights = Aligner(passages_of([make_hit(pair.evidence)])).weigh(pair.claim)
+    sentences = [frozenset(analyze(pair.evidence[a:b])) for a, b in sentence_spans(pair.evidence)]
+    read = reader.verify([(pair.evidence, pair.claim)])[0].supported
+    return judge.figures_of(pair.claim, pair.evidence, weights, sentences, read)
+
+
+def measure_together(reader: Reader, folder: Path, most: int, fit: bool) -> None:
+    trained, kept = data.entailment(folder / "entailment", Random(SEED))
+    if fit:
+        some = [pair for kind, pairs in by_kind(trained, most).items() if kind in JUDGED for pair in pairs]
+        table = np.array([(1.0, *figures(reader, pair).row) for pair in some])
+        truth = np.array([pair.label == data.SUPPORTED for pair in some], dtype=float)
+        weights = np.zeros(table.shape[1])
+        for _ in range(40):
+            chances = 1 / (1 + np.exp(-table @ weights))
+            gradient = table.T @ (chances - truth) + np.array([0.0, *weights[1:]])
+            curve = (table * (chances * (1 - chances))[:, None]).T @ table + np.eye(len(weights))
+            weights -= np.linalg.solve(curve, gradient)
+        judge.BIAS, judge.WEIGHTS = float(weights[0]), tuple(map(float, weights[1:]))  # type: ignore[assignment]
+        print("fitted", [round(float(weight), 2) for weight in weights])
+    print("| together with the words | count | macro-F1 | area |\n| --- | --- | --- | --- |")
+    for kind, pairs in by_kind(kept, most).items():
+        chances = [judge.supported(figures(reader, pair)) for pair in pairs]
+        truth_of = [pair.label == data.SUPPORTED for pair in pairs]
+        said = [chance >= 0.5 for chance in chances]
+        print(f"| {kind} | {len(pairs)} | {macro_f1(truth_of, said):.3f} | {area(truth_of, chances):.3f} |")
 
 
 def measure_chooser(reader: Reader, folder: Path, most: int) -> None:
@@ -90,11 +133,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--most", type=int, default=400, help="pairs of a kind, questions of a set")
+    parser.add_argument("--fit", action="store_true", help="fit the weights of verifier and words together first")
     parser.add_argument("--only", choices=("verifier", "chooser"))
     options = parser.parse_args()
     reader = Reader(threads=1)
     if options.only != "chooser":
         measure_verifier(reader, options.data, options.most)
+        measure_together(reader, options.data, options.most, options.fit)
     if options.only != "verifier":
         measure_chooser(reader, options.data, options.most)
 

@@ -16,7 +16,7 @@ from footnotes.errors import MissingExtra
 
 T = TypeVar("T")
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
-"""The id of the request that is being served; empty outside of a server."""
+"""The id of the request that is being served, or of the command that runs; empty elsewhere."""
 JOB_ID: ContextVar[str] = ContextVar("job_id", default="")
 """The id of the job that is being done; empty outside of one."""
 _NOTHING: AbstractContextManager[Any] = nullcontext()
@@ -69,7 +69,7 @@ def _attributes(given: dict[str, Any]) -> dict[str, Any]:
 def headers() -> dict[str, str]:
     """What a call to another service carries, so that its logs can be found beside ours."""
     found: dict[str, str] = {}
-    if request := REQUEST_ID.get():
+    if request := REQUEST_ID.get() or JOB_ID.get():
         found["X-Request-ID"] = request
     if _tracer is not None:
         from opentelemetry.propagate import inject

@@ -55,6 +55,8 @@ def test_ask_with_a_model_and_strict(library: str, monkeypatch: pytest.MonkeyPat
         assert "Lunch costs four euros. [1] Dinner is free. [?]" in flagged
         strict = run("ask", "lunch?", "-l", library, "--model", "openai:test", "--strict")
         assert "Dinner" not in strict and "Lunch costs four euros. [1]" in strict
+        ids = {asked.headers.get("X-Request-ID") or asked.headers.get("x-request-id") for asked in provider.requests}
+    assert None not in ids and len(ids) == 2, "each command has an id of its own"
 
 
 def test_chat_understands_a_question_from_those_before(library: str) -> None:

@@ -18,6 +18,7 @@ from footnotes.answer.claims import claim_in
 from footnotes.answer.conditions import misjoined
 from footnotes.answer.denial import denied_otherwise
 from footnotes.answer.facts import Facts, facts_of, missing_fact
+from footnotes.answer.judge import figures_of, supported
 from footnotes.answer.order import exchanged
 from footnotes.answer.passages import Passage
 from footnotes.answer.reader import Reader
@@ -41,9 +42,12 @@ SHORT = 3
 WHOLE = 0.9
 """A claim that makes up this much of the sentences it stands in is those sentences."""
 TRIED = 8
-DOUBTED = 0.2
-"""Below this likelihood the verifier doubts what the words support: 1 in 100 reworded sentences, half to nine tenths of
-those with a word turned, a negation or a name in code changed."""
+DOUBTED = 0.4
+"""Below this likelihood the verifier doubts what the words support: 2 in 100 reworded sentences, two thirds to all of
+those with a word turned, an opposite, a number, a negation or a name in code changed."""
+REWORDED, NEAR = 0.7, 0.35
+"""How likely a claim must be supported that its words alone do not show, and the share of its words that must be there:
+it gets a footnote, and is not certain."""
 _MARKS = " \t\n.!?…。！？\"'“”‘’*_"
 _CLAUSES = re.compile(r"[;,]\s+(?:and|but|while|whereas|und|aber|y|pero|et|mais)\s+|;\s+")
 
@@ -104,7 +108,8 @@ class Aligner:
         """
         if (claim, named) not in self._known:
             start, end = claim_in(claim)
-            found = self._verified(claim[start:end], self._aligned(claim[start:end], named))
+            stated = claim[start:end]
+            found = self._verified(stated, self._aligned(stated, named)) or self._reworded(stated)
             self._known[claim, named] = [replace(each, claim_span=_widened(each, start, end, claim)) for each in found]
         return self._known[claim, named]
 
@@ -127,6 +132,27 @@ class Aligner:
             return supports
         doubted = self._reader.verify([(" ".join(quotes), claim)])[0].supported < DOUBTED
         return [replace(support, certain=False) for support in supports] if doubted else supports
+
+    def _reworded(self, claim: str) -> list[Support]:
+        """The sentences nearest to a claim that the verifier finds supported although its words do not show it."""
+        weights = self.weigh(claim)
+        if self._reader is None or len(weights) < SHORT or len(claim) > LONGEST_CLAIM:
+            return []
+        near = max(
+            self._windows(weights),
+            key=lambda window: _share(weights, window) - WIDENING * (len(window) - 1),
+            default=None,
+        )
+        if near is None or _share(weights, near) < NEAR:
+            return []
+        passage = self._passages[near[0].passage]
+        support = Support(passage, near[0].start, near[-1].end, 0.0, (0, len(claim)), certain=False)
+        terms = frozenset().union(*(sentence.terms for sentence in near))
+        if not _agrees(claim, facts_of(claim, ordinary=self._ordinary), support, terms):
+            return []
+        read = self._reader.verify([(support.quote, claim)])[0].supported
+        chance = supported(figures_of(claim, support.quote, weights, [each.terms for each in near], read))
+        return [replace(support, score=chance)] if chance >= REWORDED else []
 
     def _verbatim(self, claim: str, named: frozenset[int]) -> Support | None:
         """The sentences that hold the claim word for word, unless what stands around it there denies it."""
@@ -219,6 +245,10 @@ def _is_quoted(claim: str, quotes: Sequence[str]) -> bool:
     """Whether a claim is what its source says, word for word."""
     bare = " ".join(claim.strip(_MARKS).split()).lower()
     return any(bare in " ".join(quote.split()).lower() for quote in quotes)
+
+
+def _share(weights: dict[str, float], window: Sequence[_Sentence]) -> float:
+    return _covered(weights, frozenset().union(*(sentence.terms for sentence in window)))
 
 
 def _covered(weights: dict[str, float], terms: frozenset[str]) -> float:

@@ -82,5 +82,5 @@ def _is_number(word: str) -> bool:
 
 def _content(text: str) -> list[str]:
     """The words that mean something, without their plural."""
-    words = [word.lower() for word in _WORD.findall(text)]
+    words = [word.lower() for word in _WORD.findall(text) if word not in ("s", "S")]
     return [word.removesuffix("s") for word in words if word not in FUNCTION_WORDS and not _MARKER.fullmatch(word)]

@@ -19,7 +19,7 @@ Tokenize = Callable[[str], list[int]]
 START, END, MARK = 101, 102, 103
 """[CLS], [SEP] and, before each sentence that is to be judged, [MASK]: the ids of BERT's vocabulary."""
 CLAIM_TOKENS, QUESTION_TOKENS, TITLE_TOKENS, SENTENCE_TOKENS = 72, 40, 16, 96
-PAIR_TOKENS, WINDOW_TOKENS = 160, 160
+PAIR_TOKENS, WINDOW_TOKENS = 128, 160
 SEEN_AGAIN = 0.4
 """What a word of the claim is still worth in a sentence of the evidence when one before has it."""
 _WORD = re.compile(r"\w{3,}|\d+")

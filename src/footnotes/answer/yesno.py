@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 
+from footnotes.answer.candidates import function_terms
 from footnotes.answer.denial import denied_otherwise
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import form_of
 from footnotes.answer.reader import Reader
+from footnotes.text.analysis import analyze
 
 YES, NO = "Yes: ", "No: "
-SURE, SURELY_NOT = 0.8, 0.6
-"""How likely the verifier must hold "… ? Yes." for supported to say yes, and for contradicted to say no."""
+SURE, UNSURE, ABOUT = 0.6, 0.4, 0.7
+"""How likely the verifier must hold "… ? Yes." for supported to say yes, below what it must stay to say no, and the
+share of the question's own words that the sentence must have for either."""
 _ALTERNATIVE = re.compile(r"\bor\b(?! not\b)|\b(?:what|which|who|how|why|when|where)\b", re.IGNORECASE)
 _DENIES = re.compile(
     r"\b(?:no|not|never|cannot|neither|without|no longer|dropped|removed|instead of)\b|n['’]t\b", re.IGNORECASE
@@ -23,10 +26,11 @@ def answered_by(question: str, sentence: str, reader: Reader | None) -> str:
     if reader is None or form_of(question) != "yesno" or _ALTERNATIVE.search(question):
         return ""
     said = plain_text(sentence)
+    asked = {term for term in analyze(question, "en") if term not in function_terms()}
+    if not asked or len(asked & set(analyze(said, "en"))) < ABOUT * len(asked):
+        return ""
     (verdict,) = reader.verify([(said, f"{question.strip().rstrip('?')}? Yes.")])
-    denied = denied_otherwise(question, said)
-    if verdict.supported >= SURE and not denied and not _DENIES.search(said):
-        return YES
-    if verdict.contradicted >= SURELY_NOT and (denied or _DENIES.search(said)):
-        return NO
-    return ""
+    denies = bool(_DENIES.search(said)) or denied_otherwise(question, said)
+    if denies:
+        return NO if verdict.supported < UNSURE else ""
+    return YES if verdict.supported >= SURE else ""

@@ -52,3 +52,8 @@ def test_what_the_source_says_is_no_reversal(claim: str, source: str) -> None:
 def test_a_reversed_condition_gets_no_footnote() -> None:
     result = cite("An estimate costs 40 euros when the repair is ordered [1].", passages_of([make_hit(ESTIMATE)]))
     assert not result.citations and len(result.unsupported) == 1
+
+
+def test_a_letter_alone_is_no_word() -> None:
+    source = "The sign ends in s when it is old, and in t when the letter s was lost."
+    assert not misjoined("The sign ends in s when it is old.", source)

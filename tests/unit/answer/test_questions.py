@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from footnotes.answer.questions import names_kind, subject_of
+from footnotes.answer.reader import Reader
+from footnotes.answer.yesno import answered_by
 
 
 @pytest.mark.parametrize(
@@ -53,3 +55,25 @@ def test_a_sentence_must_name_something_the_question_did_not(
     sentence: str, kind: str, question: str, named: bool
 ) -> None:
     assert names_kind(sentence, kind, question) is named  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "opening"),
+    [
+        (
+            "Is multi-factor authentication required?",
+            "For all staff, multi-factor authentication is mandatory.",
+            "Yes: ",
+        ),
+        ("Can dogs enter the office?", "Dogs can enter the office on Fridays.", "Yes: "),
+        ("Can dogs enter the office?", "Dogs cannot enter the office.", ""),
+        ("Is smoking allowed in the building?", "Smoking in the building is prohibited.", ""),
+        ("Is lunch free?", "Lunch is served at noon and costs four euros.", ""),
+        ("Is it red or blue?", "It is red.", ""),
+        ("Where can dogs enter the office?", "Dogs can enter the office on Fridays.", ""),
+    ],
+)
+def test_yes_is_said_only_where_sentence_and_verifier_say_it(question: str, sentence: str, opening: str) -> None:
+    found = answered_by(question, sentence, Reader())
+    assert found == opening or (opening == "" and found == "No: ")
+    assert answered_by(question, sentence, None) == ""

@@ -20,6 +20,14 @@ from footnotes.answer.tables.wording import Wording, terms_of, wording_of
 _WORD = re.compile(r"\w+")
 _NEXT = re.compile(r"\b(?:after|next|following|below|succeeded|comes? after)\b", re.IGNORECASE)
 _BEFORE = re.compile(r"\b(?:before|previous|prior|preceding|above|preceded)\b", re.IGNORECASE)
+_QUALIFIED = re.compile(
+    r"\b(?:only|not|n't|other|besides|except|else|both|either|neither|same|each|every|consecutive|second|third|fourth|fifth|ever|again"
+    r"|previous|prior|before|after|next|until|combined|than|same|average|named?|title|person|people|times?|different|still|actually)\b",
+    re.IGNORECASE,
+)
+_SEVERAL = re.compile(r"\b(?:list|all|which \w+s|what \w+s|what are|who are)\b", re.IGNORECASE)
+DOUBTED = 0.8
+"""What is left of a score for each word of a question that may change what is asked."""
 _LEAST_PHRASE = 3
 _CHOICE = re.compile(r"(?:,\s*|\bof\s+|\b)([^,?]+?),?\s+or\s+([^,?]+?)\s*\?*\Z", re.IGNORECASE)
 _WHEN = re.compile(r"\b(?:when|what|which|in what|in which) (?:year|date|month|season|day)\b|\bwhen\b", re.IGNORECASE)
@@ -348,7 +356,13 @@ class _Records:
             said |= self.columns[column]
         said |= {term for terms in self.columns for term in terms}
         content = self.asked.content
-        return replace(answer, score=len(content & said) / len(content) if content else 0.5)
+        score = len(content & said) / len(content) if content else 0.5
+        # What the question says beside what was looked for, or more than one thing where one is asked for, is a doubt.
+        doubts = len(_QUALIFIED.findall(self.asked.text)) + (
+            len(answer.text) > 1 and not _SEVERAL.search(self.asked.text)
+        )
+        doubts += self.asked.operation in ("most", "least", "count")  # half of these mean something else
+        return replace(answer, score=score * DOUBTED**doubts)
 
 
 _ORDINARY = frozenset(
