@@ -113,7 +113,7 @@ class LegsView(ABC):
             keys,
             _completed(lexical, keys),
             _completed(dense, keys, vectors),
-            places=self.places_of(keys),
+            places=self.places_of,
             vectors=vectors,
             bound=lexical.bound,
             words=lexical.words,

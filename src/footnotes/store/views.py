@@ -67,13 +67,13 @@ class Candidates:
 
     `bound` is the highest lexical score any chunk could have, `words` how many of the question's terms some chunk has,
     `chunks` how many chunks there are. `defining` are those that define a name the question has, `using` those that
-    hold one. A key without a place is served no more.
+    hold one. `places` gives the documents and spans of some of the keys; one without a place is served no more.
     """
 
     keys: Sequence[int]
     lexical: LegCandidates
     dense: LegCandidates
-    places: Mapping[int, Place] = field(default_factory=dict)
+    places: Callable[[Sequence[int]], Mapping[int, Place]] = field(default=lambda keys: {})
     vectors: Vector | None = None
     bound: float = 0.0
     words: float = 0.0

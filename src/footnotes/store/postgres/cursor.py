@@ -61,8 +61,8 @@ class PostgresCursor:
             self._statements.execute(found.sql, *(list(column) for column in zip(*bound, strict=True)))
 
     def _bindings(self, query: Query, values: Mapping[str, Any]) -> list[Any]:
-        known = {"user_id": self.user_id, **values}
-        return [_bound(known[name]) for name in query.parameters]
+        own = self.user_id
+        return [own if name == "user_id" else _bound(values[name]) for name in query.parameters]
 
 
 def _bound(value: Any) -> Any:

@@ -20,6 +20,9 @@ from footnotes.types import Filter
 SQL = "footnotes.store.sql.sqlite"
 
 
+_PLAIN = frozenset({str, int, float, bytes, bool, type(None)})
+
+
 class SqliteCursor:
     """Named queries on one connection."""
 
@@ -35,7 +38,13 @@ class SqliteCursor:
         return self._rows(self._queries[query], None, values)
 
     def all(self, query: str, where: Filter | None = None, /, **values: Any) -> list[Row]:
-        return list(self._rows(self._queries[query], where, values))
+        sql, bindings = self._filled(self._queries[query], where, values)
+        cursor = self._connection.execute(sql, bindings)
+        try:
+            names = _names(cursor)
+        except apsw.ExecutionCompleteError:
+            return []
+        return [dict(zip(names, row, strict=False)) for row in cursor.fetchall()]
 
     def keys(self, query: str, where: Filter | None = None, /, **values: Any) -> NDArray[np.int64]:
         """The only column of very many rows."""
@@ -63,10 +72,10 @@ class SqliteCursor:
     def _rows(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> Iterator[Row]:
         sql, bindings = self._filled(query, where, values)
         cursor = self._connection.execute(sql, bindings)
-        names: tuple[str, ...] = ()
+        names: list[str] = []
         for row in cursor:
-            names = names or tuple(column[0] for column in cursor.get_description())
-            yield dict(zip(names, row, strict=True))
+            names = names or _names(cursor)
+            yield dict(zip(names, row, strict=False))
 
     def _filled(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
         """A query with its filter and all that is bound in it."""
@@ -77,8 +86,14 @@ class SqliteCursor:
         return sql.replace("{where}", condition), (*bindings, *bound)
 
     def _bindings(self, query: Query, values: Mapping[str, Any]) -> tuple[Any, ...]:
-        known = {"user_id": self.user_id, **values}
-        return tuple(_bound(known[name]) for name in query.parameters)
+        own = self.user_id
+        found = [own if name == "user_id" else values[name] for name in query.parameters]
+        return tuple([value if type(value) in _PLAIN else _bound(value) for value in found])
+
+
+def _names(cursor: apsw.Cursor) -> list[str]:
+    """The names of a result's columns; an error where it has no row."""
+    return [column[0] for column in cursor.get_description()]
 
 
 def _bound(value: Any) -> Any:
