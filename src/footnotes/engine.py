@@ -814,8 +814,11 @@ class Library:
         system_prompt: str | None = None,
     ) -> None:
         """Choose a collection's chunker and system prompt; documents added from now on follow it."""
-        if chunker is not None:
-            self._chunkers.made(chunker, chunker_options)
+        chosen = chunker
+        if chunker is None and chunker_options is not None:  # options of the chunker it has
+            chosen = self._store.generations.choices(self._user).get(name, [None])[0]
+        if chosen is not None:
+            self._chunkers.made(chosen, chunker_options)
         elif chunker_options is not None:
             raise OptionError("options of a chunker need its name", remedy="Name the chunker too.")
         self._store.collections.set(

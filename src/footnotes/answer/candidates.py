@@ -242,7 +242,7 @@ def _prior(question: Question, passage: Passage) -> float:
 
 def _introduces(question: Question, text: str, end: int) -> float:
     """What it is worth that a sentence, which ends in a colon, stands right above a list or code."""
-    bonus = INTRODUCES.get(form_of(question.text), 0.0)
+    bonus = 0.0 if question.kind == "definition" else INTRODUCES.get(form_of(question.text), 0.0)
     return bonus if bonus and _BELOW.match(text, end - 1) else 0.0
 
 

@@ -98,7 +98,9 @@ DEFINITION = re.compile(
     r"\b(?:is|are|means?|refers? to|stands? for|defines?|does|ist|sind|bedeutet|es|son|est|sont|converts?|allows?)\b",
     re.IGNORECASE,
 )
-_CALLED = re.compile(r"\b(?:called|known as|stands? for|means|named|defined as|heißt|llamad[oa])\b", re.IGNORECASE)
+_CALLED = re.compile(
+    r"\b(?:called|defines?|known as|stands? for|means|named|defined as|heißt|llamad[oa])\b", re.IGNORECASE
+)
 _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = (
     (
         "comparison",

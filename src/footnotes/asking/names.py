@@ -19,6 +19,8 @@ _BRACKETED = r"((?:[\w&'’-]+[ \n]+){{1,8}})\(\s*[“\"'‘]?{letters}s?[”\"'
 _EXPLAINED = r"\b{letters}\s*\(([^()\n]{{4,60}})\)"
 _WORD = re.compile(r"[^\W\d_][\w'’]*")
 _JOINING = frozenset(("and", "of", "the", "for", "in", "to", "a", "an", "on"))
+RARE = 0.01
+"""The share of chunks that have the letters of a question, above which they are left as they are."""
 LONGEST = 6
 """Words an abbreviation of letters may stand for."""
 _INSTRUCTS = re.compile(
@@ -63,7 +65,10 @@ def other_names(
     for letters in dict.fromkeys(re.sub(r"['’]?s\Z", "", match) for match in _LETTERS.findall(question)):
         if letters in found:
             continue
-        unknown = share is not None and not any(share(term) for term in analyze(letters, "en"))
+        shares = [share(term) for term in analyze(letters, "en")] if share is not None else [1.0]
+        if max(shares, default=0.0) > RARE:
+            continue  # documents that have the letters often are found by them
+        unknown = not any(shares)
         for text in joined:
             if long := _defined(letters, text) or (_by_initials(letters, text) if unknown else None):
                 if long.lower() not in question.lower():

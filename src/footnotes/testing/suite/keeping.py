@@ -160,4 +160,4 @@ class Keeping:
             library.add_text(TRAVEL, filename="a.txt", collection="notes")
             (found,) = [row for row in library.collections() if row["name"] == "notes"]
             assert found["chunker"] == "window" and found["system_prompt"] == "Be brief." and found["documents"] == 1
-            assert "640" in found["chunker_options"]
+            assert found["chunker_options"] == {"size": 640}
