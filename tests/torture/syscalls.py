@@ -119,7 +119,7 @@ def places(*, postgres: bool = False, qdrant: bool = False) -> Iterator[Callable
             folder = Path(tempfile.mkdtemp(prefix=f"{action}-", dir=top)) / "library"
             store = {"store": database.fresh()} if database else {}
             index = {key: f"{address}/{folder.parent.name}" for key, address in remote.items()}
-            return _Library(folder, store | index)
+            return _Library(folder, store | index, Oracle(lists_interrupted=bool(database)))
 
         yield new_library
 

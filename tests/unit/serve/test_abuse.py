@@ -28,7 +28,7 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def eventually(check: object, seconds: float = 10.0) -> None:
+def eventually(check: object, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not check():  # type: ignore[operator]
         assert time.monotonic() < end

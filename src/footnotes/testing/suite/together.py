@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -53,8 +54,15 @@ class Together:
             pass
         code = shelf.interpreter_lines() + _ADD
         words = [sys.executable, "-c", code, TRAVEL]
-        running = [subprocess.Popen([*words, f"p{n}-"], stdout=subprocess.PIPE, text=True) for n in range(3)]  # noqa: S603
-        said = [json.loads(process.communicate(timeout=60)[0]) for process in running]
+        patient = {
+            **os.environ,
+            "FOOTNOTES_LOCK_SECONDS": "240",
+        }  # each waits for the others
+        running = [
+            subprocess.Popen([*words, f"p{n}-"], stdout=subprocess.PIPE, text=True, env=patient)  # noqa: S603
+            for n in range(3)
+        ]
+        said = [json.loads(process.communicate(timeout=300)[0]) for process in running]
         results = [tuple(item) for one in said for item in one]
         assert len({document for document, _, _ in results}) == 1
         assert [status for _, status, _ in results].count("ready") == 1
