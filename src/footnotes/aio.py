@@ -162,8 +162,8 @@ class AsyncLibrary:
     async def verify(self, **options: Any) -> Verification:
         return await self._run(self.library.verify, **options)
 
-    async def compact(self) -> None:
-        await self._run(self.library.compact)
+    async def compact(self, *, scrub: bool = False) -> None:
+        await self._run(self.library.compact, scrub=scrub)
 
     async def reindex(self, **options: Any) -> dict[str, Any]:
         return await self._run(self.library.reindex, **options)

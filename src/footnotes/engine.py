@@ -869,8 +869,12 @@ class Library:
         collection: str | None = None,
         checksum: str | None = None,
         compact: bool = False,
+        scrub: bool = False,
     ) -> list[str]:
-        """Remove documents by id, source, checksum or collection, which goes with them. Returns the ids that went."""
+        """Remove documents by id, source, checksum or collection, which goes with them. Returns the ids that went.
+
+        `compact` and `scrub` are those of `compact`.
+        """
         with self._store.writing(self._user, "deleting documents"):
             ids = [*document_ids, *self._ids_of(source, collection, checksum)]
             self._memories.forget(text_hash(text) for text in self._texts(ids))
@@ -879,7 +883,7 @@ class Library:
             if collection is not None and source is None and checksum is None and not document_ids:
                 self._store.collections.drop(self._user, collection)
             if compact:
-                self._compact()
+                self._compact(scrub=scrub)
         return list(dict.fromkeys(ids))
 
     def _ids_of(self, source: str | Path | None, collection: str | None, checksum: str | None) -> list[str]:
@@ -1032,17 +1036,21 @@ class Library:
             add_originals(found, self._store.originals, self._user, repair=repair)
             return found
 
-    def compact(self) -> None:
-        """Leave no byte of what was deleted in the folder."""
-        with self._store.writing(self._user, "compacting"):
-            self._compact()
+    def compact(self, *, scrub: bool = False) -> None:
+        """Leave no byte of what was deleted in the folder.
 
-    def _compact(self) -> None:
+        In PostgreSQL the space is given back while everybody works on; with `scrub` the tables are written again, so
+        that no page keeps a deleted text, and each is locked for all tenants while that is done.
+        """
+        with self._store.writing(self._user, "compacting"):
+            self._compact(scrub=scrub)
+
+    def _compact(self, *, scrub: bool) -> None:
         if remembered := set(self._memories.scopes()) - {""}:
             kept = {text_hash(text) for text in self._texts(document.id for document in self.documents())}
             self._memories.forget(remembered - kept)
         shutil.rmtree(self.folder / FORMER_CONTEXTS, ignore_errors=True)
-        self._store.compact(self._user)
+        self._store.compact(self._user, scrub=scrub)
 
     # ── move
 

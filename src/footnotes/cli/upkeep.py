@@ -54,11 +54,15 @@ def verify_command(library: Library, collection: str | None, as_json: bool, repa
 
 @click.command("compact")
 @common_options
+@click.option("--scrub", is_flag=True, help="In PostgreSQL: write the tables again; locks each for all tenants.")
 @open_library
-def compact_command(library: Library, collection: str | None, as_json: bool) -> None:
-    """Leave no byte of deleted documents in the folder."""
+def compact_command(library: Library, collection: str | None, as_json: bool, scrub: bool) -> None:
+    """Leave no byte of deleted documents in the folder.
+
+    In PostgreSQL the space is given back while everybody works on; --scrub also leaves no byte of them in its files.
+    """
     _whole_library(collection)
-    library.compact()
+    library.compact(scrub=scrub)
     if as_json:
         print_json({"compacted": True})
     else:

@@ -125,8 +125,8 @@ class Store(Protocol):
         """Check everything of a tenant; with `repair`, mend what can be made again."""
         ...
 
-    def compact(self, user_id: str) -> None:
-        """Leave no byte of what was removed."""
+    def compact(self, user_id: str, *, scrub: bool = False) -> None:
+        """Give back the space of what was removed while others work on; with `scrub` leave no byte of it."""
         ...
 
     def copy_side(self, user_id: str) -> Side:

@@ -442,13 +442,16 @@ class PostgresStore(BaseStore):
             statistics.recount(cursor, generation.pk)
         return ["statistics: counted anew"]
 
-    def compact(self, user_id: str) -> None:
-        """Leave no byte of what was removed in any table or index. The server's log and its backups are its own."""
+    def compact(self, user_id: str, *, scrub: bool = False) -> None:
+        """Give the space of removed rows back; with `scrub` leave no byte of them in any table or index.
+
+        The server's log and its backups are its own.
+        """
         with self.changing(user_id) as cursor:
             for generation in generations.listed(cursor):
                 cursor.run("fold_terms", generation=generation.pk)
         with self.database.owning() as connection:
-            upkeep.vacuum(connection)
+            upkeep.vacuum(connection, rewrites=scrub)
         if self.outside is not None:
             for generation in self.generations.all(user_id):
                 self.outside.compact(generation)

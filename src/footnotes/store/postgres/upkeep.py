@@ -36,9 +36,12 @@ def size(cursor: Cursor) -> int:
     return int(cursor.value("size", tables=list(TABLES)) or 0)
 
 
-def vacuum(connection: Connection) -> None:
-    """Write all tables and their indexes anew. Each is locked while that is done."""
+def vacuum(connection: Connection, *, rewrites: bool) -> None:
+    """Give space back beside everybody's work, or write all tables and their indexes again, each locked meanwhile."""
+    how = "FULL, ANALYZE" if rewrites else "ANALYZE"
     for table in TABLES:
-        connection.execute(f"VACUUM (FULL, ANALYZE) {table}")
+        connection.execute(f"VACUUM ({how}) {table}")
+    if not rewrites:
+        return
     with suppress(StoreError):  # what the planner noted of removed values: only the database's owner may
         connection.execute("VACUUM (FULL) pg_statistic")

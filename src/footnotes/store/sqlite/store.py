@@ -436,8 +436,8 @@ class SqliteStore(BaseStore):
     def take_notes(self, generation: Generation) -> list[str]:
         return self._indexes.notes(generation)
 
-    def compact(self, user_id: str) -> None:
-        """Leave no byte of what was removed: in the database, its log, and both indexes."""
+    def compact(self, user_id: str, *, scrub: bool = False) -> None:
+        """Leave no byte of what was removed: in the database, its log, and both indexes; with `scrub` or without."""
         with self.database.write(user_id) as cursor:
             cursor.run("drop_unused_vectors")
         self.database.checkpoint()

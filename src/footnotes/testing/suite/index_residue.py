@@ -40,7 +40,7 @@ class Leaving:
             _WAYS[way](library, document)
             assert not gone & index.keys() and index.keys() == set(index.truth(library))
             check_whole(index, library)
-            library.compact()
+            library.compact(scrub=True)
         assert index.residue(CANARY, vectors) == []
         with index.open() as library:
             check_whole(index, library)
@@ -57,7 +57,7 @@ class Leaving:
             _WAYS[way](library, document)
         index.start()
         with index.open() as library:
-            library.compact()
+            library.compact(scrub=True)
         assert index.residue(CANARY, vectors) == []
         with index.open() as library:
             assert not gone & index.keys()

@@ -33,7 +33,7 @@ class Removal:
             assert not library.documents(where={"note": CANARY})
         with shelf.open() as library:
             # The name of a collection and the path of a run stay: they are nobody's text.
-            library.compact()
+            library.compact(scrub=True)
             assert library.verify().ok
             assert library.search("ordinary").hits
 
@@ -42,7 +42,7 @@ class Removal:
             library.add_text(f"The {CANARY} lives here.", filename="quiet.md", source="s", metadata={"note": CANARY})
             library.add_text("A quiet text that stays.", filename="quiet.md", source="s", metadata={"note": "none"})
             assert not library.search(CANARY, mode="lexical").hits
-            library.compact()
+            library.compact(scrub=True)
         assert shelf.residue(CANARY) == []
 
     def test_a_tenant_that_is_erased_leaves_nothing(self, shelf: Shelf) -> None:
@@ -54,7 +54,7 @@ class Removal:
                 library.add_text(text, filename=f"{number}.txt", source=f"{CANARY}{number}", keep_original=True)
             library.reindex(keep=True)
             assert shelf.residue(CANARY)
-            library.delete(*[document.id for document in library.documents()], compact=True)
+            library.delete(*[document.id for document in library.documents()], compact=True, scrub=True)
         assert shelf.residue(CANARY) == []
         with shelf.open("stays") as library:
             assert library.search("somebody").hits and library.verify().ok
