@@ -379,9 +379,11 @@ class Pipeline:
         if same.document.status in TAKEN_IN:
             yield added
         else:
-            # Left by earlier work, it becomes ready now; come with this work already, it is only here twice.
+            # Left by earlier work, which always says why, it becomes ready now. Come with this work already, or with
+            # that of another process that is still at it, it is only here twice.
             here = any(pk == same.pk for pk, _ in self._waiting)
-            self._waiting.append((same.pk, added if here else replace(added, status="ready")))
+            is_left = same.document.error is not None
+            self._waiting.append((same.pk, replace(added, status="ready") if is_left and not here else added))
 
     def _deduplicated(self, origin: NewSource, same: DocumentRow) -> Added:
         before = self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)

@@ -36,7 +36,7 @@ class Shelf:
             if path.is_file() and any(form in path.read_bytes() for form in forms)
         ]
 
-    def interpreter_lines(self) -> str:
+    def interpreter_lines(self, **settings: Any) -> str:
         """Python that opens the library as `library`, for another process."""
-        options = {"embedder": "hashing", **self.settings}
+        options = {"embedder": "hashing", **self.settings, **settings}
         return f"import footnotes\nlibrary = footnotes.open({str(self.folder)!r}, **{options!r})\n"

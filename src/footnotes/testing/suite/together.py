@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -52,16 +51,9 @@ class Together:
     def test_identical_uploads_from_several_processes(self, shelf: Shelf) -> None:
         with shelf.open():
             pass
-        code = shelf.interpreter_lines() + _ADD
+        code = shelf.interpreter_lines(lock_seconds=240.0) + _ADD  # each waits for the others
         words = [sys.executable, "-c", code, TRAVEL]
-        patient = {
-            **os.environ,
-            "FOOTNOTES_LOCK_SECONDS": "240",
-        }  # each waits for the others
-        running = [
-            subprocess.Popen([*words, f"p{n}-"], stdout=subprocess.PIPE, text=True, env=patient)  # noqa: S603
-            for n in range(3)
-        ]
+        running = [subprocess.Popen([*words, f"p{n}-"], stdout=subprocess.PIPE, text=True) for n in range(3)]  # noqa: S603
         said = [json.loads(process.communicate(timeout=300)[0]) for process in running]
         results = [tuple(item) for one in said for item in one]
         assert len({document for document, _, _ in results}) == 1
