@@ -72,7 +72,7 @@ class Commands(click.Group):
         return command.get_short_help_str(80)
 
     def invoke(self, ctx: click.Context) -> Any:
-        tracing.REQUEST_ID.set(secrets.token_hex(8))  # calls to other services carry it
+        began = tracing.REQUEST_ID.set(secrets.token_hex(8))  # calls to other services carry it
         try:
             return super().invoke(ctx)
         except FootnotesError as error:
@@ -81,6 +81,8 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("\nStopped. What was reported is kept; run the same command again to go on.", err=True)
             ctx.exit(EXIT_INTERRUPTED)
+        finally:
+            tracing.REQUEST_ID.reset(began)
 
 
 def _choose_colour(ctx: click.Context, parameter: click.Parameter, value: str) -> None:
