@@ -104,8 +104,7 @@ function headingsOf(chunks) {
 
 /** Whether a heading names something a person would ask about: not a cover's capitals, a form's note or code. */
 function readsAsTopic(heading) {
-  const words = heading.replace(/^[\d.\s]+/, "").split(/\s+/);
-  if (words.length < 2 || /[_(){}<>=|\\/]|\d{4}/.test(heading)) return false;
+  if (heading.length < 4 || /[_(){}<>=|\\/]|\d{4}/.test(heading)) return false;
   return heading !== heading.toUpperCase() && /\p{Ll}{3}/u.test(heading);
 }
 
