@@ -89,6 +89,17 @@ def test_the_graph_finds_what_comparing_all_would(shelf: ChromaShelf) -> None:
     assert found / 400 > 0.98
 
 
+def test_a_graph_that_lost_the_way_to_some_of_its_records_still_finds_all_of_a_few(places: Places) -> None:
+    shelf = places.database(index_options={"max_neighbors": 2, "ef_construction": 4}).shelf(scope())
+    rows = vectors(200)
+    shelf.apply(changes(rows), position=1)
+    for seq in range(2, 12):
+        shelf.apply([Change(seq, number, ()) for number in range(seq % 3, 20, 3)], position=seq)
+        shelf.apply(changes(rows, seq=seq), position=seq)
+    for query in rows[:20]:
+        assert sorted(shelf.search(query, 1_000).keys) == list(range(1, 201))
+
+
 @pytest.mark.parametrize("way", ["facets", "luck", "name", "compared"])
 def test_every_way_of_filtering_gives_the_same(
     places: Places, shelf: ChromaShelf, way: str, monkeypatch: pytest.MonkeyPatch

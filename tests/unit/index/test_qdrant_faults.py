@@ -154,13 +154,16 @@ def test_a_server_that_comes_back_in_the_middle_of_a_run_is_waited_for(
         shelf = database.shelf(SCOPE)
         shelf.apply([], position=1)
 
+        restart = threading.Timer(0.3, server.start)
+
         def interrupted() -> Iterator[Change]:
             yield CHANGES[0]
             server.kill()
-            threading.Timer(0.3, server.start).start()
+            restart.start()
             yield Change(2, 2, [Entry(9, 2)])
 
         shelf.apply(interrupted(), position=2)
+        restart.join()
         assert shelf.keys().tolist() == [0, 1, 2, 3, 4, 9]
         assert shelf.refresh() == 2
         database.close()

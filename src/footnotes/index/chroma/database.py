@@ -115,7 +115,7 @@ class ChromaShelf(Shelf):
         if known is None:
             return Found()
         if allowed is None:
-            return best(*self._calls.query(known, vector, limit), limit)
+            return self._unfiltered(known, vector, limit)
         if not allowed.listed:
             return self._as_said(known, vector, limit, allowed)
         if len(allowed.keys) <= EXACT_KEYS:
@@ -126,6 +126,17 @@ class ChromaShelf(Shelf):
             or self._by_name(known, vector, limit, allowed.keys)
             or self._compared(known, vector, limit, allowed.keys)
         )
+
+    def _unfiltered(self, known: Known, vector: Vector, limit: int) -> Found:
+        """What the graph finds. A graph with deleted records may not reach all of them: few enough are compared then."""
+        found = best(*self._calls.query(known, vector, limit), limit)
+        if len(found.keys) >= limit:
+            return found
+        count = self._calls.count(known)
+        if len(found.keys) >= count or count > EXACT_KEYS:
+            return found
+        keys = [key for page in self._calls.pages(known) for key in page]
+        return self._compared(known, vector, limit, np.array(sorted(keys), dtype=np.int64))
 
     def _as_said(self, known: Known, vector: Vector, limit: int, allowed: Allowed) -> Found:
         """What Chroma lets through by facets alone: whoever asked looks at it once more."""
