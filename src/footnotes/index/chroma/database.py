@@ -128,7 +128,7 @@ class ChromaShelf(Shelf):
         )
 
     def _unfiltered(self, known: Known, vector: Vector, limit: int) -> Found:
-        """What the graph finds. A graph with deleted records may not reach all of them: few enough are compared then."""
+        """What the graph finds. After deletions it may not reach all: few enough are then compared."""
         found = best(*self._calls.query(known, vector, limit), limit)
         if len(found.keys) >= limit:
             return found
