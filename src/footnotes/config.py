@@ -92,7 +92,7 @@ class Settings:
     # ── retrieve
     mode: str = "hybrid"  # hybrid, lexical or dense
     limit: int = 10  # hits returned
-    per_document: int = 1  # chunks a document may give in a search
+    per_document: int = 0  # chunks a document may give in a search; 0 means as its length allows
     fusion: str = "adaptive"  # adaptive, alpha or rrf
     alpha: float = 0.7  # weight of the dense leg in alpha fusion
     rrf_k: int = 60  # the constant of reciprocal rank fusion
@@ -203,7 +203,7 @@ _AT_LEAST_ONE = frozenset(
     [
         "embed_batch", "max_file_bytes", "parse_memory_bytes", "parse_seconds", "parse_max_characters",
         "archive_max_bytes", "archive_max_members", "fetch_max_bytes", "fetch_max_pages", "limit",
-        "per_document", "rrf_k", "candidates", "max_query_chars", "rerank_candidates",
+        "rrf_k", "candidates", "max_query_chars", "rerank_candidates",
         "answer_sentences", "max_tokens", "agent_steps", "agent_tokens", "llama_context", "llama_threads",
         "serve_libraries", "serve_json_nodes",
     ]

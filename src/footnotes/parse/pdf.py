@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError
 from footnotes.parse import PART_CHARACTERS, Source, ocr
+from footnotes.parse.cover import cover_title, filing_title
 from footnotes.parse.decode import clean
 from footnotes.parse.outline import Outline, clean_title
 from footnotes.parse.pdf_layout import Layout, PageBlock, lay_out
@@ -20,6 +21,8 @@ from footnotes.types import Block, BlockKind, JsonValue, Part, Report
 _SAMPLED_PAGES = 12
 _HEADING_GROWTH = 1.12
 _LONGEST_HEADING = 160
+_HEADINGS_READ, _FIRST_PAGE_READ = 8, 6_000
+"""Headings that may be the title, where the first ones are boilerplate; characters that may say what it is."""
 _DIGITS = re.compile(r"\d+")
 _LIST_ITEM = re.compile(r"(?:[-*•‣◦▪·–■●○□➢✓]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S")
@@ -46,7 +49,7 @@ class PdfParser:
     """Reads PDFs with pdfium. Pages are closed as they pass, so memory does not grow with their number."""
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     mimes: ClassVar[tuple[str, ...]] = ("application/pdf",)
     suffixes: ClassVar[Mapping[str, str]] = {".pdf": "application/pdf"}
     signatures: ClassVar[tuple[tuple[bytes, str], ...]] = ((b"%PDF-", "application/pdf"),)
@@ -66,7 +69,8 @@ class PdfParser:
         with open_pdf(source) as pdf:
             pages = len(pdf)
             style = _style(pdf, pages)
-            builder = _Builder(style)
+            metadata = _metadata(pdf)
+            builder = _Builder(style, metadata.get("title"))
             recognises = ocr.available()
             for number in range(1, pages + 1):
                 layout = page_layout(pdf, number)
@@ -80,7 +84,7 @@ class PdfParser:
                     f"{source.filename} has no text layer on any of its pages ({pages})",
                     remedy=_NO_TEXT_REMEDY,
                 )
-            yield _report(self.name, source, pdf, pages, builder)
+            yield _report(self.name, source, metadata, pages, builder)
 
 
 @contextmanager
@@ -166,15 +170,17 @@ def _normal(text: str) -> str:
 class _Builder:
     """Puts pages together into parts, and labels their blocks."""
 
-    def __init__(self, style: Style) -> None:
+    def __init__(self, style: Style, stated: JsonValue = None) -> None:
         self._style = style
+        self._stated = stated if isinstance(stated, str) else None
         self._outline = Outline()
         self._pieces: list[str] = []
         self._blocks: list[Block] = []
         self._start = 0
         self._header = (0, "")
         self.position = 0
-        self.title: str | None = None
+        self._first_page = ""
+        self._headings: list[str] = []
         self.without_text: list[int] = []
         self.unreadable: list[int] = []
         self.recognised: list[int] = []
@@ -193,7 +199,14 @@ class _Builder:
         for index, block in enumerate(layout.blocks):
             following = layout.blocks[index + 1] if index + 1 < len(layout.blocks) else None
             self._blocks.append(self._label(number, layout, block, following))
-        self._append(clean(layout.text))
+        text = clean(layout.text)
+        self._first_page = self._first_page or text[:_FIRST_PAGE_READ]
+        self._append(text)
+
+    @property
+    def title(self) -> str | None:
+        """What the first page says the document is; else as the file states, else by its first heading."""
+        return filing_title(self._first_page) or self._stated or cover_title(self._headings)
 
     def _append(self, text: str) -> None:
         self._pieces.append(text)
@@ -201,7 +214,8 @@ class _Builder:
 
     def finish(self) -> Iterator[Part]:
         if self._pieces:
-            yield Part(self._start, "".join(self._pieces), tuple(self._blocks))
+            title = None if self._start else self.title
+            yield Part(self._start, "".join(self._pieces), tuple(self._blocks), title)
         self._pieces, self._blocks, self._start = [], [], self.position
 
     def _label(self, number: int, layout: Layout, block: PageBlock, following: PageBlock | None) -> Block:
@@ -219,7 +233,8 @@ class _Builder:
         path = self._outline.path
         if level:
             kind, path = "heading", self._outline.enter(level, text)
-            self.title = self.title or clean_title(text)
+            if len(self._headings) < _HEADINGS_READ:
+                self._headings.append(clean_title(text))
         return Block(kind, start, end, number, level, path, attributes)
 
     def _table_attributes(self, number: int, text: str) -> dict[str, JsonValue]:
@@ -260,25 +275,23 @@ def _is_header(row: str) -> bool:
     return bool(cells) and not any(_AMOUNT.search(cell) for cell in cells)
 
 
-def _report(parser: str, source: Source, pdf: Any, pages: int, builder: _Builder) -> Report:
+def _report(parser: str, source: Source, metadata: dict[str, JsonValue], pages: int, builder: _Builder) -> Report:
     warnings = []
     if builder.without_text:
         warnings.append(f"no text layer on {_listed(builder.without_text)} of {pages}: scans need OCR")
     if builder.unreadable:
         warnings.append(f"could not read {_listed(builder.unreadable)} of {pages}")
-    metadata = _metadata(pdf)
     recognised = [number for number in builder.recognised if number not in builder.without_text]
     if recognised:
         warnings.append(f"read by OCR: {_listed(recognised)} of {pages}")
         metadata["ocr_pages"] = [*recognised[:1000]]
-    title = metadata.get("title")
     return Report(
         parser,
         source.mime,
         builder.position,
         pages,
         tuple(sorted({*builder.without_text, *builder.unreadable})),
-        title if isinstance(title, str) else builder.title,
+        builder.title,
         metadata,
         tuple(warnings),
     )
@@ -294,6 +307,8 @@ def _metadata(pdf: Any) -> dict[str, JsonValue]:
     found: dict[str, JsonValue] = {}
     for key, value in pdf.get_metadata_dict(skip_empty=True).items():
         text = clean(value)[:1000].strip().strip("\ufffd")
+        if key == "Title" and not _is_wordy(text):
+            continue  # such as the number under which it was filed
         if key in _FIELDS and text and not _PLACEHOLDER.match(text):
             found[_FIELDS[key]] = _PROGRAM.sub("", text)
         elif key in _DATES and (date := _date(text)):

@@ -10,6 +10,8 @@ NEAR_IDENTICAL = 0.97
 _LEXICAL_APART, _DENSE_APART = 0.15, 0.05
 _BEGINNING = 240
 _LOOKED_FOR = 4
+CHUNKS_A_TEXT = 4
+"""A document of more chunks than that is treated as several texts."""
 
 
 class _Text:
@@ -71,3 +73,11 @@ def near_identical(one: set[str], other: set[str]) -> bool:
         return False
     common = len(one & other)
     return common >= NEAR_IDENTICAL * (smaller + larger - common)
+
+
+def most_chunks(per_document: int, total: int) -> int:
+    """How many chunks a document may give: as many as was said or, where nothing was (0), as its length allows.
+
+    Of a short text one chunk tells enough, and the others keep other documents out; a long one is many texts.
+    """
+    return per_document or max(1, total // CHUNKS_A_TEXT)

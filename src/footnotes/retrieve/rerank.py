@@ -13,6 +13,7 @@ from typing import Protocol
 
 from footnotes.errors import FootnotesError
 from footnotes.remote.deadline import Deadline
+from footnotes.retrieve.diversify import most_chunks
 from footnotes.types import Hit, Leg
 
 
@@ -54,13 +55,13 @@ def rerank(reranker: Reranker, question: str, hits: Sequence[Hit], *, seconds: f
     return Reranked(tuple(_scored(hit, score) for hit, score in ordered), Leg("ok", None, _milliseconds(began)))
 
 
-def few_per_document(hits: Sequence[Hit], most: int, limit: int) -> tuple[Hit, ...]:
-    """The first hits, at most so many of any document."""
+def few_per_document(hits: Sequence[Hit], per_document: int, limit: int) -> tuple[Hit, ...]:
+    """The first hits, at most so many of any document, or as many as its length allows."""
     given: dict[str, int] = {}
     kept: list[Hit] = []
     for hit in hits:
         given[hit.document_id] = given.get(hit.document_id, 0) + 1
-        if given[hit.document_id] <= most:
+        if given[hit.document_id] <= most_chunks(per_document, hit.total):
             kept.append(hit)
     return tuple(kept[:limit])
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
@@ -18,7 +18,8 @@ from footnotes import tracing
 from footnotes.errors import OptionError, QueryEmpty, QueryTooLong, SearchUnavailable
 from footnotes.index import Vector
 from footnotes.retrieve import fuse
-from footnotes.retrieve.diversify import Diversity
+from footnotes.retrieve.diversify import Diversity, most_chunks
+from footnotes.retrieve.named import before_others, documents_named, naming, within
 from footnotes.retrieve.symbols import Asked, Boosts, asked_names, boosts, symbols_of
 from footnotes.store import SearchView
 from footnotes.store.legs import ran
@@ -41,7 +42,7 @@ class SearchOptions:
 
     mode: Mode = "hybrid"
     limit: int = 10
-    per_document: int = 1
+    per_document: int = 0  # chunks a document may give; 0 means as its length allows
     where: Filter | None = None
     fusion: Fusion = "adaptive"
     alpha: float = 0.7
@@ -65,10 +66,36 @@ class Retriever:
     def search(
         self, view: SearchView, query: str, options: SearchOptions, embed: Callable[[str], Vector]
     ) -> SearchResult:
-        """The best chunks for a question, and how each leg went."""
+        """The best chunks for a question, and how each leg went. A document the question names comes first."""
         began = time.perf_counter()
         query = checked_query(query, options.max_query_chars)
         _check(options)
+        result = self._inside(view, query, options, embed) if _chooses(options) else None
+        if result is None:
+            result = self._anywhere(view, query, options, embed)
+        return replace(result, query=query, took_ms=round((time.perf_counter() - began) * 1000, 3))
+
+    def _inside(
+        self, view: SearchView, query: str, options: SearchOptions, embed: Callable[[str], Vector]
+    ) -> SearchResult | None:
+        """What the document that the question names says to the rest of it, then whatever else there is."""
+        named = naming(query)
+        documents = documents_named(view, named, options.where) if named else ()
+        if named is None or not documents:
+            return None
+        inner = replace(options, where=within(documents, options.where))
+        result = self._anywhere(view, named.rest, replace(inner, per_document=options.per_document or MAX_LIMIT), embed)
+        if not result.hits:
+            return None
+        if len(result.hits) == options.limit:
+            return replace(result, hits=before_others(result.hits, ()))
+        others = self._anywhere(view, query, options, embed).hits
+        others = tuple(hit for hit in others if hit.document_id not in documents)
+        return replace(result, hits=before_others(result.hits, others)[: options.limit])
+
+    def _anywhere(
+        self, view: SearchView, query: str, options: SearchOptions, embed: Callable[[str], Vector]
+    ) -> SearchResult:
         names = () if options.mode == "dense" else asked_names(query)
         found = view.candidates(self._question(query, options, names, embed))
         legs = {"lexical": found.lexical.leg, "dense": found.dense.leg}
@@ -79,7 +106,7 @@ class Retriever:
         with tracing.span("read"):
             hits = tuple(_hits(view, found, *fused, options))
         degraded = any(leg.status in ("failed", "pending") for leg in legs.values())
-        return SearchResult(query, hits, legs, degraded, round((time.perf_counter() - began) * 1000, 3))
+        return SearchResult(query, hits, legs, degraded, 0.0)
 
     def _question(
         self, query: str, options: SearchOptions, names: Sequence[Asked], embed: Callable[[str], Vector]
@@ -92,7 +119,7 @@ class Retriever:
             where=options.where,
             symbols=symbols_of(names) if names else NO_SYMBOLS,
             reading=2 * options.limit,
-            per_document=options.per_document,
+            per_document=options.per_document or options.limit,
             smooths=options.fusion == "adaptive",
         )
 
@@ -124,14 +151,19 @@ def checked_query(query: str, max_chars: int) -> str:
     return query
 
 
+def _chooses(options: SearchOptions) -> bool:
+    """Whether a name in the question may choose the document: in the default way to search alone."""
+    return options.mode == "hybrid" and options.fusion == "adaptive"
+
+
 def _check(options: SearchOptions) -> None:
     for name in ("limit", "per_document", "candidates", "rrf_k", "missing_rank"):
         if not isinstance(getattr(options, name), int):
             raise OptionError(f"{name} must be a whole number, not {getattr(options, name)!r}")
     if not 1 <= options.limit <= MAX_LIMIT:
         raise OptionError(f"limit must be between 1 and {MAX_LIMIT}, not {options.limit}")
-    if options.per_document < 1 or options.candidates < 1:
-        raise OptionError("per_document and candidates must be at least 1")
+    if options.per_document < 0 or options.candidates < 1:
+        raise OptionError("candidates must be at least 1, and per_document not below 0, which lets it follow the documents")
     if not 0 <= options.alpha <= 1 or options.rrf_k < 1:
         raise OptionError("alpha must be between 0 and 1, and rrf_k at least 1")
     if len(options.weights) != 2 or not all(math.isfinite(each) and each >= 0 for each in options.weights):
@@ -205,13 +237,16 @@ def _hits(
 ) -> Iterator[Hit]:
     """Read candidates in order until there are enough that differ. Reading costs most: only what may stay is read."""
     diversity = Diversity()
-    apart = _Apart(found.places, options.per_document)
+    apart = _Apart(found.places, options.per_document or options.limit)
+    given: Counter[str] = Counter()
     remaining = apart.of(keys)
     wanted = options.limit
     while wanted > 0 and (batch := list(islice(remaining, wanted))):
         for row in view.hits(batch):
             scores = scores_of(row.key)
-            if diversity.admits(row.text, scores):
+            allowed = given[row.document_id] < most_chunks(options.per_document, row.total)
+            if allowed and diversity.admits(row.text, scores):
+                given[row.document_id] += 1
                 wanted -= 1
                 yield _hit(row, scores)
             else:

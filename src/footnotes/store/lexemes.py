@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from footnotes.store.naming import label_of
 from footnotes.text import analysis
 from footnotes.text.analysis import analyze
 from footnotes.types import JsonValue
 
-VERSION = 2
+VERSION = 3
 """Raise when the fields of a chunk, or what stands in them, change: all words are then made anew from the texts."""
 _BEGINNING = 400
 _LONGEST_NAME = 200
@@ -18,7 +19,7 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A chunk's terms, each field apart: its text, the title, what is above it, and the names it lists.
+    """A chunk's terms, each field apart: its text, the title with the file name, what is above it, and the names it lists.
 
     `defines` are the names that are defined in it, as they are written.
     """
@@ -41,7 +42,7 @@ def fingerprint() -> str:
 
 
 def chunk_terms(
-    text: str, *, headings: Sequence[str], title: str, prefix: str, metadata: Mapping[str, JsonValue]
+    text: str, *, headings: Sequence[str], title: str, filename: str = "", prefix: str, metadata: Mapping[str, JsonValue]
 ) -> Terms:
     """The terms of a chunk. Above it stand the headings that are not the title, and what its chunker says of it.
 
@@ -56,7 +57,7 @@ def chunk_terms(
     symbols = listed(metadata.get("symbols"))
     return Terms(
         analyze(text),
-        _shared_terms(title),
+        _shared_terms(label_of(title, filename)),
         _shared_terms(" ".join([*headings, added])),
         tuple(filter(None, map(whole_term, symbols))),
         defined(metadata),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
+_JOINTS = re.compile(r"[\W_]+")
 INSIDE = "!/"
 """Stands between an archive and the name of a member: `docs.zip!/letters/may.txt`."""
 
@@ -28,6 +30,12 @@ def name_of(source: str) -> str:
 def stem_of(filename: str) -> str:
     """A file name without its ending, as it stands for the title of a document that states none."""
     return filename.rpartition(".")[0] or filename
+
+
+def label_of(title: str, filename: str) -> str:
+    """What a document is found by beside its text: its title and, where that is not its title, its file name in words."""
+    stem = stem_of(filename)
+    return title if stem == title else f"{title} {_JOINTS.sub(' ', stem)}".strip()
 
 
 def renamed_title(title: str, before: str, after: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from footnotes.store import documents
 from footnotes.store.database import Cursor
 from footnotes.store.groups.core import Core
-from footnotes.store.naming import name_of, renamed_title
+from footnotes.store.naming import label_of, name_of, renamed_title
 from footnotes.store.records import DocumentRow, Known, Origin
 from footnotes.store.retry import retrying
 from footnotes.store.rows import known_from, packed_error
@@ -118,5 +118,5 @@ class Sources:
         (renamed,) = documents.locked(cursor, [row.document.id])
         documents.put_facets(cursor, [renamed])
         cursor.run("note_change", document=row.pk)
-        if title != row.document.title:
+        if label_of(title, filename) != label_of(row.document.title, row.document.filename):
             self._store.rewrite_terms(cursor, renamed)

@@ -49,7 +49,7 @@ class Core(ABC):
 
     @abstractmethod
     def rewrite_terms(self, cursor: Cursor, row: DocumentRow) -> None:
-        """A document has another title: its chunks are found by other terms."""
+        """A document has another title or file name: its chunks are found by other terms."""
 
     @abstractmethod
     def save_drafts(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None: ...

@@ -32,6 +32,14 @@ class NewRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """What a document is called."""
+
+    title: str
+    filename: str
+
+
+@dataclass(frozen=True, slots=True)
 class Where:
     """What the chunks of a version have in common. Chunks that are not served stand under minus their generation."""
 
@@ -41,14 +49,13 @@ class Where:
     version: int
 
 
-def analyzed(chunks: Iterable[NewChunk], text_of: Callable[[int, int], str], title: str) -> list[NewRow]:
+def analyzed(chunks: Iterable[NewChunk], text_of: Callable[[int, int], str], named: Named) -> list[NewRow]:
     """Chunks with their terms: the costly part, done before any row is locked."""
     rows = []
     for chunk in chunks:
         text = clean(text_of(chunk.start, chunk.end))
-        terms = chunk_terms(
-            text, headings=chunk.headings, title=title, prefix=chunk.prefix, metadata=clean_json(chunk.metadata)
-        )
+        metadata = clean_json(chunk.metadata)
+        terms = chunk_terms(text, headings=chunk.headings, prefix=chunk.prefix, metadata=metadata, **asdict(named))
         rows.append(NewRow(chunk, text, terms))
     return rows
 
@@ -109,13 +116,13 @@ def _row(where: Where, row: NewRow, averages: Averages, vectors: Callable[[bytes
     }
 
 
-def rewrite_words(cursor: Cursor, version: int, title: str) -> None:
-    """A document has another title: its chunks are found by other words. Statistics are the caller's."""
+def rewrite_words(cursor: Cursor, version: int, named: Named) -> None:
+    """A document has another title or file name: its chunks are found by other words. Statistics are the caller's."""
     rows = cursor.all("words_of_version", version=version)
     averages = {
         pk: _as_averages(cursor.one("averages", generation=abs(pk))) for pk in {row["generation"] for row in rows}
     }
-    put_words(cursor, [(row["key"], weighed(stored_terms(row, title), averages[row["generation"]])) for row in rows])
+    put_words(cursor, [(row["key"], weighed(stored_terms(row, named), averages[row["generation"]])) for row in rows])
 
 
 def put_words(cursor: Cursor, made: Sequence[tuple[int, Words]]) -> None:
@@ -133,10 +140,10 @@ def _lengths(words: Words) -> dict[str, int]:
     return {f"{field}_length": length for field, length in zip(FIELDS, words.lengths, strict=True)}
 
 
-def stored_terms(row: Row, title: str) -> Terms:
+def stored_terms(row: Row, named: Named) -> Terms:
     """The terms of a chunk as it is stored."""
     headings, metadata = json.loads(row["headings"]), json.loads(row["metadata"])
-    return chunk_terms(row["content"], headings=headings, title=title, prefix=row["prefix"], metadata=metadata)
+    return chunk_terms(row["content"], headings=headings, prefix=row["prefix"], metadata=metadata, **asdict(named))
 
 
 def _as_averages(known: Row | None) -> Averages:

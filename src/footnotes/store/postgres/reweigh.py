@@ -12,7 +12,7 @@ from dataclasses import asdict
 
 from footnotes.store.database import Cursor
 from footnotes.store.lexemes import Terms
-from footnotes.store.postgres.chunks import put_words, stored_terms
+from footnotes.store.postgres.chunks import Named, put_words, stored_terms
 from footnotes.store.postgres.words import weighed
 from footnotes.store.records import Generation
 from footnotes.store.weights import FIELDS, Averages, averages_of, lengths_of
@@ -40,7 +40,7 @@ def rewrite(cursor: Cursor, generation: int, averages: Averages | None = None) -
     """Write the words of all chunks of a generation again; without averages, those of its first chunks are taken."""
     after = 0
     while rows := cursor.all("words_of_generation", generation=generation, after=after, limit=AT_ONCE):
-        terms = [stored_terms(row, row["title"]) for row in rows]
+        terms = [stored_terms(row, Named(row["title"], row["filename"])) for row in rows]
         averages = averages or _measured(cursor, generation, terms)
         made = [(row["key"], weighed(each, averages)) for row, each in zip(rows, terms, strict=True)]
         put_words(cursor, made)

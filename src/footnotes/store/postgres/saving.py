@@ -108,7 +108,8 @@ def _is_lost(database: Database, user_id: str, holder: int, work: _Work) -> bool
 
 def _work(draft: Draft) -> _Work:
     title = draft.publication.title if draft.publication is not None else draft.title
-    return _Work(draft, draft.handle, chunks.analyzed(draft.chunks, _Texts(draft.parts).read, title), TextWriter(0))
+    rows = chunks.analyzed(draft.chunks, _Texts(draft.parts).read, chunks.Named(title, draft.filename))
+    return _Work(draft, draft.handle, rows, TextWriter(0))
 
 
 class _Texts:
@@ -262,7 +263,7 @@ def save_reindexed(
     assert row.current is not None
     with database.snapshot(user_id) as cursor:
         reader = SpanReader(cursor, row.current)
-        rows = chunks.analyzed(made, reader.read, row.document.title)
+        rows = chunks.analyzed(made, reader.read, chunks.Named(row.document.title, row.document.filename))
     averages = chunks.averages_for(database, user_id, generation.pk, rows)
     where = Where(generation.pk, row.pk, row.document.id, row.current)
 

@@ -317,11 +317,11 @@ class PostgresStore(BaseStore):
             self.originals.sweep(user_id)
 
     def rewrite_terms(self, cursor: Cursor, row: DocumentRow) -> None:
-        """A document has another title: its chunks are found by other terms, in every generation."""
+        """A document has another title or file name: its chunks are found by other terms, in every generation."""
         if row.current is None:
             return
         cursor.run("note_removal", versions=[row.current])
-        chunks.rewrite_words(cursor, row.current, row.document.title)
+        chunks.rewrite_words(cursor, row.current, chunks.Named(row.document.title, row.document.filename))
         for found in cursor.all("generations_of_version", version=row.current):
             cursor.run("note_chunks", generation=found["generation"], versions=[row.current])
 
@@ -335,7 +335,8 @@ class PostgresStore(BaseStore):
     ) -> None:
         """Write chunks of the version that is served, with vectors in half precision where there are any."""
         assert row.current is not None
-        rows = chunks.analyzed(made, SpanReader(cursor, row.current).read, row.document.title)
+        named = chunks.Named(row.document.title, row.document.filename)
+        rows = chunks.analyzed(made, SpanReader(cursor, row.current).read, named)
         averages = chunks.averages_in(cursor, generation.pk, rows)
         where = Where(generation.pk, row.pk, row.document.id, row.current)
         chunks.put(cursor, generation.model, [(where, each) for each in rows], averages, chunks.half_of(vectors))

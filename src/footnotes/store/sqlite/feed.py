@@ -26,7 +26,7 @@ def lexical_entries(cursor: SqliteCursor, generation: Generation, document: int)
         facets = facets_of(cursor, document, version)
         reader = SpanReader(cursor, version.pk)
         for row in cursor.each("lexical_entries", generation=generation.pk, version=version.pk):
-            terms = terms_of(row, reader, version.title)
+            terms = terms_of(row, reader, version)
             yield Entry(
                 row["key"],
                 document,
@@ -38,12 +38,13 @@ def lexical_entries(cursor: SqliteCursor, generation: Generation, document: int)
             )
 
 
-def terms_of(row: Row, reader: SpanReader, title: str) -> Terms:
+def terms_of(row: Row, reader: SpanReader, version: Version) -> Terms:
     """The terms of a stored chunk."""
     return chunk_terms(
         reader.read(row["start_offset"], row["end_offset"]),
         headings=unpack_headings(row["headings"]),
-        title=title,
+        title=version.title,
+        filename=version.filename,
         prefix=row["prefix"],
         metadata=json.loads(row["metadata"]),
     )

@@ -109,7 +109,7 @@ class SqliteTruth(BaseTruth):
         for version in staging.versions_of(cursor, pk):
             reader = SpanReader(cursor, version.pk)
             for row in self._rows(cursor, generation, version):
-                yield row["key"], feed.terms_of(row, reader, version.title)
+                yield row["key"], feed.terms_of(row, reader, version)
 
     @staticmethod
     def _rows(cursor: SqliteCursor, generation: Generation, version: staging.Version) -> Iterator[Row]:

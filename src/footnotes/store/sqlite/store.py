@@ -313,7 +313,7 @@ class SqliteStore(BaseStore):
             self.database.checkpoint()
 
     def rewrite_terms(self, cursor: Cursor, row: DocumentRow) -> None:
-        """The lexical index makes them from the title when it takes the change in."""
+        """The lexical index makes them from title and file name when it takes the change in."""
 
     def put_chunks(
         self,

@@ -116,7 +116,7 @@ def _by_words(library: Library) -> Callable[[str], dict[str, float]]:
     for document in library.documents():
         for chunk in library.chunks(document.id):
             about: dict[str, Any] = {"headings": chunk.headings, "prefix": chunk.prefix, "metadata": chunk.metadata}
-            terms = chunk_terms(chunk.text, title=document.title, **about)
+            terms = chunk_terms(chunk.text, title=document.title, filename=document.filename, **about)
             for field, chunks in counted.items():
                 chunks[chunk.id] = Counter(getattr(terms, field))
     fields = {field: _Field(chunks) for field, chunks in counted.items()}

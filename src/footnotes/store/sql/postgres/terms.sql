@@ -31,7 +31,7 @@ SELECT c.key, c.generation, c.content, c.headings::text AS headings, c.prefix, c
 FROM document_chunks c WHERE c.user_id = $1 AND c.version = $2 ORDER BY c.key
 
 -- name: words_of_generation(generation, after, limit)
-SELECT c.key, c.generation, c.content, c.headings::text AS headings, d.title, c.prefix, c.metadata::text AS metadata
+SELECT c.key, c.generation, c.content, c.headings::text AS headings, d.title, d.filename, c.prefix, c.metadata::text AS metadata
 FROM document_chunks c JOIN documents d ON d.pk = c.document
 WHERE c.generation IN ($1, -$1::bigint) AND c.key > $2 ORDER BY c.key LIMIT $3
 

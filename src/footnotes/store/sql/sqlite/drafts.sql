@@ -41,9 +41,9 @@ DELETE FROM staged WHERE document = ?1;
 
 -- name: versions_of(document)
 -- The version that is served and the one that is staged.
-SELECT current AS version, title, NULL AS facets, status IN ('embedding', 'queued') AS waits FROM documents
+SELECT current AS version, title, filename, NULL AS facets, status IN ('embedding', 'queued') AS waits FROM documents
 WHERE pk = ?1 AND current IS NOT NULL
-UNION ALL SELECT version, title, facets, waits FROM staged WHERE document = ?1;
+UNION ALL SELECT version, title, json_extract(draft, '$.filename'), facets, waits FROM staged WHERE document = ?1;
 
 -- name: require(user_id, seq)
 UPDATE users SET required_seq = MAX(required_seq, ?2), epoch = epoch + 1 WHERE user_id = ?1;

@@ -1,0 +1,140 @@
+"""Questions that name a document: the name chooses the document, the rest of the question the passage inside it.
+
+"Consider the merger agreement between A and B; what is …", "In the 2023 report of X, …", "… according to policy.pdf?".
+A clause counts as a name only where some documents, and few, have most of what it says in their title, their file name
+or a single passage, as the first page of an agreement has its parties.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from footnotes.store import SearchView
+from footnotes.store.naming import label_of
+from footnotes.store.records import HitRow
+from footnotes.store.views import Question
+from footnotes.store.weights import rarity
+from footnotes.text.analysis import analyze, analyze_question
+from footnotes.types import AllOf, Condition, Filter, Hit
+
+DEPTH = 50
+READ = 24
+BESIDE_NAMES = 0.3
+"""What an ordinary word of a clause counts beside a name."""
+COVERED = 0.6
+"""The share of what a clause says, by rarity, that a document it names must have."""
+BESIDE_THE_BEST = 0.85
+"""Documents that have this much of what the best one has are meant as well."""
+REASON = "the question names its document"
+_APART = 0.01
+MOST_DOCUMENTS = 4
+"""A clause that fits more documents names none."""
+
+_KINDS = (
+    r"agreements?|contracts?|polic(?:y|ies)|reports?|filings?|papers?|articles?|letters?|memos?|memorandum|statements?"
+    r"|handbooks?|manuals?|guides?|leases?|plans?|acts?|minutes|presentations?|documents?|files?|books?|chapters?|notes?"
+    r"|invoices?|proposals?|specifications?|standards?|regulations?|decisions?|judge?ments?|deeds?|licen[cs]es?|terms"
+    r"|10-?[kq]|8-?k|prospectus|transcripts?|releases?|pages?|sheets?|slides|e-?mails?|study|studies|thesis|patents?"
+)
+_FILE = r"[\w()-][\w .()&-]{0,80}\.(?:pdf|docx?|xlsx?|pptx?|md|txt|html?|csv|eml|json|ya?ml|rst|odt|epub)\b"
+_KIND = re.compile(rf"\b(?:{_KINDS})\b|{_FILE}", re.IGNORECASE)
+_OPENS = r"(?:consider(?:ing)?|in|according to|as per|per|from|under|regarding|concerning|based on|within|for|about|given)"
+_BEFORE = re.compile(rf"^\s*{_OPENS}\s+(?P<clause>.{{3,300}}?)[;:]\s+(?P<rest>\S.{{7,}})$", re.I | re.S)
+# A comma may belong to the name: "between Mining, Inc. and Holding, Inc., may …".
+_BEFORE_COMMA = re.compile(
+    rf"^\s*{_OPENS}\s+(?P<clause>.{{3,300}}?),\s+"
+    r"(?!(?:and|inc|corp|ltd|llc|llp|lp|co|plc|ag|gmbh|sa|nv|\d{4})\b)(?P<rest>\S.{7,})$",
+    re.I | re.S,
+)
+_AFTER = re.compile(
+    r"^(?P<rest>.{8,}?)\s+(?:in|under|according to|as per|per|from|of|within|by)\s+(?P<clause>(?:the|our|my|this)\s.{3,200}?)\s*[?.!]*$",
+    re.I | re.S,
+)
+_PROPER = re.compile(r"(?<=\w )[A-Z][\w&-]+")
+_KIND_WORD = re.compile(rf"\b(?:{_KINDS})\b", re.IGNORECASE)
+_TELLING = re.compile(rf"(?:(?<=[\"“‘«])[^\"”’»]+(?=[\"”’»]))|\b[A-Z][\w&.'’-]*|\b\w*\d[\w-]*|{_FILE}")
+_SPECIFIC = re.compile(rf"[\"“‘«]|\b(?!(?:I|I'm)\b)[A-Z][\w&.'’-]*|\d{{2,}}|{_FILE}")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A clause that may name a document, and the question without it."""
+
+    clause: str
+    rest: str
+
+
+def naming(question: str) -> Named | None:
+    """The clause of a question that says in which document to look, where it has one."""
+    for pattern in (_BEFORE, _BEFORE_COMMA, _AFTER):
+        found = pattern.match(question)
+        if found is None or not _KIND.search(found["clause"]) or not _SPECIFIC.search(found["clause"]):
+            continue
+        if analyze_question(found["rest"]):
+            return Named(found["clause"], found["rest"].strip())
+    return None
+
+
+def documents_named(view: SearchView, named: Named, where: Filter | None) -> tuple[str, ...]:
+    """The ids of the documents a clause names; none where it fits none, or too many."""
+    said, chunks = _said(named.clause), view.chunk_count()
+    if not said:
+        return ()
+    # A term that no chunk has counts as the rarest: what is not there is not meant either.
+    weights = {term: weight * rarity(chunks, view.document_frequency(term)) for term, weight in said.items()}
+    asked = Question(terms=said, vector=None, depth=DEPTH, where=where, reading=READ)
+    found = view.candidates(asked)
+    shares: dict[str, float] = {}
+    labels: dict[str, set[str]] = {}
+    for row in view.hits(list(found.keys)[:READ]):
+        labels.setdefault(row.document_id, set(analyze(label(row))))
+        shares[row.document_id] = max(shares.get(row.document_id, 0.0), _share(row, weights))
+    best = max(shares.values(), default=0.0)
+    if best < COVERED:
+        return ()
+    meant = [document for document, share in shares.items() if share >= BESIDE_THE_BEST * best]
+    called = {document for document in meant if labels[document] & _names(named.rest)}
+    meant = [document for document in meant if document in called] or meant
+    return tuple(meant) if len(meant) <= MOST_DOCUMENTS else ()
+
+
+def _names(text: str) -> set[str]:
+    """The terms of the proper names in a text: "… did Amazon disclose in the report"."""
+    return set(analyze(" ".join(_PROPER.findall(text))))
+
+
+def before_others(inside: Sequence[Hit], others: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Hits of the named documents, lifted above all others."""
+    lift = max((hit.score for hit in others), default=0.0) - min(hit.score for hit in inside) + _APART
+    return (*(_lifted(hit, max(lift, 0.0)) for hit in inside), *others)
+
+
+def _lifted(hit: Hit, lift: float) -> Hit:
+    scores = replace(hit.scores, boost=hit.scores.boost + lift, reason=hit.scores.reason or REASON)
+    return replace(hit, score=hit.score + lift, scores=scores)
+
+
+def within(documents: Sequence[str], where: Filter | None) -> Filter:
+    """A filter that lets only these documents through, of those another one does."""
+    inside = Condition("document_id", "in", list(documents))
+    return inside if where is None else AllOf((where, inside))
+
+
+def _said(clause: str) -> Mapping[str, float]:
+    """What each term of a clause counts: a name, a number or a quoted word fully, others little, its kind not at all."""
+    kinds = set(analyze(" ".join(_KIND_WORD.findall(clause))))
+    specific = set(analyze(" ".join(match[0] for match in _TELLING.finditer(clause))))
+    terms = [term for term in dict.fromkeys(analyze_question(clause)) if term not in kinds]
+    return {term: 1.0 if term in specific else BESIDE_NAMES for term in terms}
+
+
+def _share(row: HitRow, weights: Mapping[str, float]) -> float:
+    has = {*analyze(label(row)), *analyze(row.text)}
+    return sum(weight for term, weight in weights.items() if term in has) / sum(weights.values())
+
+
+def label(row: HitRow) -> str:
+    """What a document is called: its title and its file name in words."""
+    return label_of(row.title, row.filename)
