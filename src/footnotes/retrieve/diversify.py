@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from footnotes.types import Scores
@@ -10,8 +11,8 @@ NEAR_IDENTICAL = 0.97
 _LEXICAL_APART, _DENSE_APART = 0.15, 0.05
 _BEGINNING = 240
 _LOOKED_FOR = 4
-CHUNKS_A_TEXT = 4
-"""A document of more chunks than that is treated as several texts."""
+SHORT, MOSTLY = 4, 0.8
+"""A document of so many chunks is one short text; what is a good deal longer is many, and gives as they are found."""
 
 
 class _Text:
@@ -75,9 +76,15 @@ def near_identical(one: set[str], other: set[str]) -> bool:
     return common >= NEAR_IDENTICAL * (smaller + larger - common)
 
 
-def most_chunks(per_document: int, total: int) -> int:
-    """How many chunks a document may give: as many as was said or, where nothing was (0), as its length allows.
+def usual_chunks(totals: Sequence[int]) -> int:
+    """How many chunks any document may give by what was found first: one unless nearly all of it is of long documents.
 
-    Of a short text one chunk tells enough, and the others keep other documents out; a long one is many texts.
+    `totals` says how many chunks the document of each has. 0 means as many as its own length allows: where long documents
+    are searched, an answer is a place in them, and where short ones are, their other chunks keep better ones out.
     """
-    return per_document or max(1, total // CHUNKS_A_TEXT)
+    return 0 if totals and sum(total > SHORT for total in totals) >= MOSTLY * len(totals) else 1
+
+
+def most_chunks(per_document: int, total: int) -> int:
+    """How many chunks a document may give: as many as was said or, where nothing was (0), as its length allows."""
+    return per_document or max(1, 2 * (total - SHORT))

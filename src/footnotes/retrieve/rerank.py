@@ -13,7 +13,7 @@ from typing import Protocol
 
 from footnotes.errors import FootnotesError
 from footnotes.remote.deadline import Deadline
-from footnotes.retrieve.diversify import most_chunks
+from footnotes.retrieve.diversify import most_chunks, usual_chunks
 from footnotes.types import Hit, Leg
 
 
@@ -57,6 +57,7 @@ def rerank(reranker: Reranker, question: str, hits: Sequence[Hit], *, seconds: f
 
 def few_per_document(hits: Sequence[Hit], per_document: int, limit: int) -> tuple[Hit, ...]:
     """The first hits, at most so many of any document, or as many as its length allows."""
+    per_document = per_document or usual_chunks([hit.total for hit in hits[:limit]])
     given: dict[str, int] = {}
     kept: list[Hit] = []
     for hit in hits:

@@ -18,7 +18,7 @@ from footnotes import tracing
 from footnotes.errors import OptionError, QueryEmpty, QueryTooLong, SearchUnavailable
 from footnotes.index import Vector
 from footnotes.retrieve import fuse
-from footnotes.retrieve.diversify import Diversity, most_chunks
+from footnotes.retrieve.diversify import Diversity, most_chunks, usual_chunks
 from footnotes.retrieve.named import before_others, documents_named, naming, within
 from footnotes.retrieve.symbols import Asked, Boosts, asked_names, boosts, symbols_of
 from footnotes.store import SearchView
@@ -239,12 +239,16 @@ def _hits(
     diversity = Diversity()
     apart = _Apart(found.places, options.per_document or options.limit)
     given: Counter[str] = Counter()
+    per_document: int | None = None
     remaining = apart.of(keys)
     wanted = options.limit
     while wanted > 0 and (batch := list(islice(remaining, wanted))):
-        for row in view.hits(batch):
+        rows = view.hits(batch)
+        if per_document is None:
+            per_document = options.per_document or usual_chunks([row.total for row in rows])
+        for row in rows:
             scores = scores_of(row.key)
-            allowed = given[row.document_id] < most_chunks(options.per_document, row.total)
+            allowed = given[row.document_id] < most_chunks(per_document, row.total)
             if allowed and diversity.admits(row.text, scores):
                 given[row.document_id] += 1
                 wanted -= 1

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 
 from footnotes.parse import Source
+from footnotes.parse.cover import cover_title, filing_title
 from footnotes.parse.open import parse_document
 from footnotes.parse.outline import document_title
 from footnotes.parse.sniff import sniff
@@ -81,3 +82,20 @@ def test_a_mail_is_called_by_its_subject(tmp_path: Path) -> None:
 
 def test_a_file_that_states_nothing_is_called_by_its_name(tmp_path: Path) -> None:
     assert read(tmp_path, "notes of may.txt", b"just some words, and no more of them.")[0] == "notes of may"
+
+
+def test_a_filing_is_called_by_who_filed_it_and_for_when() -> None:
+    page = (
+        "UNITED STATES\nSECURITIES AND EXCHANGE COMMISSION\nWashington, D.C. 20549\nFORM 10-Q\n(Mark One)\n"
+        "For the quarterly period ended July 29, 2023\nOR\nCommission File Number: 1-9595\nBEST BUY CO., INC.\n"
+        "(Exact name of registrant as specified in its charter)\nMinnesota\n"
+    )
+    assert filing_title(page) == "BEST BUY CO., INC., Form 10-Q, July 29, 2023"
+    assert filing_title("A report\nFORM 10-Q is explained here.") is None
+
+
+def test_boilerplate_is_no_title() -> None:
+    headings = ["UNITED STATES SECURITIES AND EXCHANGE COMMISSION", "FORM 10-K", "Table of Contents", "3M COMPANY"]
+    assert cover_title(headings) == "3M COMPANY"
+    assert cover_title(["Contents"]) == "Contents" and cover_title([]) is None
+    assert cover_title(["United States trade policy", "x"]) == "United States trade policy"

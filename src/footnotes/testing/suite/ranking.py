@@ -65,6 +65,37 @@ class Ranking:
             many = [hit.document_id for hit in library.search("shared words", limit=30, per_document=3).hits]
             assert max(many.count(document) for document in many) == 3
 
+    def test_a_long_document_may_give_several_chunks_and_a_short_one_gives_one(self, shelf: Shelf) -> None:
+        with shelf.open(chunker="window", chunker_options={"size": 200, "overlap": 0}) as library:
+            library.add_text("\n\n".join(f"shared {numbered(n, 30)}" for n in range(20)), filename="long.txt")
+            library.add_text("\n\n".join(f"shared {numbered(50 + n, 30)}" for n in range(2)), filename="short.txt")
+            hits = [hit.filename for hit in library.search("shared words", limit=40).hits]
+            assert hits.count("short.txt") == 1 < hits.count("long.txt")
+
+    def test_a_document_is_found_by_its_file_name(self, shelf: Shelf) -> None:
+        with shelf.open() as library:
+            for name in ("minutes", "quagga_census-2021", "letters"):
+                library.add_text(f"# Notes\n\n{numbered(len(name))}", filename=f"{name}.md")
+            found = library.search("quagga census", mode="lexical").hits
+            assert [hit.filename for hit in found] == ["quagga_census-2021.md"]
+
+    def test_the_document_a_question_names_is_searched_for_the_rest_of_it(self, shelf: Shelf) -> None:
+        parties = ["Aldgate Ltd", "Brixton Corp", "Camden Inc", "Dalston Plc", "Euston LLC", "Fulham Ltd"]
+        with shelf.open(chunker="window", chunker_options={"size": 150, "overlap": 0}) as library:
+            for one, other in zip(parties, parties[1:], strict=False):
+                clauses = [f"{n}. {numbered(n, 18)}" for n in range(8)]
+                fee = f"The fee that ends it early is {len(one) * 1000} euros, paid within thirty days of the notice."
+                text = "\n\n".join([f"MERGER AGREEMENT between {one} and {other}", *clauses, fee])
+                library.add_text(text, filename=f"{one[:3]}-{other[:3]}.txt")
+            question = "Consider the merger agreement between Camden Inc and Dalston Plc; what is the fee for an early end?"
+            hits = library.search(question, limit=4).hits
+            assert {hit.filename for hit in hits[:2]} == {"Cam-Dal.txt"} and "fee that ends" in hits[0].text
+            assert hits[0].scores.reason and [hit.score for hit in hits] == sorted((h.score for h in hits), reverse=True)
+            within = library.search(question, limit=4, where={"filename": "Ald-Bri.txt"}).hits
+            assert within and {hit.filename for hit in within} == {"Ald-Bri.txt"}, "the filter stays as it is"
+            one_each = library.search(question, limit=4, per_document=1).hits
+            assert len({hit.document_id for hit in one_each}) == len(one_each) == 4
+
     def test_a_rare_word_weighs_more_than_a_common_one(self, shelf: Shelf) -> None:
         with shelf.open() as library:
             for number in range(8):
