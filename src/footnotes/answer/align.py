@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from footnotes.answer.candidates import function_terms
 from footnotes.answer.claims import claim_in
-from footnotes.answer.conditions import misjoined
+from footnotes.answer.conditions import misjoined, turned_around
 from footnotes.answer.denial import denied_otherwise
 from footnotes.answer.edits import edited
 from footnotes.answer.facts import Facts, facts_of, missing_fact
@@ -259,7 +259,7 @@ def _covered(weights: dict[str, float], terms: frozenset[str]) -> float:
 def _agrees(claim: str, facts: Facts, support: Support, terms: frozenset[str]) -> bool:
     if missing_fact(facts, support.quote, terms, support.passage.text) is not None:
         return False
-    checks = (denied_otherwise, exchanged, misjoined, edited)
+    checks = (denied_otherwise, exchanged, misjoined, turned_around, edited)
     return not any(is_wrong(claim, support.quote) for is_wrong in checks)
 
 
