@@ -2,8 +2,8 @@
 
     python benchmarks/named.py [--data DIR] [--work DIR] [--only NAME …]
 
-The sets are made from `../shared/data`, in the form of LegalBench-RAG (Pipitone and Alami, 2024), whose own texts are not
-read here: confidentiality agreements put together from real clauses (ContractNLI) between real companies, privacy
+The sets are made from `../shared/data`, in the form of LegalBench-RAG (Pipitone and Alami, 2024), whose own texts are
+not read here: confidentiality agreements put together from real clauses (ContractNLI) between real companies, privacy
 policies by site (PolicyQA), and articles (SQuAD). Prints the share of the exact characters found with 8 passages.
 """
 
@@ -104,7 +104,7 @@ def filled(work: Path, make: Callable[[], Made]) -> Library:
 
 
 def agreements(data: Path, *, count: int = 30, asked: int = 120) -> Made:
-    """Each agreement has a clause of every kind and others between them; names stand at the top, or in the file name."""
+    """Each agreement has a clause of every kind, others between; names stand at the top or in the file name."""
     random = Random("agreements")
     clauses: dict[str, list[str]] = {}
     others: list[str] = []

@@ -63,7 +63,9 @@ def test_while_a_file_is_renamed(tmp_path: Path) -> None:
         document = library.documents()[0].id
         for step in range(1, 40):
             write(library, step)
-            found = library.search("kestrel", mode="lexical", where={"filename": f"name{step}.txt"}, limit=50)
+            found = library.search(
+                "kestrel", mode="lexical", where={"filename": f"name{step}.txt"}, limit=50, per_document=1
+            )
             assert [hit.document_id for hit in found.hits] == [document]
 
 

@@ -46,9 +46,9 @@ Made = tuple[list[Text], list[tuple[str, set[str]]]]
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as file:
-        yield from map(json.loads, file)
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
+    yield from map(json.loads, filter(None, text.split("\n")))
 
 
 def passages(data: Path, name: str) -> Made:
@@ -67,7 +67,9 @@ def tables(data: Path, name: str) -> Made:
     folder = data / "training" / name
     texts = [Text(row["id"], row["title"], row["text"]) for row in rows(folder / "passages.jsonl.gz")]
     known = {text.id for text in texts}
-    asked = [(row["question"], set(row.get("passage_ids") or ()) & known) for row in rows(folder / "questions.jsonl.gz")]
+    asked = [
+        (row["question"], set(row.get("passage_ids") or ()) & known) for row in rows(folder / "questions.jsonl.gz")
+    ]
     return texts, [(question, found) for question, found in asked if found]
 
 
@@ -122,7 +124,9 @@ def standard_library(data: Path) -> Made:
             if isinstance(node, ast.FunctionDef) and (said := ast.get_docstring(node)) and len(node.body) > 1:
                 first = node.body[0]
                 lines = source.splitlines()
-                code = "\n".join([*lines[node.lineno - 1 : first.lineno - 1], *lines[first.end_lineno or 0 : node.end_lineno]])
+                code = "\n".join(
+                    [*lines[node.lineno - 1 : first.lineno - 1], *lines[first.end_lineno or 0 : node.end_lineno]]
+                )
                 question = said.split("\n\n")[0].replace("\n", " ")
                 if 15 < len(question) < 200 and 80 < len(code) < 3_000 and node.name.strip("_") not in question:
                     key = f"{module.name}-{node.name}-{node.lineno}"
@@ -177,6 +181,7 @@ MEASURED: dict[str, Maker] = {
 }
 """Sets that are only measured on: never learnt from."""
 
+
 def write_set(name: str, data: Path, folder: Path) -> None:
     """The documents of a set as files under `documents`, its questions as `golden.jsonl`."""
     texts, asked = _sample(*(LEARNT | MEASURED)[name](data), Random(name))
@@ -187,7 +192,10 @@ def write_set(name: str, data: Path, folder: Path) -> None:
         (source / number[text.id]).write_text(text.content, encoding="utf-8")
     write_golden(
         folder / "golden.jsonl",
-        [Question(str(at), question, {number[key]: 1 for key in sorted(found)}) for at, (question, found) in enumerate(asked)],
+        [
+            Question(str(at), question, {number[key]: 1 for key in sorted(found)})
+            for at, (question, found) in enumerate(asked)
+        ],
     )
 
 

@@ -9,11 +9,14 @@ _BOILERPLATE = re.compile(
     r"(?:the )?united states(?: of america)?(?: securities and exchange commission.*)?"
     r"|(?:u\.?s\.? )?securities and exchange commission.*|washington,? d\.?c\.?.*"
     r"|\(?mark one\)?|(?:table of )?contents|index|(?:strictly |private and )?confidential|execution (?:version|copy)"
-    r"|(?:final |working )?draft|exhibit [\d.]+|appendix|page \d+.*|form \S+|(?:annual|quarterly|current) report.*pursuant.*"
+    r"|(?:final |working )?draft|exhibit [\d.]+|appendix|page \d+.*|form \S+"
+    r"|(?:annual|quarterly|current) report.*pursuant.*"
     r"|low|internal use only|for immediate release|copyright.*|[\W\d_]+",
     re.IGNORECASE,
 )
-_REGISTRANT = re.compile(r"([^\n]{3,100})\n[\s_—–-]*\(\s*exact name of\s+(?:the\s+)?(?:registrant|issuer)", re.IGNORECASE)
+_REGISTRANT = re.compile(
+    r"([^\n]{3,100})\n[\s_—–-]*\(\s*exact name of\s+(?:the\s+)?(?:registrant|issuer)", re.IGNORECASE
+)
 _FORM = re.compile(r"\bform\s+(\d{1,2}-[A-Z]{1,2}(?:/A)?|[SF]-\d{1,2}|DEF 14A)\b", re.IGNORECASE)
 _PERIOD = re.compile(
     r"\b(?:fiscal year|quarterly period|quarter|year|period)\s+ended:?\s+([A-Z][a-z]+\s+\d{1,2},\s+\d{4})"

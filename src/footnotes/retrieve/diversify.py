@@ -79,8 +79,8 @@ def near_identical(one: set[str], other: set[str]) -> bool:
 def usual_chunks(totals: Sequence[int]) -> int:
     """How many chunks any document may give by what was found first: one unless nearly all of it is of long documents.
 
-    `totals` says how many chunks the document of each has. 0 means as many as its own length allows: where long documents
-    are searched, an answer is a place in them, and where short ones are, their other chunks keep better ones out.
+    `totals` says how many chunks the document of each has. 0 means as many as its own length allows: where long
+    documents are searched, an answer is a place in them; of short ones, the other chunks keep better ones out.
     """
     return 0 if totals and sum(total > SHORT for total in totals) >= MOSTLY * len(totals) else 1
 

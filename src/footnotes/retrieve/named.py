@@ -40,7 +40,9 @@ _KINDS = (
 )
 _FILE = r"[\w()-][\w .()&-]{0,80}\.(?:pdf|docx?|xlsx?|pptx?|md|txt|html?|csv|eml|json|ya?ml|rst|odt|epub)\b"
 _KIND = re.compile(rf"\b(?:{_KINDS})\b|{_FILE}", re.IGNORECASE)
-_OPENS = r"(?:consider(?:ing)?|in|according to|as per|per|from|under|regarding|concerning|based on|within|for|about|given)"
+_OPENS = (
+    r"(?:consider(?:ing)?|in|according to|as per|per|from|under|regarding|concerning|based on|within|for|about|given)"
+)
 _BEFORE = re.compile(rf"^\s*{_OPENS}\s+(?P<clause>.{{3,300}}?)[;:]\s+(?P<rest>\S.{{7,}})$", re.I | re.S)
 # A comma may belong to the name: "between Mining, Inc. and Holding, Inc., may …".
 _BEFORE_COMMA = re.compile(
@@ -49,7 +51,8 @@ _BEFORE_COMMA = re.compile(
     re.I | re.S,
 )
 _AFTER = re.compile(
-    r"^(?P<rest>.{8,}?)\s+(?:in|under|according to|as per|per|from|of|within|by)\s+(?P<clause>(?:the|our|my|this)\s.{3,200}?)\s*[?.!]*$",
+    r"^(?P<rest>.{8,}?)\s+(?:in|under|according to|as per|per|from|of|within|by)\s+"
+    r"(?P<clause>(?:the|our|my|this)\s.{3,200}?)\s*[?.!]*$",
     re.I | re.S,
 )
 _PROPER = re.compile(r"(?<=\w )[A-Z][\w&-]+")
@@ -123,7 +126,7 @@ def within(documents: Sequence[str], where: Filter | None) -> Filter:
 
 
 def _said(clause: str) -> Mapping[str, float]:
-    """What each term of a clause counts: a name, a number or a quoted word fully, others little, its kind not at all."""
+    """What each term of a clause counts: a name, number or quoted word fully, others little, its kind nothing."""
     kinds = set(analyze(" ".join(_KIND_WORD.findall(clause))))
     specific = set(analyze(" ".join(match[0] for match in _TELLING.finditer(clause))))
     terms = [term for term in dict.fromkeys(analyze_question(clause)) if term not in kinds]

@@ -163,7 +163,9 @@ def _check(options: SearchOptions) -> None:
     if not 1 <= options.limit <= MAX_LIMIT:
         raise OptionError(f"limit must be between 1 and {MAX_LIMIT}, not {options.limit}")
     if options.per_document < 0 or options.candidates < 1:
-        raise OptionError("candidates must be at least 1, and per_document not below 0, which lets it follow the documents")
+        raise OptionError(
+            "candidates must be at least 1, and per_document not below 0, which lets it follow the documents"
+        )
     if not 0 <= options.alpha <= 1 or options.rrf_k < 1:
         raise OptionError("alpha must be between 0 and 1, and rrf_k at least 1")
     if len(options.weights) != 2 or not all(math.isfinite(each) and each >= 0 for each in options.weights):

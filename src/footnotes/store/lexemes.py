@@ -19,7 +19,7 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A chunk's terms, each field apart: its text, the title with the file name, what is above it, and the names it lists.
+    """A chunk's terms, each field apart: its text, title and file name, what is above it, and the names it lists.
 
     `defines` are the names that are defined in it, as they are written.
     """
@@ -42,7 +42,13 @@ def fingerprint() -> str:
 
 
 def chunk_terms(
-    text: str, *, headings: Sequence[str], title: str, filename: str = "", prefix: str, metadata: Mapping[str, JsonValue]
+    text: str,
+    *,
+    headings: Sequence[str],
+    title: str,
+    filename: str = "",
+    prefix: str,
+    metadata: Mapping[str, JsonValue],
 ) -> Terms:
     """The terms of a chunk. Above it stand the headings that are not the title, and what its chunker says of it.
 

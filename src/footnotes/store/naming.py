@@ -33,7 +33,7 @@ def stem_of(filename: str) -> str:
 
 
 def label_of(title: str, filename: str) -> str:
-    """What a document is found by beside its text: its title and, where that is not its title, its file name in words."""
+    """What a document is found by beside its text: its title, and its file name in words where that is another."""
     stem = stem_of(filename)
     return title if stem == title else f"{title} {_JOINTS.sub(' ', stem)}".strip()
 

@@ -35,7 +35,10 @@ class Version:
 def versions_of(cursor: Cursor, document: int) -> list[Version]:
     """The version that is served and the one that is staged, as far as there are any."""
     rows = cursor.all("versions_of", document=document)
-    return [Version(row["version"], row["title"], row["filename"], _terms(row["facets"]), bool(row["waits"])) for row in rows]
+    return [
+        Version(row["version"], row["title"], row["filename"], _terms(row["facets"]), bool(row["waits"]))
+        for row in rows
+    ]
 
 
 def lacks_vectors(cursor: Cursor, generation: Generation, version: int) -> bool:

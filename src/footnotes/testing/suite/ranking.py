@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -82,15 +83,19 @@ class Ranking:
     def test_the_document_a_question_names_is_searched_for_the_rest_of_it(self, shelf: Shelf) -> None:
         parties = ["Aldgate Ltd", "Brixton Corp", "Camden Inc", "Dalston Plc", "Euston LLC", "Fulham Ltd"]
         with shelf.open(chunker="window", chunker_options={"size": 150, "overlap": 0}) as library:
-            for one, other in zip(parties, parties[1:], strict=False):
+            for one, other in pairwise(parties):
                 clauses = [f"{n}. {numbered(n, 18)}" for n in range(8)]
                 fee = f"The fee that ends it early is {len(one) * 1000} euros, paid within thirty days of the notice."
                 text = "\n\n".join([f"MERGER AGREEMENT between {one} and {other}", *clauses, fee])
                 library.add_text(text, filename=f"{one[:3]}-{other[:3]}.txt")
-            question = "Consider the merger agreement between Camden Inc and Dalston Plc; what is the fee for an early end?"
+            question = (
+                "Consider the merger agreement between Camden Inc and Dalston Plc; what is the fee for an early end?"
+            )
             hits = library.search(question, limit=4).hits
             assert {hit.filename for hit in hits[:2]} == {"Cam-Dal.txt"} and "fee that ends" in hits[0].text
-            assert hits[0].scores.reason and [hit.score for hit in hits] == sorted((h.score for h in hits), reverse=True)
+            assert hits[0].scores.reason and [hit.score for hit in hits] == sorted(
+                (h.score for h in hits), reverse=True
+            )
             within = library.search(question, limit=4, where={"filename": "Ald-Bri.txt"}).hits
             assert within and {hit.filename for hit in within} == {"Ald-Bri.txt"}, "the filter stays as it is"
             one_each = library.search(question, limit=4, per_document=1).hits
