@@ -66,9 +66,12 @@ class Sniffed:
     warnings: tuple[str, ...] = ()
 
 
-def sniff(path: Path, filename: str) -> Sniffed:
-    """The content type of a file. A name that promises something else is recorded as a warning."""
-    sample = _sample(path, filename)
+def sniff(path: Path, filename: str, content: bytes | None = None) -> Sniffed:
+    """The content type of a file, from all its bytes if they are given.
+
+    A name that promises something else is recorded as a warning.
+    """
+    sample = _sample(path, filename, content)
     suffix = PurePath(filename).suffix.lower()
     promised = types_by_suffix().get(suffix)
     mime = _binary_type(path, filename, sample, promised)
@@ -84,15 +87,19 @@ def sniff(path: Path, filename: str) -> Sniffed:
     return Sniffed(mime)
 
 
-def _sample(path: Path, filename: str) -> bytes:
+def _sample(path: Path, filename: str, content: bytes | None) -> bytes:
     try:
-        with path.open("rb") as file:
-            sample = file.read(READ_BYTES)
+        sample = _beginning(path) if content is None else content[:READ_BYTES]
     except OSError as error:
         raise SourceUnreadable(f"{filename} cannot be read: {error.strerror or error}") from error
     if _without_mark(sample).strip(b" \t\r\n\x0b\x0c\x00") == b"" and len(sample) < READ_BYTES:
         raise EmptyDocument(f"{filename} is empty")
     return sample
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(READ_BYTES)
 
 
 def _without_mark(sample: bytes) -> bytes:

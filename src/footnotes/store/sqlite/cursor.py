@@ -73,6 +73,9 @@ class SqliteCursor:
 
     def many(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
         found = self._queries[query]
+        if found.parameters[1:] == ("rows",):  # a statement that takes all of them, as a table
+            self.run(query, rows=Json([{name: _unpacked(value) for name, value in row.items()} for row in rows]))
+            return
         self.insert(query, (self._bindings(found, row) for row in rows))
 
     def insert(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -134,6 +137,10 @@ def _moved(row: str, by: int) -> str:
 def _names(cursor: apsw.Cursor) -> list[str]:
     """The names of a result's columns; an error where it has no row."""
     return [column[0] for column in cursor.get_description()]
+
+
+def _unpacked(value: Any) -> Any:
+    return value.value if isinstance(value, Json) else value
 
 
 def _bound(value: Any) -> Any:
