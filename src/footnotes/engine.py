@@ -54,7 +54,7 @@ from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.sync import FolderSync, synced
 from footnotes.ingest.take import Place, Taking
 from footnotes.ingest.transfer import Imported, export_library, export_lines, import_library, is_imported
-from footnotes.ingest.walk import Skipped, walk
+from footnotes.ingest.walk import Skipped, resolved, walk
 from footnotes.ingest.watch import watching
 from footnotes.ingest.work import NewSource, OnProgress, Progress, both, embedding_input, input_hash, quiet
 from footnotes.parse.open import Limits
@@ -488,13 +488,14 @@ class Library:
         metadata: Metadata | Callable[[Path], Metadata] | None,
         found: list[NewSource],
     ) -> Iterator[Added]:
+        folders: dict[Path, Path] = {}
         try:
             for item in walk(path, avoid=self.folder):
                 if isinstance(item, Skipped):
                     yield Added(as_text(item.path), None, "skipped", 0, None, (item.reason,))
                 else:
                     said = checked_metadata(metadata(item) if callable(metadata) else metadata or {})
-                    source, name = as_text(item.resolve()), as_text(item.name)
+                    source, name = as_text(resolved(item, folders)), as_text(item.name)
                     found.append(NewSource(item, source, name, collection, said))
         except SourceUnreadable as error:
             yield Added(as_text(path), None, "failed", 0, error.info())

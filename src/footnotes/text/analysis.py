@@ -33,6 +33,9 @@ _MARKS = (
 )
 _WORD = re.compile(rf"\.?[\w{_MARKS}]+(?:[.'&][\w{_MARKS}]+|(?<=\d),\d+)*(?:\+\+|\#)?")
 
+_BEFORE_WORDS, _AFTER_WORDS = '(["', '.,;:!?)]"'
+"""What may stand around words and is part of none: with or without it their terms are the same."""
+
 # Invisible characters vanish: soft hyphen, zero width, direction marks, tatweel, byte order mark, emoji joiners.
 _INVISIBLE = [0xAD, 0x640, 0x61C, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0x202A, 0x202F)]
 _DIGITS = {start + digit: str(digit) for start in (0x660, 0x6F0, 0x966) for digit in range(10)}
@@ -82,8 +85,12 @@ class _Memo(dict[str, tuple[str, ...]]):
         self._language, self._automatic = language, automatic
 
     def __missing__(self, written: str) -> tuple[str, ...]:
-        found = [_terms(word, self._language, self._automatic) for word in _WORD.findall(written)]
-        terms = tuple(filter(None, chain.from_iterable(found)))
+        bare = written.rstrip(_AFTER_WORDS).lstrip(_BEFORE_WORDS)
+        if bare != written and len(bare) <= MEMO_LENGTH:
+            terms = self[bare]
+        else:
+            found = [_terms(word, self._language, self._automatic) for word in _WORD.findall(written)]
+            terms = tuple(filter(None, chain.from_iterable(found)))
         if len(written) <= MEMO_LENGTH:
             if len(self) >= MEMO_WORDS:
                 self.clear()
