@@ -226,7 +226,8 @@ class Library:
                     for added in self._gather(Path(path).expanduser(), name, metadata, found):
                         journal.settle(added)
                         yield added
-                found = [replace(origin, deleted=frozenset(request.get("deleted", ()))) for origin in found]
+                if deleted := frozenset(request.get("deleted", ())):
+                    found = [replace(origin, deleted=deleted) for origin in found]
                 kept = [origin for origin in found if not origin.is_deleted]
                 journal.expect(origin.source for origin in kept if not is_archive(origin.path, origin.filename))
                 for added in self._taking.taken(found, place):

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import chain
 
 from footnotes.text.languages import DEFAULT, STEMMERS, detect, function_words
-from footnotes.text.words import fold, forms
+from footnotes.text.words import fold, forms, is_plain_ascii
 
 VERSION = 2
 """Raise when terms change: every lexical index is then built anew."""
@@ -88,6 +88,8 @@ class _Memo(dict[str, tuple[str, ...]]):
         bare = written.rstrip(_AFTER_WORDS).lstrip(_BEFORE_WORDS)
         if bare != written and len(bare) <= MEMO_LENGTH:
             terms = self[bare]
+        elif self._language == DEFAULT and len(written) <= MEMO_LENGTH and is_plain_ascii(written):
+            terms = (_stemmer(DEFAULT)(written.lower()),)
         else:
             found = [_terms(word, self._language, self._automatic) for word in _WORD.findall(written)]
             terms = tuple(filter(None, chain.from_iterable(found)))

@@ -96,8 +96,10 @@ def detect(words: Sequence[str]) -> str:
     if not votes:
         return _by_letter(words)
     most = max(votes.values())
+    if votes.get(DEFAULT) == most:
+        return DEFAULT
     best = [language for language in _FUNCTION_WORDS if votes.get(language) == most]
-    if DEFAULT in best or len(best) == 1:
+    if len(best) == 1:
         return best[0]
     told = _by_letter(words)
     return told if told in best else best[0]
