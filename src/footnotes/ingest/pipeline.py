@@ -81,6 +81,7 @@ class _Pending:
         self.works: list[_Work] = []
         self.chunks = self.characters = 0
         self.sources: set[tuple[str, str]] = set()
+        self.replaced: set[int] = set()
         self._hashes: set[tuple[str, str]] = set()
 
     def add(self, work: _Work) -> None:
@@ -90,6 +91,8 @@ class _Pending:
         self.characters += draft.characters()
         self.sources.add((draft.collection, draft.source))
         self._hashes.add((draft.collection, draft.file_hash))
+        if draft.replaces is not None:
+            self.replaced.add(draft.replaces.pk)
 
     def has(self, origin: NewSource, file_hash: str) -> bool:
         """Whether a draft is of the same source or of the same bytes."""
@@ -235,6 +238,9 @@ class Pipeline:
         chunker = chunker_of(origin.collection, kind.mime)
         version = self.ingestion_version(kind.mime, chunker)
         same = self._known.by_hash(origin.collection, file_hash)
+        if same is not None and same.pk in self._pending.replaced:  # it has these bytes only until that is written
+            yield from self._flush()
+            same = self._known.by_hash(origin.collection, file_hash)
         if self._is_being_made(same):
             assert same is not None
             self._elsewhere.append((origin, same.pk))
