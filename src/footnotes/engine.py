@@ -53,6 +53,7 @@ from footnotes.ingest.pipeline import CUT_BY_RULES, Pipeline
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.sync import FolderSync, synced
 from footnotes.ingest.take import Place, Taking
+from footnotes.ingest.texts import in_order, on_disk, text_sources
 from footnotes.ingest.transfer import Imported, export_library, export_lines, import_library, is_imported
 from footnotes.ingest.walk import Skipped, resolved, walk
 from footnotes.ingest.watch import watching
@@ -299,6 +300,33 @@ class Library:
             (added,) = self._taking.taken_as_they_are([origin], place, keep=keep_original)
         self._finish_graph(None)
         return added
+
+    def add_texts(
+        self,
+        texts: Sequence[str],
+        *,
+        filenames: Sequence[str] | None = None,
+        sources: Sequence[str] | None = None,
+        metadata: Metadata | Sequence[Metadata] | None = None,
+        collection: str | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> list[Added]:
+        """Take in many texts at once; what became of each comes back in their order.
+
+        `sources` name them for good: the same one again is the next version. Without one a text is named by its file
+        name, and without that by what it says. `metadata` is one mapping for all, or one for each.
+        """
+        name = checked_collection(collection or self.settings.collection)
+        with self._store.writing(self._user, "adding texts"):
+            folder = self._store.incoming(self._user)
+            origins = text_sources(texts, folder, name, filenames=filenames, sources=sources, metadata=metadata)
+            if self.settings.keep_originals:
+                origins = [on_disk(origin) for origin in origins]
+            place = Place(name, None, self._chunker_of(), self._pipeline(on_progress))
+            once = list({origin.source: origin for origin in origins}.values())  # a text without a name may stand twice
+            found = in_order(self._taking.taken_as_they_are(once, place), [origin.source for origin in origins])
+        self._finish_graph(on_progress)
+        return found
 
     def handed_over(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -47,7 +48,7 @@ def _read(origin: NewSource, max_bytes: int) -> ReadFile:
     digest, size = hashlib.sha256(), 0
     content: bytes | None = None
     try:
-        with origin.path.open("rb") as file:
+        with origin.path.open("rb") if origin.content is None else io.BytesIO(origin.content) as file:
             content = block = file.read(READ_BYTES + 1)
             while block:
                 digest.update(block)

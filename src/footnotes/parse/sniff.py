@@ -87,6 +87,19 @@ def sniff(path: Path, filename: str, content: bytes | None = None) -> Sniffed:
     return Sniffed(mime)
 
 
+def is_text_in_memory(filename: str, content: bytes) -> bool:
+    """Whether bytes are plain text or Markdown under their name, which is told and read without a file of them."""
+    if types_by_suffix().get(PurePath(filename).suffix.lower()) not in (PLAIN, types.MARKDOWN):
+        return False
+    known = (*(beginning for beginning, _ in (*signatures(), *_CONTAINERS, *_UNREAD)), *_MARKS, b"\x00")
+    return len(content) <= READ_BYTES and not content.startswith(known) and _reads_plainly(content)
+
+
+def _reads_plainly(content: bytes) -> bool:
+    is_clean = len(content) == len(content.translate(None, _CONTROLS))
+    return is_clean and (b"<" not in content[:_MARKUP_WITHIN] or _plain_type(content) is None)
+
+
 def _sample(path: Path, filename: str, content: bytes | None) -> bytes:
     try:
         sample = _beginning(path) if content is None else content[:READ_BYTES]
