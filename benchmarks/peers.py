@@ -4,7 +4,7 @@
 
 Makes a virtual environment for each engine (kept in `--environments`, outside of the project). The texts are abstracts
 of SciFact, one file each; beyond its 5,183 another abstract is added to each. No model runs: vectors are given. Each
-engine runs in a process of its own for each step, and all take turns in each round, so that a busy moment is everybody's;
+engine runs in a process of its own for each step, and all take turns in each round: a busy moment is everybody's;
 figures are medians of rounds. `after kill` is how many documents are there after the process was killed the moment it
 had said that all were in. Every figure of an engine stands beside its ratio to that of Footnotes.
 """
