@@ -19,6 +19,29 @@ SELECT c.key, e.vector
 FROM chunks c JOIN embeddings e ON e.user_id = c.user_id AND e.model = ?3 AND e.input_hash = c.input_hash
 WHERE c.generation = ?1 AND c.version = ?2 ORDER BY c.key;
 
+-- name: small_documents(documents, most)
+-- Those with few chunks and without a next version: they are read together.
+SELECT d.pk, d.current, d.title, d.status IN ('embedding', 'queued') FROM carray(?1) wanted
+CROSS JOIN documents d ON d.pk = wanted.value
+WHERE d.current IS NOT NULL AND d.chunks <= ?2 AND NOT EXISTS (SELECT 1 FROM staged s WHERE s.document = d.pk);
+
+-- name: texts_of(versions)
+SELECT t.version, t.content FROM carray(?1) wanted CROSS JOIN texts t ON t.version = wanted.value
+ORDER BY t.version, t.number;
+
+-- name: facets_of_many(documents)
+SELECT f.document, f.key, f.text FROM carray(?1) wanted CROSS JOIN facets f ON f.document = wanted.value
+ORDER BY f.document, f.key, f.text;
+
+-- name: lexical_entries_of(generation, versions)
+SELECT c.document, c.key, c.start, c.end, c.headings, c.prefix, c.metadata FROM carray(?2) wanted
+CROSS JOIN chunks c ON c.version = wanted.value AND c.generation = ?1 ORDER BY c.key;
+
+-- name: dense_entries_of(generation, model, versions)
+SELECT c.document, c.key, e.vector FROM carray(?3) wanted
+CROSS JOIN chunks c ON c.version = wanted.value AND c.generation = ?1
+LEFT JOIN embeddings e ON e.user_id = c.user_id AND e.model = ?2 AND e.input_hash = c.input_hash ORDER BY c.key;
+
 -- name: facets_of(document)
 SELECT key, text FROM facets WHERE document = ?1 ORDER BY key, text;
 
