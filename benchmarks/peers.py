@@ -131,7 +131,10 @@ def _cell(value: float, own: float, name: str, engine: str) -> str:
     if name == "after delete":
         return "found" if value else "gone"
     said = f"{value:,.0f}" if value >= 100 or name == "after kill" else f"{value:.2g}" if value < 1 else f"{value:.1f}"
-    return said if engine == "footnotes" or name == "after kill" or not own else f"{said} ({value / own:.2g}×)"
+    if engine == "footnotes" or name == "after kill" or not own:
+        return said
+    ratio = value / own
+    return f"{said} ({ratio:.0f}×)" if ratio >= 10 else f"{said} ({ratio:.2g}×)"
 
 
 def main() -> None:
