@@ -165,6 +165,7 @@ class Settings:
     serve_connections: int = 4_096  # connections open at once; 0 for no limit
     serve_address_connections: int = 2_048  # connections of one address; 0 for no limit, behind a proxy
     serve_embedders: tuple[str, ...] = ()  # embedders that callers may choose in a reindex, beside that of the server
+    serve_conversations: int = 10_000  # conversations kept for a tenant; 0 keeps none
     serve_cors: tuple[str, ...] = ()  # origins whose pages may call the server
 
     # ── workers of a store that servers share

@@ -67,6 +67,7 @@ from footnotes.retrieve.words import split_words
 from footnotes.store import SearchView, Store
 from footnotes.store.backup import BackupSnapshot
 from footnotes.store.files import write_bytes
+from footnotes.store.groups.conversations import Conversations
 from footnotes.store.make import open_store
 from footnotes.store.memories import Memories, Memory
 from footnotes.store.originals import add_originals
@@ -1137,6 +1138,11 @@ class Library:
             return Memory(self._memories, scope)
 
         return ContextualChunker(chunker, say=saying(self.settings, model), model=model, memory_of=memory_of)
+
+    @property
+    def conversations(self) -> Conversations:
+        """The conversations of this library's store; every method takes the tenant first."""
+        return self._store.conversations
 
     @property
     def _memories(self) -> Memories:

@@ -24,7 +24,7 @@ from footnotes.serve.mcp import make_manager
 from footnotes.serve.openapi import describe
 from footnotes.serve.pages import load_page, page_router
 from footnotes.serve.routes import api as api_routes
-from footnotes.serve.routes import collections, documents, finding, openai, rag, service, socket, work
+from footnotes.serve.routes import collections, conversations, documents, finding, openai, rag, service, socket, work
 from footnotes.serve.state import ServerState, make_state
 from footnotes.serve.strict import check_nodes, off_loop
 
@@ -61,7 +61,7 @@ def create_app(
         default_response_class=SafeJson,
     )
     api.state.server = state
-    parts = (documents, collections, finding, work, openai, rag, api_routes, service, socket)
+    parts = (documents, collections, finding, conversations, work, openai, rag, api_routes, service, socket)
     for part in parts:
         api.include_router(part.router)
     api.include_router(page_router(load_page()))
@@ -97,6 +97,7 @@ def _lifespan(state: ServerState, sessions: StreamableHTTPSessionManager) -> Any
             async with sessions.run():
                 yield
         finally:
+            await state.conversing.close()
             state.close()
 
     return lifespan

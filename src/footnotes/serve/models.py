@@ -100,6 +100,37 @@ class AskBody(Body):
         return {**given, "history": [(turn.role, turn.text) for turn in self.history]}
 
 
+class TurnAskBody(Body):
+    question: str = Field(min_length=1, max_length=20_000, examples=["How long is the notice period?"])
+    where: Filter | None = None
+    collection: Name | None = None
+    mode: SearchMode | None = None
+    passages: int | None = Field(None, ge=1, le=50)
+    deep: bool = False
+    replaces: int | None = Field(None, ge=1, description="The number of the turn that is asked again.")
+
+    def options(self) -> dict[str, Any]:
+        """The keywords of `Library.ask`."""
+        return {name: getattr(self, name) for name in ("where", "collection", "mode", "passages", "deep")}
+
+    def kept(self) -> dict[str, Any]:
+        """How it was asked, to be asked so again."""
+        return {name: value for name, value in self.options().items() if value}
+
+
+class NewConversationBody(TurnAskBody):
+    id: str | None = Field(None, pattern="^[0-9a-f]{16,32}$", description="Its id; chosen by the server if left out.")
+
+
+class TitleBody(Body):
+    title: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["Notice periods"])
+
+
+class RatingBody(Body):
+    rating: Literal["up", "down"] | None = Field(None, examples=["up"])
+    reason: str = Field("", max_length=2_000, examples=["It names the clause."])
+
+
 class CollectionBody(Body):
     chunker: Name | None = Field(None, examples=["section"])
     chunker_options: dict[str, Any] | None = None

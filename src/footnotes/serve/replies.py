@@ -9,7 +9,17 @@ from typing import Literal
 from footnotes.serve.jobs import ServerJob
 from footnotes.serve.keys import Key
 from footnotes.serve.quota import Allowance, RateLimit
-from footnotes.types import AnswerKind, Chunk, Citation, Document, ErrorInfo, Metadata, Step
+from footnotes.types import (
+    AnswerKind,
+    Chunk,
+    Citation,
+    Conversation,
+    Document,
+    ErrorInfo,
+    KeptTurn,
+    Metadata,
+    Step,
+)
 
 # ── documents
 
@@ -60,6 +70,21 @@ class Collection:
 @dataclass(frozen=True, slots=True)
 class Collections:
     collections: list[Collection]
+
+
+# ── conversations
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    conversations: list[Conversation]
+    next_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeConversation:
+    conversation: Conversation
+    turns: list[KeptTurn]
 
 
 # ── jobs
@@ -133,6 +158,7 @@ class Status:
     version: str
     scopes: list[str]
     keys_needed: bool
+    keeps_conversations: bool
 
 
 @dataclass(frozen=True, slots=True)

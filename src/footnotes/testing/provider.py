@@ -120,6 +120,22 @@ def cuts(text: str, *, reset: bool = False) -> Action:
     return act
 
 
+def pauses(before: str, after: str, go_on: threading.Event) -> Action:
+    """Streams a text, waits until it is told to go on, and streams the rest."""
+
+    def act(handler: _Handler, asked: Asked) -> None:
+        handler.begin("text/event-stream")
+        for piece in _pieces(before):
+            handler.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
+        go_on.wait(60)
+        for piece in _pieces(after):
+            handler.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
+        handler.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        handler.send(b"data: [DONE]\n\n")
+
+    return act
+
+
 def status(code: int, body: str | Mapping[str, Any] = "", headers: Mapping[str, str] | None = None) -> Action:
     """Answers with a status."""
     text = body if isinstance(body, str) else json.dumps(dict(body))

@@ -78,6 +78,7 @@ def status(library: Books, state: State, caller: Reader) -> r.Status:
         version=__version__,
         scopes=sorted(caller.scopes),
         keys_needed=bool(caller.key_id),
+        keeps_conversations=bool(state.settings.serve_conversations) and not state.settings.read_only,
     )
 
 
