@@ -20,6 +20,7 @@ import numpy as np
 from footnotes import tracing
 from footnotes.answer import Answerer, last_answer
 from footnotes.answer.answerer import EXTRACTIVE
+from footnotes.answer.models import ChatModel
 from footnotes.answer.sources import sources_of
 from footnotes.asking import Asking, AskOptions, as_turns, changed_settings
 from footnotes.asking.ground import LibraryGround
@@ -1138,6 +1139,10 @@ class Library:
             return Memory(self._memories, scope)
 
         return ContextualChunker(chunker, say=saying(self.settings, model), model=model, memory_of=memory_of)
+
+    def connect_model(self, name: str, make: Callable[[Settings], ChatModel]) -> None:
+        """Let `model=name` of a question stand for a model that no settings name."""
+        self._answerer.connect(name, make)
 
     @property
     def conversations(self) -> Conversations:

@@ -149,7 +149,7 @@ def test_a_key_is_asked_for_kept_in_the_tab_and_sent(keyed: Running, watch: Any)
     assert "three months" in turn.locator(".answer").inner_text()
     assert page.evaluate("[localStorage.getItem('footnotes.key'), document.cookie]") == [None, ""]
     page.reload()
-    page.locator(".samples").wait_for()
+    page.locator(".turn .reference").first.wait_for()
     assert page.locator("dialog").count() == 0
     page.goto(f"{keyed.address}/#/settings")
     page.get_by_text("Answers this month").wait_for()

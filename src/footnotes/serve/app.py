@@ -24,7 +24,18 @@ from footnotes.serve.mcp import make_manager
 from footnotes.serve.openapi import describe
 from footnotes.serve.pages import load_page, page_router
 from footnotes.serve.routes import api as api_routes
-from footnotes.serve.routes import collections, conversations, documents, finding, openai, rag, service, socket, work
+from footnotes.serve.routes import (
+    collections,
+    connections,
+    conversations,
+    documents,
+    finding,
+    openai,
+    rag,
+    service,
+    socket,
+    work,
+)
 from footnotes.serve.state import ServerState, make_state
 from footnotes.serve.strict import check_nodes, off_loop
 
@@ -61,7 +72,19 @@ def create_app(
         default_response_class=SafeJson,
     )
     api.state.server = state
-    parts = (documents, collections, finding, conversations, work, openai, rag, api_routes, service, socket)
+    parts = (
+        documents,
+        collections,
+        finding,
+        conversations,
+        connections,
+        work,
+        openai,
+        rag,
+        api_routes,
+        service,
+        socket,
+    )
     for part in parts:
         api.include_router(part.router)
     api.include_router(page_router(load_page()))

@@ -90,6 +90,7 @@ class AskBody(Body):
     passages: int | None = Field(None, ge=1, le=50)
     history: list[TurnBody] = Field(default_factory=list, max_length=100)
     deep: bool = False
+    model: str | None = Field(None, max_length=64, description="The id of a connected model, or `extractive`.")
     strict: bool | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     max_tokens: int | None = Field(None, ge=1, le=100_000)
@@ -107,11 +108,12 @@ class TurnAskBody(Body):
     mode: SearchMode | None = None
     passages: int | None = Field(None, ge=1, le=50)
     deep: bool = False
+    model: str | None = Field(None, max_length=64, description="The id of a connected model, or `extractive`.")
     replaces: int | None = Field(None, ge=1, description="The number of the turn that is asked again.")
 
     def options(self) -> dict[str, Any]:
         """The keywords of `Library.ask`."""
-        return {name: getattr(self, name) for name in ("where", "collection", "mode", "passages", "deep")}
+        return {name: getattr(self, name) for name in ("where", "collection", "mode", "passages", "deep", "model")}
 
     def kept(self) -> dict[str, Any]:
         """How it was asked, to be asked so again."""

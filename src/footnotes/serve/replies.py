@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from footnotes.answer.models.connect import FoundServer
+from footnotes.serve.connections import ConnectedModel
 from footnotes.serve.jobs import ServerJob
 from footnotes.serve.keys import Key
 from footnotes.serve.quota import Allowance, RateLimit
@@ -70,6 +72,35 @@ class Collection:
 @dataclass(frozen=True, slots=True)
 class Collections:
     collections: list[Collection]
+
+
+# ── models
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedModels:
+    connections: list[ConnectedModel]
+    may_connect: bool
+    server_model: str
+    providers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    ok: bool
+    ms: float
+    first: str
+    error: ErrorInfo | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModels:
+    models: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServers:
+    servers: list[FoundServer]
 
 
 # ── conversations

@@ -16,6 +16,7 @@ from footnotes import tracing
 from footnotes.config import Settings
 from footnotes.engine import Library
 from footnotes.errors import Forbidden, StoreLocked, StoreUnavailable, Unauthorized
+from footnotes.serve.connections import Connections
 from footnotes.serve.conversing import Conversing
 from footnotes.serve.database import ServerDatabase
 from footnotes.serve.intake import Intake
@@ -46,6 +47,7 @@ class ServerState:
     pools: Pools
     streams: Streams
     conversing: Conversing
+    connections: Connections
     metrics: Metrics
     needs_keys: bool
     lock: int
@@ -115,6 +117,7 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
         pools=pools,
         streams=streams,
         conversing=Conversing(streams, pools),
+        connections=Connections(database, folder, settings),
         metrics=metrics,
         needs_keys=needs_keys,
         lock=lock,

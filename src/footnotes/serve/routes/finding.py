@@ -97,6 +97,7 @@ async def charged_reranker(state: ServerState, caller: Caller, wanted: str | Non
 def answering(state: ServerState, tenant: str, library: Library, question: str, **options: Any) -> Iterator[Event]:
     """The events of a question, counted in the metrics; one that fails is not counted against the month's answers."""
     try:
+        options |= state.connections.use(library, tenant, options.pop("model", None))
         for event in library.ask_stream(question, **options):
             if event.answer is not None:
                 state.metrics.answered(event.answer)

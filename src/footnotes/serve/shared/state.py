@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from footnotes.config import Settings
+from footnotes.serve.connections import Connections
 from footnotes.serve.conversing import Conversing
 from footnotes.serve.database import ServerDatabase
 from footnotes.serve.intake import Intake
@@ -58,6 +59,7 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
         pools=pools,
         streams=streams,
         conversing=Conversing(streams, pools),
+        connections=Connections(database, folder, settings),
         metrics=metrics,
         needs_keys=needs_keys,
         lock=os.open(os.devnull, os.O_RDONLY),
