@@ -7,25 +7,13 @@ from typing import Any
 
 import pytest
 
-from browsing import ask
+from browsing import ask, violations
 from footnotes.serve.pages import load_page
 from libraries import HANDBOOK
 from serving import Running
 
 OURS = 150_000
 VIEWS = ("ask", "search", "library", "settings")
-
-
-def violations(page: Any) -> list[str]:
-    """What axe-core finds that is serious or worse."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page).response["violations"]
-    return [
-        f"{one['id']}: {one['nodes'][0]['html'][:200]} {one['nodes'][0]['failureSummary'][:300]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])

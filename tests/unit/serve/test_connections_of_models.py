@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from footnotes.answer.models import connect
+from footnotes.cli import main
 from footnotes.testing.provider import ScriptedProvider, hangs, says
 from libraries import HANDBOOK
 from postgres import PostgresServer
@@ -203,3 +206,21 @@ def test_servers_of_one_database_share_connections(
         made = one.client.post(PATH, json=body(provider)).json()["id"]
         assert [each["id"] for each in other.client.get(PATH).json()["connections"]] == [made]
         assert other.client.post(f"{PATH}/test", json=body(provider, key="", id=made)).json()["ok"]
+
+
+def test_the_command_line_connects_what_the_server_uses(
+    server: Running, provider: ScriptedProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+    place = ["--library", str(tmp_path / "library")]
+    given = ["models", "connect", "compatible", "small-chat", "--address", provider.base_url, *place]
+    refused = CliRunner().invoke(main, [*given, "--no-key"])
+    assert refused.exit_code == 1 and "does not answer" in refused.output
+    made = CliRunner().invoke(main, [*given, "--key-env", "SOME_API_KEY"])
+    assert made.exit_code == 0, made.output
+    assert server.client.get("/v1/status").json()["model"] == "compatible:small-chat", "without a restart"
+    listed = CliRunner().invoke(main, ["models", "connected", *place, "--json"])
+    (found,) = json.loads(listed.output)["connections"]
+    assert found["key_env"] == "SOME_API_KEY" and KEY not in listed.output
+    assert CliRunner().invoke(main, ["models", "disconnect", found["id"], *place]).exit_code == 0
+    assert server.client.get(PATH).json()["connections"] == []

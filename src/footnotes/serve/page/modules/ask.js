@@ -4,6 +4,7 @@ import { announce, button, element, fill, icon } from "./dom.js";
 import { getJson } from "./api.js";
 import { addressOf, newConversationId } from "./conversations.js";
 import { alignNotes } from "./margin.js";
+import { ModelPicker } from "./models.js";
 import { panel } from "./panel.js";
 import { showSource } from "./source.js";
 import { showSources } from "./sources.js";
@@ -61,6 +62,7 @@ export class AskView {
     this.halt = button("Stop", { picture: "stop", hidden: true, onclick: () => this.stop() });
     this.deep = element("input", { type: "checkbox", id: "deep" });
     this.chips = element("span", { class: "row" });
+    this.picker = new ModelPicker();
     this.fresh = button("New conversation", { kind: "link", hidden: true, onclick: () => this.restart() });
     const form = element(
       "form",
@@ -70,6 +72,7 @@ export class AskView {
         "div",
         { class: "composer-foot" },
         this.chips,
+        this.picker.root,
         element(
           "label",
           { title: "Searches several times, in steps, before it answers" },
@@ -122,6 +125,7 @@ export class AskView {
       scopeWords: scopeWords(),
       history: this.#history(),
       deep: this.deep.checked,
+      model: this.picker.value,
     };
     this.#start(asked, options);
     this.input.value = "";
@@ -177,6 +181,7 @@ export class AskView {
       );
       for (const turn of this.#turns) (turn.redraw(), alignNotes(turn.root));
       this.#drawButtons();
+      this.picker.value = this.#turns.at(-1)?.options.model || "";
       this.#turns.at(-1)?.root.scrollIntoView({ block: "start" });
       document.title = `${found.conversation.title} · Footnotes`;
     } catch (error) {
@@ -198,12 +203,13 @@ export class AskView {
   }
 
   #restored(id, kept) {
-    const { deep = false, ...filter } = kept.request;
+    const { deep = false, model = "", ...filter } = kept.request;
     const options = {
       filter,
       scopeWords: filter.collection ? `Asked of the collection ${filter.collection}` : "",
       history: [],
       deep,
+      model,
       kept: { conversation: id, number: kept.number, begins: false, replaces: false },
     };
     return Turn.restored(kept, options, this.#actions());
@@ -241,7 +247,9 @@ export class AskView {
     if (this.#turns.at(-1)?.state === "asking") this.stop();
     panel.close();
     for (const gone of this.#turns.splice(place)) gone.root.remove();
-    this.#start(question, turn.options, turn.isWritten ? turn.options.kept.number : 0);
+    // Another model may be chosen before it is asked again.
+    const options = { ...turn.options, model: this.picker.value };
+    this.#start(question, options, turn.isWritten ? turn.options.kept.number : 0);
     this.focus();
   }
 

@@ -3,6 +3,7 @@
 import { announce, button, element, fill } from "./dom.js";
 import { AnswerText, asMarkdown, distinct } from "./answer.js";
 import { alignNotes } from "./margin.js";
+import { connectModel, connections } from "./models.js";
 import { ApiError, getJson, isAbort, postJson, send } from "./api.js";
 import { eventsOf } from "./events.js";
 import { judging } from "./judging.js";
@@ -48,7 +49,7 @@ export class Turn {
 
   /**
    * @param {string} question
-   * @param {{filter: any, scopeWords: string, history: {role: string, text: string}[], deep: boolean, kept?: Kept | null, keeping?: () => Promise<Kept | null>}} options
+   * @param {{filter: any, scopeWords: string, history: {role: string, text: string}[], deep: boolean, model?: string, kept?: Kept | null, keeping?: () => Promise<Kept | null>}} options
    * @param {{onFootnote: (turn: Turn, citation: any, origin: HTMLElement) => void, onSources: (turn: Turn) => void, onAgain: (turn: Turn) => void, onChange: () => void, onHit: (turn: Turn, hit: any, origin: HTMLElement) => void, onSearch: (turn: Turn) => void, onAll: (turn: Turn) => void, onRephrase: (turn: Turn) => void, onEdit: (turn: Turn, question: string) => void, isLast: (turn: Turn) => boolean, onWritten: (turn: Turn) => void}} actions
    */
   constructor(question, options, actions) {
@@ -114,8 +115,8 @@ export class Turn {
   }
 
   #asked() {
-    const { kept, deep, filter, history } = this.options;
-    const asked = { question: this.question, deep, ...filter };
+    const { kept, deep, filter, history, model } = this.options;
+    const asked = { question: this.question, deep, ...filter, ...(model ? { model } : {}) };
     const request = (path, body) =>
       send(path, { method: "POST", body, accept: "text/event-stream", signal: this.#abort.signal });
     if (!kept) return request("/v1/ask", { ...asked, history });
@@ -314,7 +315,8 @@ export class Turn {
     const words = [failure && `The model failed: ${sentence(failure)}`, kindOf(answer)].filter(Boolean).join(" ");
     this.kind.hidden = !words;
     this.kind.classList.toggle("broken", Boolean(failure));
-    this.kind.textContent = words;
+    const connect = answer.model === "extractive" && !failure && connections.mayConnect && !connections.isAny;
+    fill(this.kind, words, connect && [" ", button("Connect one", { kind: "link", onclick: connectModel })]);
     this.#drawNearest(answer);
   }
 
