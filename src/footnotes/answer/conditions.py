@@ -1,7 +1,8 @@
-"""Whether a claim joins a condition of its source to the consequence of another one.
+"""Whether a claim joins a condition of its source to the consequence of another one, or turns the two around.
 
 "Free when the repair is ordered, and 40 euros otherwise" does not support "40 euros when the repair is ordered": all
-words are there, and the sentence says the reverse.
+words are there, and the sentence says the reverse. "If the alarm rings, the door opens" does not support "If the door
+opens, the alarm rings".
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ _CLAUSE = re.compile(r"[;:.!?]\s+|,\s+(?:and|but|or|yet|while|whereas)?\s*|\s+(?
 _MARKER = re.compile(
     r"\b(otherwise|else|when|if|once|where|provided|unless|during|after|before|until|without|within)\b", re.IGNORECASE
 )
+_TURNABLE = re.compile(r"\b(when|if|once|provided|unless|because|after|before|until|although|while)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _ALIKE = {"if": "when", "once": "when", "where": "when", "provided": "when", "else": "otherwise"}
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 MOST_WORDS = 4
@@ -41,6 +44,38 @@ def misjoined(claim: str, source: str) -> bool:
     if len(given) < 2:
         return False
     return any(_is_misjoined(clause, given) for clause in _clauses(claim) if clause.marker)
+
+
+def turned_around(claim: str, source: str) -> bool:
+    """Does the claim state as the consequence what its source has as the condition, and the other way round?"""
+    said, given = _conditional(claim), [each for part in _SENTENCE.split(source) if (each := _conditional(part))]
+    return said is not None and any(
+        said.marker == other.marker
+        and _held(said.condition, other.words) >= ENOUGH
+        and _held(said.words, other.condition) >= ENOUGH
+        and _held(said.condition, other.condition) < ENOUGH
+        for other in given
+    )
+
+
+def _conditional(sentence: str) -> _Clause | None:
+    """What a sentence with one condition says, and the condition, which stands in front or behind."""
+    found = list(_TURNABLE.finditer(sentence))
+    if len(found) != 1:
+        return None
+    before, after = sentence[: found[0].start()], sentence[found[0].end() :]
+    condition, comma, rest = after.partition(",")
+    if not _content(before):
+        if not comma:
+            return None
+        before = rest
+    words, tested = frozenset(_content(before)), frozenset(_content(condition))
+    marker = found[0][1].lower()
+    return _Clause(words, _ALIKE.get(marker, marker), tested) if len(words) > 1 and len(tested) > 1 else None
+
+
+def _held(words: frozenset[str], other: frozenset[str]) -> float:
+    return len(words & other) / len(words)
 
 
 def _is_misjoined(clause: _Clause, given: Sequence[_Clause]) -> bool:

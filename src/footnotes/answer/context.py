@@ -59,14 +59,24 @@ def build_context(hits: Sequence[Hit], *, budget: int, count: Count, read: ReadT
 
 
 def heading_of(number: int, passage: Passage) -> str:
-    """`[n] filename, p. N, heading`; of source code `[n] path:line-line @ commit, heading`."""
+    """`[n] filename, p. N, heading`; of source code `[n] path:line-line @ commit (file), heading`; wikis alike."""
     path, commit = origin_of(passage)
     if path:
         place = source_place(path, lines_of(passage, passage.start, passage.end), commit)
-        return f"[{number}] {_label(place, None, passage.headings)}"
+        return f"[{number}] {_label(f'{place}{_type_of(passage)}', None, passage.headings)}"
+    described = passage.hits[0].metadata.get("path")
+    if isinstance(described, str) and (kind := _type_of(passage)):
+        return f"[{number}] {_label(f'{described}{kind}', None, passage.headings)}"
     first, last = page_of(passage, passage.start), page_of(passage, passage.end - 1)
     pages = (first, last or first) if first else _page_range(passage)
     return f"[{number}] {_label(passage.filename, pages, passage.headings)}"
+
+
+def _type_of(passage: Passage) -> str:
+    """What a file of a repository or a page of a wiki is, and the file it describes: ` (module, src/auth.py)`."""
+    told = passage.hits[0].metadata
+    words = [word for name in ("type", "describes") if isinstance(word := told.get(name), str) and word]
+    return f" ({', '.join(words)})" if isinstance(told.get("type"), str) and words else ""
 
 
 def _label(filename: str, pages: tuple[int, int] | None, headings: tuple[str, ...]) -> str:

@@ -24,7 +24,7 @@ ENDINGS = ("", "s", "es", "ed", "d", "ing", "er", "est", "ly")
 
 def exchanged(claim: str, source: str) -> bool:
     """Would the claim be nearer to its source with two of its words, names or numbers put in each other's place?"""
-    words, there = _words(claim), _pairs(_words(source))
+    words, there = words_of(claim), _pairs(words_of(source))
     here = _shared(words, there)
     if here == max(0, len(words) - 1):
         return False
@@ -46,7 +46,7 @@ def _takes_a_place(unit: Unit, words: Sequence[str], source: str) -> bool:
 
     It must stand nowhere in the source beside either of the two.
     """
-    given = _words(source)
+    given = words_of(source)
     around = [(words[at - 1], words[at + len(unit)]) for at in _places(unit, words) if 0 < at < len(words) - len(unit)]
     beside = [(given[at - 1 : at], given[at + len(unit) : at + len(unit) + 1]) for at in _places(unit, given)]
     for left, right in around:
@@ -68,7 +68,7 @@ def _alike(unit: Unit, other: Unit) -> bool:
 
 def opposite_in_place(claim: str, source: str) -> bool:
     """Has the claim a word where the source has its opposite?"""
-    words, given = _words(claim), _words(source)
+    words, given = words_of(claim), words_of(source)
     there = _pairs(given)
     for place, word in enumerate(words):
         if word in given:
@@ -116,7 +116,8 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(_TOKEN.findall(text))
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """The words and numbers of a text in small letters."""
     return [token.lower() for token in _tokens(text)]
 
 

@@ -21,16 +21,19 @@ class CodeChunker:
 
     The prefix says what encloses a chunk, with signatures and the first words of their documentation. Metadata:
     `language`, and of what begins in the chunk `symbols` and `entry_points`. What is not code is cut by the rules
-    for paragraphs.
+    for paragraphs. A definition of fewer than `small` tokens shares its chunk with the next one; with `small=0` each
+    has a chunk of its own.
     """
 
     name: ClassVar[str] = "code"
     version: ClassVar[int] = 2
-    bounds: ClassVar[Bounds] = {"tokens": (LEAST_TOKENS, MOST_TOKENS)}
+    bounds: ClassVar[Bounds] = {"tokens": (LEAST_TOKENS, MOST_TOKENS), "small": (0, MOST_TOKENS)}
 
-    def __init__(self, *, tokens: int = 512) -> None:
-        self._options = check_options(self.name, self.bounds, {"tokens": tokens})
+    def __init__(self, *, tokens: int = 512, small: int | None = None) -> None:
+        chosen = {"tokens": tokens} if small is None else {"tokens": tokens, "small": small}
+        self._options = check_options(self.name, self.bounds, chosen)
         self._tokens = tokens
+        self._small = tokens // SMALL_SHARE if small is None else small
 
     @property
     def options(self) -> Metadata:
@@ -40,7 +43,7 @@ class CodeChunker:
         measured = Measured(part.text)
         found = segments(part)
         atoms = _whole_lines(measured, self._atoms(measured, found), self._tokens)
-        spans = pack(measured, atoms, limit=self._tokens, overlap=0, small=self._tokens // SMALL_SHARE)
+        spans = pack(measured, atoms, limit=self._tokens, overlap=0, small=self._small)
         pieces: list[Piece] = []
         first = 0
         for start, end, tokens in spans:

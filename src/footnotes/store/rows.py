@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 from footnotes.store.database import Json, Row
 from footnotes.store.packing import unpack_headings
-from footnotes.store.records import DocumentRow, Generation, Known, Signature
+from footnotes.store.records import DocumentRow, Generation, HitRow, Known, Signature
 from footnotes.types import Chunk, Document, ErrorInfo, Job
 
 
@@ -52,6 +53,39 @@ def generation_row(row: Row) -> Generation:
     )
 
 
+def hit_row(row: Row, text: str) -> HitRow:
+    return HitRow(
+        key=row["key"],
+        chunk_id=row["id"],
+        document_id=row["document_id"],
+        filename=row["filename"],
+        title=row["title"],
+        collection=row["collection"],
+        text=text,
+        start=row["start_offset"],
+        end=row["end_offset"],
+        pages=span_from(row, "page"),
+        headings=unpack_headings(row["headings"]),
+        index=row["chunk_index"],
+        metadata={**origin_of(row), **_unpacked(row["document_metadata"]), **_unpacked(row["metadata"])},
+        mime=row["mime"],
+        total=row["chunks"],
+        lines=span_from(row, "line"),
+    )
+
+
+def origin_of(row: Row) -> dict[str, str]:
+    """What the metadata of every chunk says of its file: type, checksum and time of ingest."""
+    return {"mime": row["mime"], "checksum": row["file_hash"], "ingested_at": row["updated_at"]}
+
+
+@lru_cache(maxsize=1_024)
+def _unpacked(packed: str) -> dict[str, Any]:
+    """Metadata repeats from hit to hit. Callers copy it."""
+    unpacked: dict[str, Any] = json.loads(packed)
+    return unpacked
+
+
 def chunk_from(row: Row, text: str) -> Chunk:
     return Chunk(
         id=row["id"],
@@ -65,7 +99,7 @@ def chunk_from(row: Row, text: str) -> Chunk:
         headings=unpack_headings(row["headings"]),
         tokens=row["tokens"],
         prefix=row["prefix"],
-        metadata=json.loads(row["metadata"]),
+        metadata={**origin_of(row), **json.loads(row["metadata"])},
         lines=span_from(row, "line"),
     )
 

@@ -16,6 +16,7 @@ from footnotes.store import lexemes
 from footnotes.store.database import Database
 from footnotes.store.records import Generation
 from footnotes.store.retry import retrying
+from footnotes.store.rows import origin_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,12 @@ TOLD = ("document_id", "collection", "filename", "source", "title")
 
 def described(document: Mapping[str, Any], chunk_id: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """What a vector database is told of a chunk, for people and programs that look into it."""
-    return {**{name: document[name] for name in TOLD}, "chunk_id": chunk_id, "metadata": metadata}
+    return {
+        **{name: document[name] for name in TOLD},
+        **origin_of(document),
+        "chunk_id": chunk_id,
+        "metadata": metadata,
+    }
 
 
 def hidden(facets: Iterable[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import pytest
 
 from footnotes.answer.citations import Cited, cite
 from footnotes.answer.claims import claim_in, claims_in
+from footnotes.answer.edits import edited
 from footnotes.answer.extractive import ABSTENTION
 from footnotes.answer.order import exchanged, opposite_in_place
 from footnotes.answer.passages import passages_of
@@ -136,3 +137,45 @@ def test_a_claim_is_found_inside_its_markup() -> None:
     sentence = "2. **Yes**, the workshop lends tools."
     start, end = claim_in(sentence)
     assert sentence[start:end] == "the workshop lends tools."
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "At his death the Sea of Japan stretched from the Caspian Sea to the Mongol Empire.",
+        "At his death the Mongol Empire stretched to the Caspian Sea from the Sea of Japan.",
+    ],
+)
+def test_parts_of_several_words_that_changed_places_are_noticed(claim: str) -> None:
+    source = "At his death the Mongol Empire stretched from the Caspian Sea to the Sea of Japan."
+    assert edited(claim, source)
+
+
+@pytest.mark.parametrize(
+    ("source", "claim"),
+    [
+        ("Some members may vote before the meeting.", "Some members must vote before the meeting."),
+        ("Some members may vote before the meeting.", "All members may vote before the meeting."),
+        ("Some members may vote before the meeting.", "Some members may vote after the meeting."),
+        ("The fee is due with the form or the key.", "The fee is due without the form or the key."),
+        ("It is often called the first bridge.", "It is always called the first bridge."),
+        ("The signal comes from the mast.", "The signal comes to the mast."),
+    ],
+)
+def test_a_small_word_of_another_meaning_is_noticed(source: str, claim: str) -> None:
+    assert edited(claim, source) and not edited(source, source)
+
+
+@pytest.mark.parametrize(
+    ("source", "claim"),
+    [
+        ("Google acquired YouTube in 2006.", "YouTube was acquired by Google in 2006."),
+        ("In 2006 Google acquired YouTube.", "Google acquired YouTube in 2006."),
+        ("Alice and Bob won in 1990.", "Bob and Alice won in 1990."),
+        ("Members may vote before the meeting.", "Members can vote before the meeting."),
+        ("About 40 people came.", "Roughly 40 people came."),
+        ("The estimate is free if the repair is ordered.", "When the repair is ordered, the estimate is free."),
+    ],
+)
+def test_another_wording_is_no_edit(source: str, claim: str) -> None:
+    assert not edited(claim, source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from footnotes.answer.citations import cite
-from footnotes.answer.conditions import misjoined
+from footnotes.answer.conditions import misjoined, turned_around
 from footnotes.answer.passages import passages_of
 from footnotes.testing.hits import make_hit
 
@@ -57,3 +57,23 @@ def test_a_reversed_condition_gets_no_footnote() -> None:
 def test_a_letter_alone_is_no_word() -> None:
     source = "The sign ends in s when it is old, and in t when the letter s was lost."
     assert not misjoined("The sign ends in s when it is old.", source)
+
+
+ALARM = "If the alarm rings, the outer door opens. The lights go out because the old battery is empty."
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_reversed"),
+    [
+        ("If the outer door opens, the alarm rings.", True),
+        ("The alarm rings when the outer door opens.", True),
+        ("The old battery is empty because the lights go out.", True),
+        ("The outer door opens if the alarm rings.", False),
+        ("Once the alarm rings, the outer door opens.", False),
+        ("Because the old battery is empty, the lights go out.", False),
+        ("The alarm rings.", False),
+    ],
+)
+def test_a_condition_and_its_consequence_that_changed_places(claim: str, is_reversed: bool) -> None:
+    assert turned_around(claim, ALARM) == is_reversed
+    assert bool(cite(f"{claim} [1]", passages_of([make_hit(ALARM)])).unsupported) == is_reversed

@@ -77,3 +77,17 @@ def test_the_heading_of_a_passage() -> None:
     assert heading_of(1, unknown) == "[1] a.txt"
     ranged = build_context([hit(ALPHA, "a.pdf", 1.0, pages=(3, 5))], budget=99, count=count_tokens).passages[0]
     assert heading_of(1, ranged) == "[1] a.pdf, pp. 3–5"
+
+
+def test_the_heading_of_a_passage_of_a_wiki_or_repository_names_type_and_path() -> None:
+    page = replace(hit(ALPHA, "auth.md", 1.0, headings=("Auth",)), metadata={"type": "file", "path": "wiki/auth.md"})
+    (passage,) = build_context([page], budget=99, count=count_tokens).passages
+    assert heading_of(1, passage) == "[1] wiki/auth.md (file), Auth"
+    (passage,) = build_context(
+        [replace(page, metadata={**page.metadata, "describes": "src/auth.py"})], budget=99, count=count_tokens
+    ).passages
+    assert heading_of(1, passage) == "[1] wiki/auth.md (file, src/auth.py), Auth"
+    code = {"type": "file", "path": "src/auth.py", "repository": "site", "commit": "1a2b3c4d5e"}
+    source = replace(hit(ALPHA, "auth.py", 1.0), metadata=code, lines=None)
+    (passage,) = build_context([source], budget=99, count=count_tokens).passages
+    assert heading_of(1, passage) == "[1] src/auth.py @ 1a2b3c4 (file)"

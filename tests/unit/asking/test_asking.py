@@ -13,7 +13,7 @@ import pytest
 import footnotes
 from footnotes.config import Settings
 from footnotes.engine import Library
-from footnotes.errors import OptionError, QueryError, SearchUnavailable
+from footnotes.errors import OptionError, ProviderBadResponse, QueryError, SearchUnavailable
 from footnotes.testing import provider as fake
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.provider import Asked, ScriptedProvider
@@ -371,6 +371,21 @@ def test_a_second_try_that_is_no_better_is_not_taken(tmp_path: Path, provider: S
     with opened(tmp_path, provider, repair=True) as library:
         answer = checked(library, library.ask("How long is the notice period?"))
     assert answer.answer.startswith("The notice period is three months.") and answer.unsupported
+
+
+@pytest.mark.parametrize("settings", [{}, {"repair": True}])
+@pytest.mark.parametrize("reply", ["", " \n"])
+def test_a_model_that_says_nothing_has_failed(
+    tmp_path: Path, provider: ScriptedProvider, reply: str, settings: dict[str, Any]
+) -> None:
+    provider.script(fake.says(reply))
+    with opened(tmp_path, provider, **settings) as library:
+        answer = checked(library, library.ask("How long is the notice period?"))
+        assert "three months" in answer.answer and answer.citations and not answer.abstained
+        assert answer.degraded and "without a word" in (answer.legs["model"].reason or "")
+        provider.script(fake.says(reply))
+        with pytest.raises(ProviderBadResponse, match="without a word"):
+            library.ask("How long is the notice period?", strict=True)
 
 
 def test_without_the_setting_a_model_is_asked_once(tmp_path: Path, provider: ScriptedProvider) -> None:

@@ -126,6 +126,15 @@ def test_a_large_class_is_taken_apart_and_chunks_say_what_encloses_them(parse) -
     assert inside[0].metadata == {"symbols": ["Machine.method_3", "method_3"], "language": "python"}
 
 
+def test_small_definitions_have_chunks_of_their_own_where_that_is_asked_for(parse) -> None:
+    [part] = parse("a.py", b"def one():\n    return 1\n\n\ndef two():\n    return 2\n").parts
+    assert len(CodeChunker().split(part)) == 1
+    alone = CodeChunker(small=0)
+    texts = [part.text[piece.start : piece.end] for piece in alone.split(part)]
+    assert texts == ["def one():\n    return 1", "def two():\n    return 2"]
+    assert alone.options == {"tokens": 512, "small": 0} and CodeChunker().options == {"tokens": 512}
+
+
 def test_a_long_function_is_cut_between_lines_under_its_signature(parse) -> None:
     source = "def long(value):\n" + "    value = compute(value, 1)\n" * 200
     [part] = parse("a.py", source.encode()).parts

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from footnotes.store.legs import LegResult, LegsView, waited
 from footnotes.store.postgres.outside_legs import Given, OutsideLegs, said_in_facets
 from footnotes.store.postgres.words import definition
 from footnotes.store.records import Generation, HitRow, Place
+from footnotes.store.rows import hit_row
 from footnotes.store.views import Question, Symbols
 from footnotes.store.weights import FIELDS, cut, place
 from footnotes.types import Filter
@@ -257,7 +256,7 @@ class PostgresSearchView(LegsView):
                 texts = {row["key"]: row["content"] for row in cursor.all("contents", keys=missing)}
             self._whole = len(texts) == len(missing)  # else a version went while it was read
         return [
-            _hit(row, row["content"] or texts[row["key"]]) for row in known if row["content"] or row["key"] in texts
+            hit_row(row, row["content"] or texts[row["key"]]) for row in known if row["content"] or row["key"] in texts
         ]
 
     def _known(self, leg: str = "") -> _Fetched:
@@ -285,31 +284,3 @@ def _given_or_raised(embedded: Vector | Exception) -> Vector:
 def _ranked(rows: Mapping[int, Any], rank: str) -> list[int]:
     listed = [row for row in rows.values() if row[rank] is not None]
     return [row["key"] for row in sorted(listed, key=lambda row: int(row[rank]))]
-
-
-def _hit(row: Any, text: str) -> HitRow:
-    merged = {**_unpacked(row["document_metadata"]), **_unpacked(row["metadata"])}
-    return HitRow(
-        key=row["key"],
-        chunk_id=row["id"],
-        document_id=row["document_id"],
-        filename=row["filename"],
-        title=row["title"],
-        collection=row["collection"],
-        text=text,
-        start=row["start_offset"],
-        end=row["end_offset"],
-        pages=None if row["page_first"] is None else (row["page_first"], row["page_last"]),
-        headings=tuple(_unpacked(row["headings"])),
-        index=row["chunk_index"],
-        metadata=merged,
-        mime=row["mime"],
-        total=row["total_chunks"],
-        lines=None if row["line_first"] is None else (row["line_first"], row["line_last"]),
-    )
-
-
-@lru_cache(maxsize=1_024)
-def _unpacked(packed: str) -> Any:
-    """Metadata and headings repeat from hit to hit. Callers copy them."""
-    return json.loads(packed)

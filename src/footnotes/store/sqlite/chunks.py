@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.store.database import Cursor, Row
-from footnotes.store.packing import PIECE, half_vectors, unpack_headings
+from footnotes.store.packing import PIECE, half_vectors
 from footnotes.store.records import Generation, HitRow, NewChunk, Place
-from footnotes.store.rows import span_from
+from footnotes.store.rows import hit_row
 from footnotes.store.texts import read_span
 
 
@@ -61,35 +60,7 @@ def places_of(cursor: Cursor, generation: int, keys: Sequence[int]) -> dict[int,
 
 def hits(cursor: Cursor, generation: int, keys: Sequence[int]) -> list[HitRow]:
     """Chunks by key, those that are still served, in the order asked for."""
-    return [_hit(cursor, row) for row in cursor.all("hits", generation=generation, keys=keys)]
-
-
-def _hit(cursor: Cursor, row: Row) -> HitRow:
-    return HitRow(
-        key=row["key"],
-        chunk_id=row["id"],
-        document_id=row["document_id"],
-        filename=row["filename"],
-        title=row["title"],
-        collection=row["collection"],
-        text=_text(cursor, row),
-        start=row["start_offset"],
-        end=row["end_offset"],
-        pages=span_from(row, "page"),
-        headings=unpack_headings(row["headings"]),
-        index=row["chunk_index"],
-        metadata={**_unpacked(row["document_metadata"]), **_unpacked(row["metadata"])},
-        mime=row["mime"],
-        total=row["chunks"],
-        lines=span_from(row, "line"),
-    )
-
-
-@lru_cache(maxsize=1_024)
-def _unpacked(packed: str) -> dict[str, Any]:
-    """Metadata repeats from hit to hit. Callers copy it."""
-    unpacked: dict[str, Any] = json.loads(packed)
-    return unpacked
+    return [hit_row(row, _text(cursor, row)) for row in cursor.all("hits", generation=generation, keys=keys)]
 
 
 def _text(cursor: Cursor, row: Row) -> str:

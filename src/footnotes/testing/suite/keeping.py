@@ -31,6 +31,19 @@ class Keeping:
             assert library.text(added.document_id, 3, 20) == text[3:20]
             assert library.verify().ok and library.verify().checked["chunks"] == len(chunks)
 
+    def test_every_chunk_says_the_type_checksum_and_time_of_its_file(self, shelf: Shelf) -> None:
+        with shelf.open() as library:
+            added = library.add_text(HANDBOOK, filename="handbook.md", metadata={"year": 2020})
+            document = library.document(str(added.document_id))
+            said = {"mime": "text/markdown", "checksum": document.file_hash, "ingested_at": document.updated_at}
+            told = [chunk.metadata for chunk in library.chunks(document.id)]
+            told += [hit.metadata for hit in library.search("paid leave").hits]
+            assert len(told) > 1 and all(said.items() <= dict(metadata).items() for metadata in told), told
+            assert library.documents(where={"checksum": document.file_hash}) == [document]
+            own = library.add_text(TRAVEL, filename="travel.md", metadata={"checksum": "of another tool"})
+            (hit, *_) = library.search("travel", where={"filename": "travel.md"}).hits
+            assert hit.document_id == own.document_id and hit.metadata["checksum"] == "of another tool"
+
     def test_what_is_kept_outlives_the_library_being_closed(self, shelf: Shelf) -> None:
         with shelf.open() as library:
             added = library.add_text(HANDBOOK, filename="handbook.md")

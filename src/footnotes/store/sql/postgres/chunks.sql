@@ -29,7 +29,8 @@ FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[], $5::bigint[],
 -- fragment: chunk_columns
 c.id, d.id AS document_id, c.chunk_index, d.chunks, c.start_offset, c.end_offset, c.page_first, c.page_last,
 c.headings::text AS headings, c.tokens, c.prefix, c.metadata::text AS metadata, c.version, c.line_first, c.line_last,
-c.content
+c.content, d.mime, d.file_hash,
+to_char(d.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS updated_at
 
 -- name: chunks_of_document(user_id, generation, document)
 SELECT {chunk_columns} FROM documents d JOIN document_chunks c ON c.version = d.current AND c.generation = $2

@@ -12,7 +12,8 @@ SELECT u.serving, u.changed,
        f.key, f.lexical_rank, f.lexical_score, f.dense_rank, f.dense_score, f.embedding, f.id, f.document, f.document_id,
        f.chunk_index, f.start_offset, f.end_offset, f.page_first, f.page_last, f.line_first, f.line_last,
        f.headings::text AS headings, f.metadata::text AS metadata, f.content, f.defines, f.uses,
-       d.filename, d.title, d.collection, d.metadata::text AS document_metadata, d.mime, d.chunks AS total_chunks
+       d.filename, d.title, d.collection, d.metadata::text AS document_metadata, d.mime, d.file_hash, d.chunks,
+       to_char(d.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS updated_at
 FROM (SELECT max(k.body) FILTER (WHERE t.place IS NULL) AS total,
              array_agg(COALESCE(k.body, 0) ORDER BY t.place) FILTER (WHERE t.place IS NOT NULL) AS frequencies
       FROM unnest($3::text[]) WITH ORDINALITY AS t (term, place)

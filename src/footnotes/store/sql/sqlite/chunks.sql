@@ -17,7 +17,8 @@ INSERT INTO parts (version, number, start, length, blocks) VALUES (?1, ?2, ?3, ?
 
 -- fragment: chunk_columns
 c.id, d.id AS document_id, c.chunk_index, d.chunks, c.start AS start_offset, c.end AS end_offset, c.page_first,
-c.page_last, c.headings, c.tokens, c.prefix, c.metadata, c.version, c.line_first, c.line_last, NULL AS content
+c.page_last, c.headings, c.tokens, c.prefix, c.metadata, c.version, c.line_first, c.line_last, NULL AS content,
+d.mime, d.file_hash, d.updated_at
 
 -- name: chunks_of_document(user_id, generation, document)
 SELECT {chunk_columns} FROM documents d JOIN chunks c ON c.version = d.current AND c.generation = ?2

@@ -61,7 +61,7 @@ WHERE +c.user_id = ?1 AND +c.generation = ?2;
 -- A chunk stands in the two pieces of text that come with it, unless it is very long.
 SELECT c.key, c.id, d.id AS document_id, d.filename, d.title, d.collection, c.version, c.start AS start_offset,
        c.end AS end_offset, c.page_first, c.page_last, c.headings, c.chunk_index, c.metadata,
-       d.metadata AS document_metadata, d.mime, t.content AS piece, u.content AS next_piece, d.chunks,
+       d.metadata AS document_metadata, d.mime, d.file_hash, d.updated_at, t.content AS piece, u.content AS next_piece, d.chunks,
        c.line_first, c.line_last
 FROM carray(?3) wanted CROSS JOIN chunks c ON c.key = wanted.value
 JOIN documents d ON d.pk = c.document AND +d.current = c.version

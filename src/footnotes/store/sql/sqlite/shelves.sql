@@ -18,7 +18,8 @@ SELECT COUNT(*) FROM (
 SELECT DISTINCT document FROM chunks WHERE generation = ?1 AND key IN (SELECT value FROM carray(?2)) ORDER BY 1;
 
 -- name: shelved_document(document)
-SELECT id AS document_id, collection, filename, source, title, metadata FROM documents WHERE pk = ?1;
+SELECT id AS document_id, collection, filename, source, title, mime, file_hash, updated_at, metadata
+FROM documents WHERE pk = ?1;
 
 -- name: shelf_entries(generation, version, model)
 SELECT c.key, c.id, c.start AS start_offset, c.end AS end_offset, c.headings, c.prefix, c.metadata, e.vector
