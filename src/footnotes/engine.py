@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
@@ -77,6 +79,7 @@ from footnotes.types import (
     Added,
     AllOf,
     Answer,
+    Block,
     Chunk,
     Condition,
     Document,
@@ -774,6 +777,31 @@ class Library:
                 if block.page == page:
                     return block.start
         raise NotFound(f"document {document_id!r} has no text on page {page}")
+
+    def blocks(self, document_id: str, start: int = 0, end: int | None = None) -> Iterator[Block]:
+        """The blocks of a document that touch a span of its canonical text, or all of them."""
+        for part in self._store.documents.parts(self._user, document_id):
+            if part.start + len(part.text) < start:
+                continue
+            if end is not None and part.start > end:
+                return
+            for block in part.blocks:
+                if block.end >= start and (end is None or block.start < end):
+                    yield block
+
+    def find(self, document_id: str, words: str, limit: int = 500) -> list[tuple[int, int, int | None]]:
+        """Where words stand in a document, in any case and however they are broken into lines: start, end, page."""
+        wanted = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+        found: list[tuple[int, int, int | None]] = []
+        for part in self._store.documents.parts(self._user, document_id) if words.split() else ():
+            starts = [block.start for block in part.blocks]
+            for match in wanted.finditer(part.text):
+                start, end = part.start + match.start(), part.start + match.end()
+                block = bisect_right(starts, start) - 1
+                found.append((start, end, part.blocks[block].page if block >= 0 else None))
+                if len(found) >= limit:
+                    return found
+        return found
 
     def chunks(self, document_id: str) -> list[Chunk]:
         language = self.document(document_id).metadata.get("language")

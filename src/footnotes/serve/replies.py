@@ -13,6 +13,7 @@ from footnotes.serve.keys import Key
 from footnotes.serve.quota import Allowance, RateLimit
 from footnotes.types import (
     AnswerKind,
+    BlockKind,
     Chunk,
     Citation,
     Conversation,
@@ -53,6 +54,38 @@ class Boxes:
     width: int
     height: int
     boxes: list[tuple[float, float, float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    page: int
+    words: list[tuple[int, str, float, float, float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBlock:
+    kind: BlockKind
+    start: int
+    end: int
+    page: int | None
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    blocks: list[ShownBlock]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    start: int
+    end: int
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    places: list[Place]
 
 
 @dataclass(frozen=True, slots=True)

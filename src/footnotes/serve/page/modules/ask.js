@@ -300,6 +300,7 @@ export class AskView {
     showSource(citation, {
       origin,
       label: `Footnote ${citation.marker} of ${footnotes.length}`,
+      others: footnotes.filter((one) => one !== citation),
       onPrevious: place > 0 ? move(-1) : null,
       onNext: place < footnotes.length - 1 ? move(1) : null,
     });

@@ -7,8 +7,10 @@ import { watchBanner } from "./banner.js";
 import { ConversationList } from "./conversations.js";
 import { jobs } from "./jobs.js";
 import { LibraryView } from "./library.js";
+import { showDocument } from "./document.js";
 import { askForKey } from "./login.js";
 import { panel } from "./panel.js";
+import { spanIn } from "./reading.js";
 import { SearchView } from "./search.js";
 import { SettingsView } from "./settings.js";
 import { Shelf } from "./shelf.js";
@@ -89,6 +91,8 @@ class Page {
     document.title = `${words}Footnotes`;
     const [kind, id] = path.split("/");
     if (kind === "c" && id) this.views.ask.show(id);
+    if (kind === "d" && id)
+      showDocument(decodeURIComponent(id), { span: spanIn(new URLSearchParams(options || "").get("span")) });
     if (name === "settings") this.views.settings.show();
     else this.views.settings.hide();
     const query = new URLSearchParams(options || "").get("q");
