@@ -129,6 +129,7 @@ class Tried:
 @dataclass(frozen=True, slots=True)
 class ListedModels:
     models: list[str]
+    error: ErrorInfo | None
 
 
 @dataclass(frozen=True, slots=True)

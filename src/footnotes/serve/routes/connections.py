@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 
 from footnotes.answer.models.connect import ADDRESSES, found_here, models_of, tried
-from footnotes.errors import Forbidden
+from footnotes.errors import Forbidden, ProviderError
 from footnotes.serve import replies as r
 from footnotes.serve.connections import ConnectedModel, NewConnection
 from footnotes.serve.models import Body
@@ -68,7 +68,12 @@ def test(body: TriedBody, state: State, caller: Admin) -> r.Tried:
 
 @router.post("/models", summary="The models of a provider", responses=errors(404, *MODEL_ERRORS, body=True))
 def models(body: TriedBody, state: State, caller: Admin) -> r.ListedModels:
-    return r.ListedModels(models_of(state.connections.checked(caller, body.asked(), body.id), state.settings))
+    """Or exactly why there is no list."""
+    connection = state.connections.checked(caller, body.asked(), body.id)
+    try:
+        return r.ListedModels(models_of(connection, state.settings), None)
+    except ProviderError as error:
+        return r.ListedModels([], error.info())
 
 
 @router.get("/found", summary="Servers of models on this machine", responses=errors())

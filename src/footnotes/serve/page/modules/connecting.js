@@ -127,7 +127,11 @@ class ConnectForm {
 
   async #listModels() {
     if (this.provider.value === "llama") return;
-    await this.#trying(async () => this.#offer((await postJson("/v1/models/connections/models", this.#given())).models));
+    await this.#trying(async () => {
+      const { models, error } = await postJson("/v1/models/connections/models", this.#given());
+      if (error) this.#say(`${sentence(error.message)} ${error.remedy}`, true);
+      else this.#offer(models);
+    });
   }
 
   async #test() {
