@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -74,6 +74,9 @@ class AsyncLibrary:
 
     async def add_text(self, text: str | bytes, **options: Any) -> Added:
         return await self._run(self.library.add_text, text, **options)
+
+    async def add_texts(self, texts: Sequence[str], **options: Any) -> list[Added]:
+        return await self._run(self.library.add_texts, texts, **options)
 
     async def resume(self, **options: Any) -> list[Added]:
         return await self._run(self.library.resume, **options)

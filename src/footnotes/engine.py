@@ -56,8 +56,9 @@ from footnotes.ingest.pipeline import CUT_BY_RULES, Pipeline
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.sync import FolderSync, synced
 from footnotes.ingest.take import Place, Taking
+from footnotes.ingest.texts import in_order, on_disk, text_sources
 from footnotes.ingest.transfer import Imported, export_library, export_lines, import_library, is_imported
-from footnotes.ingest.walk import Skipped, walk
+from footnotes.ingest.walk import Skipped, resolved, walk
 from footnotes.ingest.watch import watching
 from footnotes.ingest.work import NewSource, OnProgress, Progress, both, embedding_input, input_hash, quiet
 from footnotes.parse.open import Limits
@@ -231,7 +232,8 @@ class Library:
                     for added in self._gather(Path(path).expanduser(), name, metadata, found):
                         journal.settle(added)
                         yield added
-                found = [replace(origin, deleted=frozenset(request.get("deleted", ()))) for origin in found]
+                if deleted := frozenset(request.get("deleted", ())):
+                    found = [replace(origin, deleted=deleted) for origin in found]
                 kept = [origin for origin in found if not origin.is_deleted]
                 journal.expect(origin.source for origin in kept if not is_archive(origin.path, origin.filename))
                 for added in self._taking.taken(found, place):
@@ -303,6 +305,33 @@ class Library:
             (added,) = self._taking.taken_as_they_are([origin], place, keep=keep_original)
         self._finish_graph(None)
         return added
+
+    def add_texts(
+        self,
+        texts: Sequence[str],
+        *,
+        filenames: Sequence[str] | None = None,
+        sources: Sequence[str] | None = None,
+        metadata: Metadata | Sequence[Metadata] | None = None,
+        collection: str | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> list[Added]:
+        """Take in many texts at once; what became of each comes back in their order.
+
+        `sources` name them for good: the same one again is the next version. Without one a text is named by its file
+        name, and without that by what it says. `metadata` is one mapping for all, or one for each.
+        """
+        name = checked_collection(collection or self.settings.collection)
+        with self._store.writing(self._user, "adding texts"):
+            folder = self._store.incoming(self._user)
+            origins = text_sources(texts, folder, name, filenames=filenames, sources=sources, metadata=metadata)
+            if self.settings.keep_originals:
+                origins = [on_disk(origin) for origin in origins]
+            place = Place(name, None, self._chunker_of(), self._pipeline(on_progress))
+            once = list({origin.source: origin for origin in origins}.values())  # a text without a name may stand twice
+            found = in_order(self._taking.taken_as_they_are(once, place), [origin.source for origin in origins])
+        self._finish_graph(on_progress)
+        return found
 
     def handed_over(
         self,
@@ -493,13 +522,14 @@ class Library:
         metadata: Metadata | Callable[[Path], Metadata] | None,
         found: list[NewSource],
     ) -> Iterator[Added]:
+        folders: dict[Path, Path] = {}
         try:
             for item in walk(path, avoid=self.folder):
                 if isinstance(item, Skipped):
                     yield Added(as_text(item.path), None, "skipped", 0, None, (item.reason,))
                 else:
                     said = checked_metadata(metadata(item) if callable(metadata) else metadata or {})
-                    source, name = as_text(item.resolve()), as_text(item.name)
+                    source, name = as_text(resolved(item, folders)), as_text(item.name)
                     found.append(NewSource(item, source, name, collection, said))
         except SourceUnreadable as error:
             yield Added(as_text(path), None, "failed", 0, error.info())

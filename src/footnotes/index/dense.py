@@ -179,16 +179,20 @@ class DenseIndex:
         """Take changes in: new rows become a segment, removed ones are struck out."""
         self._folder.mkdir(parents=True, exist_ok=True)
         buffer: list[Entry] = []
+        buffered: set[int] = set()
+        removed = list(self._contents.removed)
         for change in changes:
-            buffer = [entry for entry in buffer if entry.document != change.document]
-            self._contents = replace(self._contents, removed=self._contents.removed + tuple(change.removed))
+            if change.document in buffered:
+                buffer = [entry for entry in buffer if entry.document != change.document]
+            removed.extend(change.removed)
+            buffered.add(change.document)
             for entry in change.entries:
                 buffer.append(entry)
                 if len(buffer) >= _BUFFER_ROWS:
                     self._append(buffer)
-                    buffer = []
+                    buffer, buffered = [], {change.document}
         self._append(buffer)
-        self._contents = replace(self._contents, seq=position)
+        self._contents = replace(self._contents, removed=tuple(removed), seq=position)
         self._drop_if_mostly_removed()
         write_contents(self._folder, self._contents)
         self._show(self._load(self._contents))

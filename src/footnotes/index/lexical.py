@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -158,6 +158,8 @@ class LexicalIndex:
         self._load(position)
 
     def _commit(self, changes: Iterable[Change]) -> None:
+        import tantivy
+
         writer = self._index.writer(_WRITER_BYTES, num_threads=1)
         try:
             for change in changes:
@@ -167,7 +169,7 @@ class LexicalIndex:
                     continue
                 writer.delete_documents_by_term("document", change.document)
                 for entry in change.entries:
-                    writer.add_document(_as_document(entry))
+                    writer.add_document(_as_document(entry, tantivy.Document))
             writer.commit()
             writer.wait_merging_threads()
         finally:
@@ -213,10 +215,8 @@ def _schema() -> Any:
     return builder.build()
 
 
-def _as_document(entry: Entry) -> Any:
-    import tantivy
-
-    document = tantivy.Document()
+def _as_document(entry: Entry, new: Callable[[], Any]) -> Any:
+    document = new()
     document.add_integer("key", entry.key)
     document.add_integer("document", entry.document)
     document.add_text("body", entry.body)

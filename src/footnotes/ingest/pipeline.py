@@ -30,9 +30,10 @@ from footnotes.errors import (
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, named_in_prefix, notes_of
 from footnotes.ingest.embedding import embed_missing, open_generation
 from footnotes.ingest.pieces import pieces_to_embed
+from footnotes.ingest.reading import KnownDocuments, ReadFile, read_together
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.wiki.chunks import describer
-from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file
+from footnotes.ingest.work import NewSource, OnProgress, Progress
 from footnotes.parse import Source
 from footnotes.parse.open import Limits, parse_document, parser_fingerprint
 from footnotes.parse.outline import document_title
@@ -80,6 +81,7 @@ class _Pending:
         self.works: list[_Work] = []
         self.chunks = self.characters = 0
         self.sources: set[tuple[str, str]] = set()
+        self.replaced: set[int] = set()
         self._hashes: set[tuple[str, str]] = set()
 
     def add(self, work: _Work) -> None:
@@ -89,6 +91,8 @@ class _Pending:
         self.characters += draft.characters()
         self.sources.add((draft.collection, draft.source))
         self._hashes.add((draft.collection, draft.file_hash))
+        if draft.replaces is not None:
+            self.replaced.add(draft.replaces.pk)
 
     def has(self, origin: NewSource, file_hash: str) -> bool:
         """Whether a draft is of the same source or of the same bytes."""
@@ -117,6 +121,8 @@ class Pipeline:
         self._embed_batch = embed_batch
         self._on_progress = on_progress
         self._pending = _Pending()
+        self._known = KnownDocuments(store, user_id)
+        self._versions: dict[tuple[str, int], tuple[Chunker, str]] = {}
         self._waiting: list[tuple[int, Added]] = []
         self._behind: list[Added] = []
         self._elsewhere: list[tuple[NewSource, int | None]] = []
@@ -149,12 +155,16 @@ class Pipeline:
             yield from self._add([origin for origin, _ in left], chunker_of)
 
     def _add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
-        for number, origin in enumerate(sources):
-            self._on_progress(Progress("reading", number, len(sources), origin.source))
-            try:
-                yield from self._take(origin, chunker_of)
-            except _ONE_FILE as error:
-                yield Added(origin.source, None, "failed", 0, error.info())
+        number = 0
+        for files in read_together(sources, self._max_file_bytes):
+            self._known.look_for(files)
+            for file in files:
+                self._on_progress(Progress("reading", number, len(sources), file.origin.source))
+                number += 1
+                try:
+                    yield from self._take(file, chunker_of)
+                except _ONE_FILE as error:
+                    yield Added(file.origin.source, None, "failed", 0, error.info())
         yield from self._flush()
         if self._store.is_indexing_behind:
             self._store.publish_all(self._user_id, self._now())
@@ -216,16 +226,21 @@ class Pipeline:
 
     # ── one file
 
-    def _take(self, origin: NewSource, chunker_of: ChunkerOf) -> Iterator[Added]:
-        file_hash, size = hash_file(origin.path, self._max_file_bytes, origin.filename)
+    def _take(self, file: ReadFile, chunker_of: ChunkerOf) -> Iterator[Added]:
+        if file.error is not None:
+            raise file.error
+        origin, file_hash, size = file.origin, file.file_hash, file.size
         if self._pending.has(origin, file_hash):
             yield from self._flush()
-        kind = sniff(origin.path, origin.filename) if not origin.mime else Sniffed(origin.mime)
+        kind = sniff(origin.path, origin.filename, file.content) if not origin.mime else Sniffed(origin.mime)
         chosen = origin.chunker
         chunker_of = chunker_of if chosen is None else lambda *_: chosen
         chunker = chunker_of(origin.collection, kind.mime)
         version = self.ingestion_version(kind.mime, chunker)
-        same = self._store.documents.find_by_hash(self._user_id, origin.collection, file_hash)
+        same = self._known.by_hash(origin.collection, file_hash)
+        if same is not None and same.pk in self._pending.replaced:  # it has these bytes only until that is written
+            yield from self._flush()
+            same = self._known.by_hash(origin.collection, file_hash)
         if self._is_being_made(same):
             assert same is not None
             self._elsewhere.append((origin, same.pk))
@@ -238,10 +253,10 @@ class Pipeline:
             except NotFound:  # deleted this moment
                 self._elsewhere.append((origin, None))
             return
-        before = self._before(origin)
+        before = self._known.by_source(origin.collection, origin.source)
         if self._shares_with_pending(before, origin):
             yield from self._flush()
-            before = self._before(origin)
+            before = self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)
         replaces, status = self._place(origin, same, before)
         draft = Draft(
             collection=origin.collection,
@@ -254,7 +269,7 @@ class Pipeline:
             replaces=replaces,
         )
         work = _Work(origin, draft, "deduplicated" if renamed else status, list(kind.warnings))
-        source = Source(origin.path, origin.filename, kind.mime)
+        source = Source(origin.path, origin.filename, kind.mime, file.content)
         try:
             yield from self._read(work, source, chunker)
         except GenerationReplaced:
@@ -262,6 +277,7 @@ class Pipeline:
             return
         except _ONE_FILE as error:
             self._store.documents.discard(self._user_id, draft, error.info())
+            self._known.forget_written([draft])
             yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
             return
         if self._is_left_to_another(draft):
@@ -346,9 +362,6 @@ class Pipeline:
         with tracing.span("chunk", characters=len(part.text)):
             work.draft.chunks.extend(chunk for chunk, _ in derive.chunks(part))
 
-    def _before(self, origin: NewSource) -> DocumentRow | None:
-        return self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)
-
     def _place(
         self, origin: NewSource, same: DocumentRow | None, before: DocumentRow | None
     ) -> tuple[DocumentRow | None, AddStatus]:
@@ -386,7 +399,8 @@ class Pipeline:
             self._waiting.append((same.pk, replace(added, status="ready") if is_left and not here else added))
 
     def _deduplicated(self, origin: NewSource, same: DocumentRow) -> Added:
-        before = self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)
+        before = self._known.by_source(origin.collection, origin.source)
+        self._known.forget()
         if before is not None and before.pk != same.pk:
             self._store.documents.forget_source(self._user_id, origin.collection, origin.source)
         self._store.documents.touch(self._user_id, same, source=origin.source, metadata=origin.metadata)
@@ -408,8 +422,12 @@ class Pipeline:
 
     def ingestion_version(self, mime: str, chunker: Chunker) -> str:
         """What a document of a type would be made with now."""
-        parser = parser_fingerprint(mime)
-        return f"{PIPELINE_VERSION}/{parser}/{chunker_fingerprint(chunker)}/{self._embedder.fingerprint}"
+        known = self._versions.get((mime, id(chunker)))  # the chunker is kept, so that no other gets its number
+        if known is None:
+            made_with = (parser_fingerprint(mime), chunker_fingerprint(chunker), self._embedder.fingerprint)
+            known = (chunker, "/".join((str(PIPELINE_VERSION), *made_with)))
+            self._versions[mime, id(chunker)] = known
+        return known[1]
 
     # ── many files
 
@@ -426,6 +444,7 @@ class Pipeline:
             self._write_replacements_ahead([work.draft for work in works])
             with tracing.span("store", documents=len(works), chunks=count):
                 self._store.documents.save(self._user_id, self._now(), [work.draft for work in works])
+                self._known.forget_written(work.draft for work in works)
         except GenerationReplaced:
             self._begin_again(works)
             return
@@ -465,6 +484,7 @@ class Pipeline:
         """Write what drafts have buffered; next versions of documents that are served get their vectors at once."""
         inputs = [(draft, _inputs(draft, self._embedder)) for draft in drafts if _is_replacement(draft)]
         self._store.documents.save(self._user_id, self._now(), drafts)
+        self._known.forget_written(drafts)
         wanted = {
             key: pieces for draft, found in inputs if not self._is_left_to_another(draft) for key, pieces in found
         }
@@ -486,6 +506,7 @@ class Pipeline:
 
     def _begin_again(self, works: Sequence[_Work]) -> None:
         """The library was indexed anew while these were read: they are made for the generation that serves now."""
+        self._known.forget()
         self._serving = self._generation()
         self._elsewhere.extend((work.origin, None) for work in works)
 

@@ -7,7 +7,7 @@ is written nowhere: what has no vector yet is what is left to do.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from footnotes import tracing
 from footnotes.embed import Embedder
@@ -18,6 +18,7 @@ from footnotes.store import Store
 from footnotes.store.records import Generation, StoredInput
 
 SMALLEST_BATCH, FIRST_BATCH, LARGEST_BATCH = 32, 64, 4_096
+_READ_TOGETHER = 256
 BATCH_SECONDS = 4.0
 """A batch is sized so that the next one is done in about this time: complete soon, yet few commits."""
 
@@ -50,22 +51,32 @@ class WaitingDocuments:
 
     def _embedded(self, pks: list[int]) -> Iterator[list[int]]:
         complete: list[int] = []
-        for pk in pks:
-            self._gather(pk)
-            complete.append(pk)
-            if len(self._inputs) >= self._size:
-                yield self._finished(complete)
-                complete = []
+        for start in range(0, len(pks), _READ_TOGETHER):
+            some = pks[start : start + _READ_TOGETHER]
+            user_id = self._generation.user_id
+            small = self._store.vectors.inputs_of_small(user_id, self._generation, some, most=SMALLEST_BATCH)
+            for pk in some:
+                if pk in small:
+                    self._take(small[pk])
+                else:
+                    self._gather(pk)
+                complete.append(pk)
+                if len(self._inputs) >= self._size:
+                    yield self._finished(complete)
+                    complete = []
         if complete:
             yield self._finished(complete)
 
+    def _take(self, found: Sequence[StoredInput]) -> None:
+        for item in found:
+            self._inputs[item.input_hash] = pieces_to_embed(item, item.text, self._embedder)
+
     def _gather(self, pk: int) -> None:
-        """Collect a document's inputs; a large one is embedded on the way."""
+        """Collect a large document's inputs, which are embedded on the way."""
         after = -1
         while found := self._inputs_after(pk, after):
             after = found[-1].index
-            for item in found:
-                self._inputs[item.input_hash] = pieces_to_embed(item, item.text, self._embedder)
+            self._take(found)
             if len(found) < self._size:
                 return
             self._embed()

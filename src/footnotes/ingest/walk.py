@@ -51,6 +51,15 @@ def walk(path: Path, *, avoid: Path | None = None) -> Iterator[Path | Skipped]:
     yield from _folder(path, root, [], avoid.resolve() if avoid else None)
 
 
+def resolved(path: Path, folders: dict[Path, Path]) -> Path:
+    """Where a file really is. `folders` are those that were looked at: each is, once, whatever it holds."""
+    if path.is_symlink():
+        return path.resolve()
+    if path.parent not in folders:
+        folders[path.parent] = path.parent.resolve()
+    return folders[path.parent] / path.name
+
+
 def _folder(folder: Path, root: Path, ignored: list[_Ignored], avoid: Path | None) -> Iterator[Path | Skipped]:
     rules = _rules_of(folder)
     ignored = [*ignored, rules] if rules else ignored
@@ -63,7 +72,8 @@ def _folder(folder: Path, root: Path, ignored: list[_Ignored], avoid: Path | Non
         path = folder / entry.name
         try:
             is_folder = entry.is_dir()
-            path.resolve(strict=entry.is_symlink() and entry.is_file())
+            if entry.is_symlink():
+                path.resolve(strict=entry.is_file())
         except (OSError, RuntimeError) as error:  # links that go in circles, folders nobody may look into
             yield Skipped(path, f"cannot be read ({getattr(error, 'strerror', None) or 'a link that leads nowhere'})")
             continue

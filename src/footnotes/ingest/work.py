@@ -23,6 +23,7 @@ class NewSource:
     `mime` says what it is where whoever adds it knows better than its bytes and name; with `renew` it is cut anew
     although the same bytes are here. `deleted` are marks of sources that were deleted since the work was begun.
     `chunker` cuts it instead of its collection's. With `rename` the same bytes take over filename and metadata.
+    `content` are its bytes where no file has them.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class NewSource:
     deleted: frozenset[str] = frozenset()
     chunker: Chunker | None = None
     rename: bool = False
+    content: bytes | None = field(default=None, repr=False)
 
     @property
     def is_deleted(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -20,6 +20,12 @@ class Source:
     path: Path
     filename: str
     mime: str
+    content: bytes | None = field(default=None, repr=False)
+    """All its bytes, where whoever looked at the file has read them already."""
+
+    @property
+    def readable(self) -> Path | bytes:
+        return self.path if self.content is None else self.content
 
 
 class Parser(Protocol):

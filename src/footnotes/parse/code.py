@@ -36,9 +36,9 @@ class CodeParser:
         return "" if find_spec("tree_sitter") else "plain"
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
-        encoding = detect_encoding(source.path)
+        encoding = detect_encoding(source.readable)
         language = source.mime.removeprefix("text/x-")
-        text = "".join(characters(source.path, encoding))
+        text = "".join(characters(source.readable, encoding))
         if not text.strip():
             raise EmptyDocument(f"{source.filename} holds no text")
         found = analyse(text, language)

@@ -38,17 +38,16 @@ class Encoding:
     warnings: tuple[str, ...] = ()
 
 
-def detect_encoding(path: Path) -> Encoding:
+def detect_encoding(file: Path | bytes) -> Encoding:
     """The encoding of a text file, from its mark, its shape, or a whole pass that finds it to be UTF-8."""
-    with path.open("rb") as file:
-        sample = file.read(READ_BYTES)
+    sample = next(_byte_pieces(file, 0), b"")
     for mark, codec in _MARKS:
         if sample.startswith(mark):
             return Encoding(codec, len(mark))
     if codec := unmarked_utf16(sample):
         return Encoding(codec)
     whole = len(sample) < READ_BYTES
-    broken, characters = _utf8_census(iter((sample,)) if whole else _byte_pieces(path, 0))
+    broken, characters = _utf8_census(iter((sample,)) if whole else _byte_pieces(file, 0))
     if not broken:
         return Encoding("utf-8")
     if characters >= broken:
@@ -95,10 +94,10 @@ def _single_byte(sample: bytes) -> Encoding:
     return Encoding(codec, warnings=(f"the file is not UTF-8 and was read as {name}",))
 
 
-def characters(path: Path, encoding: Encoding) -> Iterator[str]:
+def characters(file: Path | bytes, encoding: Encoding) -> Iterator[str]:
     """The text of a file in pieces, clean as canonical text must be."""
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding.codec)("replace"), translate=True)
-    for data in _byte_pieces(path, encoding.skip):
+    for data in _byte_pieces(file, encoding.skip):
         yield clean(decoder.decode(data))
     yield clean(decoder.decode(b"", final=True))
 
@@ -115,8 +114,8 @@ def clean(text: str) -> str:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _byte_pieces(path: Path, skip: int) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        file.seek(skip)
-        while data := file.read(READ_BYTES):
+def _byte_pieces(file: Path | bytes, skip: int) -> Iterator[bytes]:
+    with io.BytesIO(file) if isinstance(file, bytes) else file.open("rb") as stream:
+        stream.seek(skip)
+        while data := stream.read(READ_BYTES):
             yield data

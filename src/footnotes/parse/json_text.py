@@ -34,10 +34,10 @@ class JsonParser:
     def parse(self, source: Source) -> Iterator[Part | Report]:
         import ijson
 
-        encoding = detect_encoding(source.path)
+        encoding = detect_encoding(source.readable)
         builder = Builder()
         warnings = list(encoding.warnings)
-        text = _Bytes(characters(source.path, encoding))
+        text = _Bytes(characters(source.readable, encoding))
         records = _Records(builder, source.filename)
         try:
             for event, value in ijson.basic_parse(text, multiple_values=source.mime == types.JSON_LINES):

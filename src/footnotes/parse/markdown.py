@@ -51,9 +51,9 @@ class MarkdownParser:
     isolated: ClassVar[bool] = False
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
-        encoding = detect_encoding(source.path)
+        encoding = detect_encoding(source.readable)
         reader = _Reader()
-        yield from reader.parts(runs(characters(source.path, encoding)))
+        yield from reader.parts(runs(characters(source.readable, encoding)))
         if not reader.has_text:
             raise EmptyDocument(f"{source.filename} holds no text")
         metadata = {**reader.front_matter, "encoding": encoding.codec}

@@ -34,10 +34,10 @@ class RstParser:
     isolated: ClassVar[bool] = False
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
-        encoding = detect_encoding(source.path)
+        encoding = detect_encoding(source.readable)
         reader = _Reader()
         position = 0
-        for run in runs(characters(source.path, encoding)):
+        for run in runs(characters(source.readable, encoding)):
             yield Part(position, run, tuple(reader.blocks(run, position)))
             position += len(run)
         if not reader.has_text:

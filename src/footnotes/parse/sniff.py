@@ -66,9 +66,12 @@ class Sniffed:
     warnings: tuple[str, ...] = ()
 
 
-def sniff(path: Path, filename: str) -> Sniffed:
-    """The content type of a file. A name that promises something else is recorded as a warning."""
-    sample = _sample(path, filename)
+def sniff(path: Path, filename: str, content: bytes | None = None) -> Sniffed:
+    """The content type of a file, from all its bytes if they are given.
+
+    A name that promises something else is recorded as a warning.
+    """
+    sample = _sample(path, filename, content)
     suffix = PurePath(filename).suffix.lower()
     promised = types_by_suffix().get(suffix)
     mime = _binary_type(path, filename, sample, promised)
@@ -84,15 +87,32 @@ def sniff(path: Path, filename: str) -> Sniffed:
     return Sniffed(mime)
 
 
-def _sample(path: Path, filename: str) -> bytes:
+def is_text_in_memory(filename: str, content: bytes) -> bool:
+    """Whether bytes are plain text or Markdown under their name, which is told and read without a file of them."""
+    if types_by_suffix().get(PurePath(filename).suffix.lower()) not in (PLAIN, types.MARKDOWN):
+        return False
+    known = (*(beginning for beginning, _ in (*signatures(), *_CONTAINERS, *_UNREAD)), *_MARKS, b"\x00")
+    return len(content) <= READ_BYTES and not content.startswith(known) and _reads_plainly(content)
+
+
+def _reads_plainly(content: bytes) -> bool:
+    is_clean = len(content) == len(content.translate(None, _CONTROLS))
+    return is_clean and (b"<" not in content[:_MARKUP_WITHIN] or _plain_type(content) is None)
+
+
+def _sample(path: Path, filename: str, content: bytes | None) -> bytes:
     try:
-        with path.open("rb") as file:
-            sample = file.read(READ_BYTES)
+        sample = _beginning(path) if content is None else content[:READ_BYTES]
     except OSError as error:
         raise SourceUnreadable(f"{filename} cannot be read: {error.strerror or error}") from error
     if _without_mark(sample).strip(b" \t\r\n\x0b\x0c\x00") == b"" and len(sample) < READ_BYTES:
         raise EmptyDocument(f"{filename} is empty")
     return sample
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(READ_BYTES)
 
 
 def _without_mark(sample: bytes) -> bytes:

@@ -45,10 +45,10 @@ class TextParser:
     isolated: ClassVar[bool] = False
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
-        encoding = detect_encoding(source.path)
+        encoding = detect_encoding(source.readable)
         outline = Outline()
         position, title, seen = 0, None, False
-        for text in runs(characters(source.path, encoding)):
+        for text in runs(characters(source.readable, encoding)):
             blocks = text_blocks(text, position, outline)
             if blocks and not seen:
                 seen = True

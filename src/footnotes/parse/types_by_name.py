@@ -70,4 +70,4 @@ def is_code_name(filename: str) -> bool:
 
 def is_source_code(mime: str) -> bool:
     """Whether a content type is that of a programming language we cut by function and class."""
-    return any(mime == code_mime(language) for language in LANGUAGES)
+    return mime.startswith("text/x-") and mime.removeprefix("text/x-") in LANGUAGES

@@ -34,6 +34,7 @@ from footnotes.serve.routes import (
     rag,
     service,
     socket,
+    texts,
     work,
 )
 from footnotes.serve.state import ServerState, make_state
@@ -74,6 +75,7 @@ def create_app(
     api.state.server = state
     parts = (
         documents,
+        texts,
         collections,
         finding,
         conversations,

@@ -57,6 +57,24 @@ class TextDocument(Body):
     source: str | None = Field(None, max_length=2000, description="Names the document: the same again replaces it.")
 
 
+class ManyText(Body):
+    """One of many texts."""
+
+    text: str = Field(min_length=1, examples=["Either side may end the contract with three months of notice."])
+    filename: Annotated[str, Field(min_length=1, max_length=1000)] | None = Field(None, examples=["contract.md"])
+    metadata: Metadata | None = Field(None, examples=[{"year": 2026}])
+    source: Annotated[str, Field(min_length=1, max_length=2000)] | None = Field(
+        None, description="Names the document: the same again replaces it."
+    )
+
+
+class TextsBody(Body):
+    """Many texts for one collection."""
+
+    texts: list[ManyText] = Field(min_length=1, max_length=1_000)
+    collection: Name | None = None
+
+
 class SearchBody(Body):
     query: str = Field(examples=["How long is the notice period?"])
     limit: int | None = Field(None, ge=1, le=100, examples=[5])

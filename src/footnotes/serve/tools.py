@@ -1,4 +1,4 @@
-"""Tools for agents: five functions with their JSON schemas, usable in process by any framework. MCP only wraps them.
+"""Tools for agents: six functions with their JSON schemas, usable in process by any framework. MCP only wraps them.
 
 context = ToolContext(library)
 call_tool("search_documents", {"query": "notice period"}, context)
@@ -124,6 +124,39 @@ def _index_document(context: ToolContext, given: dict[str, Any]) -> Outcome:
     return index(given["filename"], content, given.get("metadata"), given.get("collection"))
 
 
+def _index_documents(context: ToolContext, given: dict[str, Any]) -> Outcome:
+    """Many at once. What is wrong with one of them is said of it, and does not stop the others."""
+    outcomes: list[Outcome] = []
+    for document in given["documents"]:
+        checked = _checked(TOOLS["index_document"], {**document, "collection": given.get("collection")})
+        outcomes.append(_attempted(context, checked))
+
+    async def wait() -> dict[str, Any]:
+        return {"documents": [await _settled(outcome) for outcome in outcomes]}
+
+    if any(callable(outcome) for outcome in outcomes):
+        return wait
+    return {"documents": outcomes}
+
+
+def _attempted(context: ToolContext, given: dict[str, Any]) -> Outcome:
+    try:
+        return _index_document(context, given)
+    except FootnotesError as error:
+        return _refused(error)
+
+
+async def _settled(outcome: Outcome) -> Any:
+    try:
+        return to_json(await outcome()) if callable(outcome) else outcome
+    except FootnotesError as error:
+        return _refused(error)
+
+
+def _refused(error: FootnotesError) -> dict[str, Any]:
+    return {"status": "failed", "error": to_json(error.info())}
+
+
 def _indexed_here(library: Library) -> Callable[..., dict[str, Any]]:
     def index(
         filename: str, content: str, metadata: Mapping[str, Any] | None, collection: str | None
@@ -200,6 +233,22 @@ TOOLS: dict[str, Tool] = {
             ),
             "write",
             _index_document,
+        ),
+        Tool(
+            "index_documents",
+            "Add up to 100 texts to the library in one call. The same filename again replaces its text.",
+            _schema(
+                ["documents"],
+                documents={
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": 100,
+                    "items": {"type": "object", "description": "filename, content and metadata, as of index_document."},
+                },
+                collection=_COLLECTION,
+            ),
+            "write",
+            _index_documents,
         ),
         Tool(
             "search_documents",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -46,7 +46,11 @@ class Cursor(Protocol):
         ...
 
     def many(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write many rows: one after the other, or in one statement over arrays, as the dialect's SQL says."""
+        """Write many rows: some in each statement, or all in one over arrays, as the dialect's SQL says."""
+        ...
+
+    def insert(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+        """As `many`, of rows whose values stand in the order of the query's header, the tenant among them."""
         ...
 
 

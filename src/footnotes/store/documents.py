@@ -28,6 +28,16 @@ def find_by_source(cursor: Cursor, collection: str, source: str) -> DocumentRow 
     return _one(cursor.one("document_by_source", collection=collection, source=source))
 
 
+def find_by_hashes(cursor: Cursor, collection: str, hashes: Sequence[str]) -> dict[str, DocumentRow]:
+    rows = cursor.all("documents_by_hashes", collection=collection, hashes=list(hashes))
+    return {row.document.file_hash: row for row in map(document_row, rows)}
+
+
+def find_by_sources(cursor: Cursor, collection: str, sources: Sequence[str]) -> dict[str, DocumentRow]:
+    rows = cursor.all("documents_by_sources", collection=collection, sources=list(sources))
+    return {row["known_as"]: document_row(row) for row in rows}
+
+
 def get(cursor: Cursor, document_id: str) -> DocumentRow:
     """A document by id; `NotFound` where there is none."""
     row = find(cursor, document_id)

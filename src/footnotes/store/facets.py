@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from footnotes.types import Document, JsonValue, Metadata
 
@@ -33,8 +33,9 @@ MAX_KEY = 200
 _SEPARATOR = "\x1f"
 
 
-@dataclass(frozen=True, slots=True)
-class Facet:
+class Facet(NamedTuple):
+    """One value of a field, as text, and the number it is."""
+
     key: str
     text: str
     number: float | None = None
@@ -74,6 +75,8 @@ def facets_of(document: Document) -> list[Facet]:
 def as_number(value: JsonValue) -> float | None:
     """The number a value is, if it is one."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return None
+    if isinstance(value, str) and (value[:1].isalpha() or value[:1] == "/"):  # most are no numbers, and cheaply told
         return None
     try:
         number = float(value)

@@ -22,11 +22,11 @@ def make(cursor: Cursor, run: int | None, new: Iterable[NewJob], holder: str) ->
     """Write runs, or the files of a run, down before anything is done. Returns their numbers."""
     if run is None:
         cursor.run("prune_jobs", kept=_KEPT)
-    made = []
-    for job in new:
-        what = {"kind": job.kind, "source": job.source, "request": Json(dict(job.request))}
-        made.append(int(cursor.value("make_job", run=run, **what, holder=holder)))
-    return made
+    packed = [[job.kind, job.source, dict(job.request)] for job in new]
+    if not packed:
+        return []
+    # Numbers are given in the order of the jobs, whatever order they come back in.
+    return sorted(row["pk"] for row in cursor.all("make_jobs", run=run, jobs=Json(packed), holder=holder))
 
 
 def update(cursor: Cursor, updates: Sequence[JobUpdate]) -> None:

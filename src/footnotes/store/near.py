@@ -8,8 +8,9 @@ their whole sketches before anything is said.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from footnotes.text.sketch import VALUES, resemblance
 from footnotes.types import NearDuplicate
 
 LEAST_RESEMBLANCE = 0.8
+CANDIDATES = 64
+"""A document is compared with so many others at most: a band that more share tells nothing."""
 _BANDS = 12
 _WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, 1 + VALUES // _BANDS)], np.uint64)
 _NUMBERS = np.arange(_BANDS, dtype=np.uint64) * np.uint64(0xD6E8FEB86659FD93)
@@ -58,9 +61,17 @@ def bands_of(user_id: str, collection: str, sketch: bytes) -> Bands:
     """Names of the bands: a hash of tenant and collection, within which documents are compared, and of each run of
     values. What is found by them is compared.
     """
-    values = np.frombuffer(sketch, dtype="<u2").reshape(_BANDS, -1)
-    names = (values @ _WEIGHTS + _NUMBERS) * np.uint64(_hash(user_id, collection))
-    bands: Bands = names.view(np.int64).tolist()
+    return bands_of_many(user_id, [collection], [sketch])[0]
+
+
+def bands_of_many(user_id: str, collections: Sequence[str], sketches: Sequence[bytes]) -> list[Bands]:
+    """The bands of several documents, each in its collection."""
+    if not sketches:
+        return []
+    values = np.frombuffer(b"".join(sketches), dtype="<u2").reshape(len(sketches), _BANDS, -1)
+    owners = np.array([_hash(user_id, collection) for collection in collections], dtype=np.uint64)
+    names = (values @ _WEIGHTS + _NUMBERS) * owners[:, np.newaxis]
+    bands: list[Bands] = names.view(np.int64).tolist()
     return bands
 
 
@@ -73,7 +84,21 @@ def _nearest(
     if not keys:
         return None
     rows = cursor.all("sketched_candidates", collection=collection, keys=keys)
-    alike = [(resemblance(sketch, row["sketch"]), -row["pk"], row["id"], row["filename"]) for row in rows]
+    return most_alike(sketch, [Candidate(row["pk"], row["id"], row["filename"], row["sketch"]) for row in rows])
+
+
+class Candidate(NamedTuple):
+    """A document that has a band in common with another."""
+
+    pk: int
+    id: str
+    filename: str
+    sketch: bytes
+
+
+def most_alike(sketch: bytes, candidates: Iterable[Candidate]) -> tuple[NearDuplicate, int] | None:
+    """The candidate most like a sketch, the oldest of equals, with its key; none where none is alike enough."""
+    alike = ((resemblance(sketch, one.sketch), -one.pk, one.id, one.filename) for one in candidates)
     best = max(alike, default=None)
     if best is None or best[0] < LEAST_RESEMBLANCE:
         return None

@@ -59,6 +59,15 @@ class PieceCutter:
         return [rest] if rest else []
 
 
+_PLAIN = json.JSONEncoder(ensure_ascii=False)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def pack_json(value: dict[str, Any] | list[Any]) -> str:
+    """A value as `json.dumps` writes it, by an encoder that is made once."""
+    return _PLAIN.encode(value) if value else "{}" if isinstance(value, dict) else "[]"
+
+
 def pack_blocks(blocks: tuple[Block, ...]) -> str:
     """Blocks as compact JSON; heading paths repeat, so each is written once."""
     paths: dict[tuple[str, ...], int] = {}
@@ -66,7 +75,7 @@ def pack_blocks(blocks: tuple[Block, ...]) -> str:
     for block in blocks:
         path = paths.setdefault(block.headings, len(paths))
         rows.append([block.kind, block.start, block.end, block.page, block.level, path, dict(block.attributes)])
-    return json.dumps([[list(path) for path in paths], rows], ensure_ascii=False, separators=(",", ":"))
+    return _COMPACT.encode([[list(path) for path in paths], rows])
 
 
 def unpack_blocks(packed: str) -> tuple[Block, ...]:

@@ -76,7 +76,7 @@ def hit_row(row: Row, text: str) -> HitRow:
 
 def origin_of(row: Row) -> dict[str, str]:
     """What the metadata of every chunk says of its file: type, checksum and time of ingest."""
-    return {"mime": row["mime"], "checksum": row["file_hash"], "ingested_at": row["updated_at"]}
+    return {"mime": row["mime"], "checksum": row["file_hash"], "ingested_at": row["ingested_at"]}
 
 
 @lru_cache(maxsize=1_024)

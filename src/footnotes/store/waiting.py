@@ -35,9 +35,23 @@ def inputs(cursor: Cursor, generation: Generation, pk: int, after: int, limit: i
     return [_input(row, reader) for row in rows]
 
 
+def inputs_of_small(
+    cursor: Cursor, generation: Generation, pks: Sequence[int], most: int
+) -> dict[int, list[StoredInput]]:
+    """What is still to be embedded of those documents that have few chunks, in order; the others are left out."""
+    wanted = {"generation": generation.pk, "model": generation.model, "documents": list(pks)}
+    large = {row["pk"] for row in cursor.all("large_documents", documents=list(pks), most=most)}
+    found: dict[int, list[StoredInput]] = {pk: [] for pk in pks if pk not in large}
+    for row in cursor.all("inputs_of_documents", **wanted, most=most):
+        found[row["document"]].append(_input(row, SpanReader(cursor, row["version"])))
+    return found
+
+
 def _input(row: Row, reader: SpanReader | None) -> StoredInput:
     assert reader is not None
     start, end, text = row["start_offset"], row["end_offset"], row["content"]
+    if text is not None and len(text) != end - start:
+        text = None
     return StoredInput(
         index=row["chunk_index"],
         input_hash=row["input_hash"],

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import chain
 
 from footnotes.text.languages import DEFAULT, STEMMERS, detect, function_words
-from footnotes.text.words import fold, forms
+from footnotes.text.words import fold, forms, is_plain_ascii
 
 VERSION = 2
 """Raise when terms change: every lexical index is then built anew."""
@@ -32,6 +32,9 @@ _MARKS = (
     r"\u0900-\u0963\u0966-\u0dff\u0e00-\u0e4e\u0e80-\u0ece\u1000-\u1049\u1780-\u17d3"
 )
 _WORD = re.compile(rf"\.?[\w{_MARKS}]+(?:[.'&][\w{_MARKS}]+|(?<=\d),\d+)*(?:\+\+|\#)?")
+
+_BEFORE_WORDS, _AFTER_WORDS = '(["', '.,;:!?)]"'
+"""What may stand around words and is part of none: with or without it their terms are the same."""
 
 # Invisible characters vanish: soft hyphen, zero width, direction marks, tatweel, byte order mark, emoji joiners.
 _INVISIBLE = [0xAD, 0x640, 0x61C, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0x202A, 0x202F)]
@@ -82,8 +85,14 @@ class _Memo(dict[str, tuple[str, ...]]):
         self._language, self._automatic = language, automatic
 
     def __missing__(self, written: str) -> tuple[str, ...]:
-        found = [_terms(word, self._language, self._automatic) for word in _WORD.findall(written)]
-        terms = tuple(filter(None, chain.from_iterable(found)))
+        bare = written.rstrip(_AFTER_WORDS).lstrip(_BEFORE_WORDS)
+        if bare != written and len(bare) <= MEMO_LENGTH:
+            terms = self[bare]
+        elif self._language == DEFAULT and len(written) <= MEMO_LENGTH and is_plain_ascii(written):
+            terms = (_stemmer(DEFAULT)(written.lower()),)
+        else:
+            found = [_terms(word, self._language, self._automatic) for word in _WORD.findall(written)]
+            terms = tuple(filter(None, chain.from_iterable(found)))
         if len(written) <= MEMO_LENGTH:
             if len(self) >= MEMO_WORDS:
                 self.clear()

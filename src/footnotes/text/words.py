@@ -71,6 +71,11 @@ def _is_plain(word: str) -> bool:
     return word.isalpha() and (word[1:].islower() or word.islower() or (word.isupper() and word.isascii()))
 
 
+def is_plain_ascii(word: str) -> bool:
+    """Whether a word is plain and in ASCII, as nearly all of English are: its only form is itself."""
+    return word.isascii() and _is_plain(word)
+
+
 def _compound(word: str) -> tuple[list[str], list[str]]:
     """Identifiers, dotted names, numbers, contractions: everything that is more than letters in one case."""
     bare = word.strip("_.&,'")

@@ -44,6 +44,32 @@ def test_a_text_is_a_document(server: Running) -> None:
     assert said["text"] == "Ravens" and said["end"] == 6
 
 
+def test_many_texts_are_handed_over_in_one_request(server: Running) -> None:
+    given = [
+        {"text": "Herons nest in March.", "metadata": {"month": 3}, "source": "birds/heron"},
+        {"text": "Swifts come in May.", "metadata": {"month": 5}, "filename": "swift.txt"},
+    ]
+    answer = server.client.post("/v1/texts", json={"texts": given, "collection": "birds"})
+    assert answer.status_code == 202
+    jobs = [settled(server.client, job["id"]) for job in answer.json()["jobs"]]
+    assert [job["state"] for job in jobs] == ["ready", "ready"]
+    listed = server.client.get("/v1/documents", params={"collection": "birds"}).json()["documents"]
+    assert [(row["source"], row["metadata"]["month"]) for row in listed] == [
+        ("birds/heron", 3),
+        ("upload:swift.txt", 5),
+    ]
+    hits = server.client.post("/v1/search", json={"query": "herons", "where": {"month": 3}}).json()["hits"]
+    assert hits[0]["text"] == "Herons nest in March."
+
+
+def test_texts_that_are_none_are_refused_together(server: Running) -> None:
+    before = len(server.client.get("/v1/documents").json()["documents"])
+    for texts in ([], [{"text": "One."}, {"text": ""}], [{"text": "One.", "unknown": 1}], [{"text": "x"}] * 1_001):
+        answer = server.client.post("/v1/texts", json={"texts": texts})
+        assert answer.status_code == 422 and answer.json()["error"]["code"] == "request_invalid"
+    assert len(server.client.get("/v1/documents").json()["documents"]) == before
+
+
 def test_the_same_bytes_are_one_document(server: Running) -> None:
     first = server.add("a.txt", "The tower is 300 metres high.")
     second = server.add("b.txt", "The tower is 300 metres high.")

@@ -28,6 +28,10 @@ async def through(client: Client) -> dict[str, Any]:
     listed = await said(client, "list_documents")
     found = await said(client, "search_documents", query="notice period", where={"year": 2026}, limit=3)
     answer = await said(client, "ask", question="How long is the notice period?")
+    texts = [{"filename": "a.txt", "content": "Herons nest in March."}, {"filename": "b.txt", "content": ""}]
+    several = (await said(client, "index_documents", documents=texts))["documents"]
+    assert [one["status"] for one in several] == ["indexed", "failed"] and several[1]["error"]["code"]
+    await said(client, "delete_document", document_id=several[0]["id"])
     gone = await said(client, "delete_document", document_id=made["id"])
     after = await said(client, "search_documents", query="notice period")
     refused = await client.call_tool("delete_document", {"document_id": made["id"]})

@@ -36,6 +36,14 @@ class Documents:
         with self._core.database.read(user_id) as cursor:
             return documents.find_by_source(cursor, collection, source)
 
+    def find_together(
+        self, user_id: str, collection: str, hashes: Sequence[str], sources: Sequence[str]
+    ) -> tuple[dict[str, DocumentRow], dict[str, DocumentRow]]:
+        """The documents with some bytes, by their hashes, and those of some sources."""
+        with self._core.database.snapshot(user_id) as cursor:
+            by_hash = documents.find_by_hashes(cursor, collection, hashes)
+            return by_hash, documents.find_by_sources(cursor, collection, sources)
+
     def all(
         self, user_id: str, *, where: Filter | None = None, limit: int | None = None, offset: int = 0
     ) -> list[Document]:

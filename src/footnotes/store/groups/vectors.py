@@ -47,6 +47,13 @@ class Vectors:
         with self._core.database.snapshot(user_id) as cursor:
             return waiting.inputs(cursor, generation, pk, after, limit)
 
+    def inputs_of_small(
+        self, user_id: str, generation: Generation, pks: Sequence[int], *, most: int
+    ) -> dict[int, list[StoredInput]]:
+        """What is still to be embedded of those documents that have at most so many chunks; others are left out."""
+        with self._core.database.snapshot(user_id) as cursor:
+            return waiting.inputs_of_small(cursor, generation, pks, most)
+
     @retrying
     def set_waiting(self, user_id: str, status: DocumentStatus, error: ErrorInfo | None = None) -> None:
         """Say of the documents that wait whether somebody is at it, and if not, why."""

@@ -56,9 +56,14 @@ class PostgresCursor:
     def many(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """One statement: each of its parameters is an array, a column of the rows."""
         found = self._queries[query]
-        bound = [self._bindings(found, row) for row in rows]
-        if bound:
-            self._statements.execute(found.sql, *(list(column) for column in zip(*bound, strict=True)))
+        self._insert(found, [self._bindings(found, row) for row in rows])
+
+    def insert(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._insert(self._queries[query], [[_bound(value) for value in row] for row in rows])
+
+    def _insert(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
+        if rows:
+            self._statements.execute(query.sql, *(list(column) for column in zip(*rows, strict=True)))
 
     def _bindings(self, query: Query, values: Mapping[str, Any]) -> list[Any]:
         own = self.user_id

@@ -4,42 +4,43 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.store.database import Cursor, Row
-from footnotes.store.packing import PIECE, half_vectors
+from footnotes.store.packing import PIECE, half_vectors, pack_json
 from footnotes.store.records import Generation, HitRow, NewChunk, Place
 from footnotes.store.rows import hit_row
 from footnotes.store.texts import read_span
 
+Where: TypeAlias = tuple[str, int, int, int]
+"""The tenant, the generation, the document and the version that a chunk is of."""
+
 
 def put(cursor: Cursor, generation: int, document: int, version: int, chunks: Iterable[NewChunk]) -> None:
-    where = {"generation": generation, "document": document, "version": version}
-    cursor.many("put_chunks", ({**where, **_values(chunk)} for chunk in chunks))
+    where = (cursor.user_id, generation, document, version)
+    cursor.insert("put_chunks", (row(where, chunk) for chunk in chunks))
 
 
-def _values(chunk: NewChunk) -> dict[str, Any]:
-    page_first, page_last = chunk.pages or (None, None)
-    line_first, line_last = chunk.lines or (None, None)
-    return {
-        "chunk_index": chunk.index,
-        "id": chunk.id,
-        "start_offset": chunk.start,
-        "end_offset": chunk.end,
-        "page_first": page_first,
-        "page_last": page_last,
-        "headings": json.dumps(chunk.headings, ensure_ascii=False) if chunk.headings else "[]",
-        "tokens": chunk.tokens,
-        "prefix": chunk.prefix,
-        "metadata": json.dumps(dict(chunk.metadata), ensure_ascii=False) if chunk.metadata else "{}",
-        "input_hash": chunk.input_hash,
-        "parts": json.dumps(chunk.parts) if chunk.parts else "",
-        "line_first": line_first,
-        "line_last": line_last,
-    }
+def row(where: Where, chunk: NewChunk) -> tuple[Any, ...]:
+    """A chunk as `put_chunks` writes it."""
+    return (
+        *where,
+        chunk.index,
+        chunk.id,
+        chunk.start,
+        chunk.end,
+        *(chunk.pages or (None, None)),
+        pack_json(list(chunk.headings)),
+        chunk.tokens,
+        chunk.prefix,
+        pack_json(dict(chunk.metadata)),
+        chunk.input_hash,
+        json.dumps(chunk.parts) if chunk.parts else "",
+        *(chunk.lines or (None, None)),
+    )
 
 
 def put_vectors(cursor: Cursor, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
@@ -48,8 +49,8 @@ def put_vectors(cursor: Cursor, generation: Generation, hashes: Sequence[bytes],
 
 
 def put_halves(cursor: Cursor, generation: Generation, vectors: Mapping[bytes, bytes]) -> None:
-    rows = ({"model": generation.model, "input_hash": key, "vector": vector} for key, vector in vectors.items())
-    cursor.many("put_vectors", rows)
+    user_id, model = cursor.user_id, generation.model
+    cursor.insert("put_vectors", ((user_id, model, key, vector) for key, vector in vectors.items()))
 
 
 def places_of(cursor: Cursor, generation: int, keys: Sequence[int]) -> dict[int, Place]:

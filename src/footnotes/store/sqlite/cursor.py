@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from functools import cache
+from itertools import chain, islice
 from typing import Any
 
 import apsw
@@ -21,6 +23,10 @@ SQL = "footnotes.store.sql.sqlite"
 
 
 _PLAIN = frozenset({str, int, float, bytes, bool, type(None)})
+_ROWS_A_STATEMENT = (64, 8)
+"""Rows are written so many at a time, what is left over one by one: the driver keeps few statements ready."""
+_VALUES = re.compile(r"(?s)(INSERT INTO .*?\bVALUES )(\(.*?\))(\s*(?:ON CONFLICT.*)?;)\Z")
+_PARAMETER = re.compile(r"\?(\d+)")
 
 
 class SqliteCursor:
@@ -67,7 +73,28 @@ class SqliteCursor:
 
     def many(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
         found = self._queries[query]
-        self._connection.executemany(found.sql, (self._bindings(found, row) for row in rows))
+        if found.parameters[1:] == ("rows",):  # a statement that takes all of them, as a table
+            self.run(query, rows=Json([{name: _unpacked(value) for name, value in row.items()} for row in rows]))
+            return
+        self.insert(query, (self._bindings(found, row) for row in rows))
+
+    def insert(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Write many rows, each in the order of the query's header, in as few statements as there may be."""
+        found, left = self._queries[query], iter(rows)
+        for size in _ROWS_A_STATEMENT:
+            several = _several(found.sql, len(found.parameters), size)
+            if several is None:
+                break
+            while len(taken := list(islice(left, size))) == size:
+                self._connection.execute(several, tuple(chain.from_iterable(taken)))
+            left = iter(taken)
+        self._connection.executemany(found.sql, left)
+
+    def rows(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
+        """All rows without the names of their columns: for many of them, names are most of the work."""
+        found = self._queries[query]
+        rows: list[tuple[Any, ...]] = self._connection.execute(found.sql, self._bindings(found, values)).fetchall()
+        return rows
 
     def _rows(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> Iterator[Row]:
         sql, bindings = self._filled(query, where, values)
@@ -91,9 +118,29 @@ class SqliteCursor:
         return tuple([value if type(value) in _PLAIN else _bound(value) for value in found])
 
 
+@cache
+def _several(sql: str, parameters: int, rows: int) -> str | None:
+    """The statement for several rows at once; None of one that writes no plain rows."""
+    found = _VALUES.match(sql)
+    if found is None:
+        return None
+    head, row, tail = found.groups()
+    moved = (_moved(row, by) for by in range(0, rows * parameters, parameters))
+    return f"{head}{', '.join(moved)}{tail}"
+
+
+def _moved(row: str, by: int) -> str:
+    """The values of a row that stands after others, whose parameters come before its own."""
+    return _PARAMETER.sub(lambda parameter: f"?{int(parameter[1]) + by}", row)
+
+
 def _names(cursor: apsw.Cursor) -> list[str]:
     """The names of a result's columns; an error where it has no row."""
     return [column[0] for column in cursor.get_description()]
+
+
+def _unpacked(value: Any) -> Any:
+    return value.value if isinstance(value, Json) else value
 
 
 def _bound(value: Any) -> Any:

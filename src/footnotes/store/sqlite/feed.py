@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from footnotes.errors import StoreCorrupt
 from footnotes.index import Change, Entry
@@ -17,36 +17,82 @@ from footnotes.store.sqlite.cursor import SqliteCursor
 from footnotes.store.sqlite.staging import Version
 from footnotes.store.texts import SpanReader
 
-EntriesOf = Callable[[SqliteCursor, Generation, int], Iterator[Entry]]
+EntriesOf = Callable[[SqliteCursor, Generation, Sequence[int]], Iterator[tuple[int, Iterable[Entry]]]]
+"""Documents → each with its chunks, in the order asked for."""
+_DOCUMENTS_AT_ONCE, _MOST_CHUNKS = 256, 64
+"""So many documents of up to so many chunks are read together; a larger one is read as it is taken in."""
 
 
-def lexical_entries(cursor: SqliteCursor, generation: Generation, document: int) -> Iterator[Entry]:
-    """The document's chunks as terms: of the version that is served, and of the next one."""
+def lexical_entries(
+    cursor: SqliteCursor, generation: Generation, documents: Sequence[int]
+) -> Iterator[tuple[int, Iterable[Entry]]]:
+    """The chunks of documents as terms: of the version that is served, and of the next one."""
+    together = _small_lexical(cursor, generation, documents)
+    for document in documents:
+        found = together.get(document)
+        yield document, _large_lexical(cursor, generation, document) if found is None else found
+
+
+def _large_lexical(cursor: SqliteCursor, generation: Generation, document: int) -> Iterator[Entry]:
     for version in staging.versions_of(cursor, document):
         facets = facets_of(cursor, document, version)
         reader = SpanReader(cursor, version.pk)
         for row in cursor.each("lexical_entries", generation=generation.pk, version=version.pk):
-            terms = terms_of(row, reader, version.title)
-            yield Entry(
-                row["key"],
-                document,
-                body=" ".join(terms.body),
-                title=" ".join(terms.title),
-                section=" ".join(terms.section),
-                symbols=" ".join(terms.symbols),
-                facets=facets + tuple(facet_term(DEFINES, name) for name in terms.defines),
-            )
+            yield _lexical_entry(row["key"], document, terms_of(row, reader, version.title), facets)
+
+
+def _small_lexical(cursor: SqliteCursor, generation: Generation, documents: Sequence[int]) -> dict[int, list[Entry]]:
+    """Of documents that are small and have no next version, read together; one whose text is cut off is left out."""
+    small = _small(cursor, documents)
+    versions = [version for version, _, _ in small.values()]
+    texts: dict[int, str] = {}
+    for version, content in cursor.rows("texts_of", versions=versions):
+        texts[version] = texts[version] + content if version in texts else content
+    facets: dict[int, list[str]] = {}
+    for document, key, text in cursor.rows("facets_of_many", documents=list(small)):
+        if len(text) < MAX_TEXT:
+            facets.setdefault(document, []).append(facet_term(key, text))
+    found: dict[int, list[Entry]] = {document: [] for document in small}
+    for document, key, start, end, headings, prefix, metadata in cursor.rows(
+        "lexical_entries_of", generation=generation.pk, versions=versions
+    ):
+        version, title, _ = small[document]
+        text = texts.get(version, "")[start:end]
+        if len(text) != end - start:
+            found.pop(document, None)
+        elif document in found:
+            terms = _terms(text, headings, title, prefix, metadata)
+            found[document].append(_lexical_entry(key, document, terms, tuple(facets.get(document, ()))))
+    return found
+
+
+def _small(cursor: SqliteCursor, documents: Sequence[int]) -> dict[int, tuple[int, str, bool]]:
+    """Documents that are small and have no next version: the version that is served, its title, whether it waits."""
+    rows = cursor.rows("small_documents", documents=list(documents), most=_MOST_CHUNKS)
+    return {pk: (version, title, bool(waits)) for pk, version, title, waits in rows}
+
+
+def _lexical_entry(key: int, document: int, terms: Terms, facets: tuple[str, ...]) -> Entry:
+    return Entry(
+        key,
+        document,
+        body=" ".join(terms.body),
+        title=" ".join(terms.title),
+        section=" ".join(terms.section),
+        symbols=" ".join(terms.symbols),
+        facets=facets + tuple(facet_term(DEFINES, name) for name in terms.defines) if terms.defines else facets,
+    )
 
 
 def terms_of(row: Row, reader: SpanReader, title: str) -> Terms:
     """The terms of a stored chunk."""
-    return chunk_terms(
-        reader.read(row["start_offset"], row["end_offset"]),
-        headings=unpack_headings(row["headings"]),
-        title=title,
-        prefix=row["prefix"],
-        metadata=json.loads(row["metadata"]),
-    )
+    text = reader.read(row["start_offset"], row["end_offset"])
+    return _terms(text, row["headings"], title, row["prefix"], row["metadata"])
+
+
+def _terms(text: str, headings: str, title: str, prefix: str, metadata: str) -> Terms:
+    said = json.loads(metadata) if metadata != "{}" else {}
+    return chunk_terms(text, headings=unpack_headings(headings), title=title, prefix=prefix, metadata=said)
 
 
 def facets_of(cursor: SqliteCursor, document: int, version: Version) -> tuple[str, ...]:
@@ -62,17 +108,43 @@ def has_vectors(cursor: SqliteCursor, generation: Generation, version: Version) 
     return not version.waits or not staging.lacks_vectors(cursor, generation, version.pk)
 
 
-def dense_entries(cursor: SqliteCursor, generation: Generation, document: int) -> Iterator[Entry]:
-    """The document's chunks as vectors: of each version that has all of them."""
+def dense_entries(
+    cursor: SqliteCursor, generation: Generation, documents: Sequence[int]
+) -> Iterator[tuple[int, Iterable[Entry]]]:
+    """The chunks of documents as vectors: of each version that has all of them."""
+    together = _small_dense(cursor, generation, documents)
+    for document in documents:
+        found = together.get(document)
+        yield document, _large_dense(cursor, generation, document) if found is None else found
+
+
+def _large_dense(cursor: SqliteCursor, generation: Generation, document: int) -> Iterator[Entry]:
     for version in staging.versions_of(cursor, document):
         if has_vectors(cursor, generation, version):
             wanted = {"generation": generation.pk, "version": version.pk, "model": generation.model}
             for row in cursor.each("dense_entries", **wanted):
-                if len(row["vector"]) != generation.dimensions * HALF_BYTES:
-                    raise StoreCorrupt(
-                        "a stored vector has the wrong length", remedy="Run `footnotes verify --repair`."
-                    )
-                yield Entry(row["key"], document, vector=row["vector"])
+                yield _dense_entry(generation, row["key"], document, row["vector"])
+
+
+def _small_dense(cursor: SqliteCursor, generation: Generation, documents: Sequence[int]) -> dict[int, list[Entry]]:
+    small = _small(cursor, documents)
+    wanted = {"generation": generation.pk, "model": generation.model}
+    found: dict[int, list[Entry]] = {document: [] for document in small}
+    incomplete: set[int] = set()
+    for document, key, vector in cursor.rows(
+        "dense_entries_of", **wanted, versions=[version for version, _, _ in small.values()]
+    ):
+        if vector is not None:
+            found[document].append(_dense_entry(generation, key, document, vector))
+        elif small[document][2]:
+            incomplete.add(document)
+    return {**found, **{document: [] for document in incomplete}}
+
+
+def _dense_entry(generation: Generation, key: int, document: int, vector: bytes) -> Entry:
+    if len(vector) != generation.dimensions * HALF_BYTES:
+        raise StoreCorrupt("a stored vector has the wrong length", remedy="Run `footnotes verify --repair`.")
+    return Entry(key, document, vector=vector)
 
 
 def changes_after(
@@ -90,7 +162,9 @@ def changes_after(
         last, document, leg = row["seq"], row["document"], row["leg"]
         if words and leg == "dense":
             continue
-        removed.setdefault(document, []).extend((first, count) for first, count in json.loads(row["removed"]))
+        ranges = removed.setdefault(document, [])
+        if row["removed"] != "[]":
+            ranges.extend((first, count) for first, count in json.loads(row["removed"]))
         if leg != staging.ONLY_REMOVED:
             looked_at.add(document)
     return last, _changes(cursor, generation, removed, last, entries_of, looked_at)
@@ -116,8 +190,13 @@ def _changes(
     entries_of: EntriesOf,
     looked_at: set[int],
 ) -> Iterator[Change]:
-    for document, ranges in removed.items():
-        if document in looked_at:
-            yield Change(seq, document, entries_of(cursor, generation, document), ranges)
-        else:
-            yield Change(seq, document, (), ranges, only_removed=True)
+    documents = list(removed)
+    for start in range(0, len(documents), _DOCUMENTS_AT_ONCE):
+        some = documents[start : start + _DOCUMENTS_AT_ONCE]
+        entries = entries_of(cursor, generation, [document for document in some if document in looked_at])
+        for document in some:
+            if document in looked_at:
+                _, found = next(entries)
+                yield Change(seq, document, found, removed[document])
+            else:
+                yield Change(seq, document, (), removed[document], only_removed=True)

@@ -67,13 +67,13 @@ def publish(
         dimensions=generation.dimensions,
         ingestion_version=draft.ingestion_version,
         version=version,
-        at=at or _now(),
+        at=at or now(),
     )
 
 
 def stage(cursor: Cursor, generation: Generation, before: DocumentRow, version: int, draft: Draft) -> None:
     """Tell the indexes of a new version. The document stays as it is until `show`."""
-    what, at = draft.publication, _now()
+    what, at = draft.publication, now()
     assert what is not None
     after = replace(
         before.document,
@@ -139,5 +139,6 @@ def _terms(facets: str | None) -> tuple[tuple[str, str], ...] | None:
     return None if facets is None else tuple((key, text) for key, text, _ in json.loads(facets))
 
 
-def _now() -> str:
+def now() -> str:
+    """This moment, as times are kept."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -31,7 +31,7 @@ from footnotes.store.lock import FileLock
 from footnotes.store.originals import FOLDER, Originals
 from footnotes.store.outside import Outside, vector_database
 from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Problem
-from footnotes.store.sqlite import chunks, saving, staging
+from footnotes.store.sqlite import batch, chunks, saving, staging
 from footnotes.store.sqlite.connection import Database, migrate, schema_version
 from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes, Reached, loss_message
@@ -259,7 +259,11 @@ class SqliteStore(BaseStore):
     def save_drafts(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
         """Write drafts in one transaction. Complete ones are published, or staged to replace another."""
         with self.database.write(user_id) as cursor:
-            for draft in drafts:
+            new = [draft for draft in drafts if batch.is_new(draft)]
+            others = [draft for draft in drafts if not batch.is_new(draft)]
+            if new:
+                batch.save_new(cursor, generation, new)
+            for draft in others:
                 saving.save(cursor, generation, draft)
         for draft in drafts:
             draft.parts, draft.chunks = [], []

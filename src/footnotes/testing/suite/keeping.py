@@ -35,14 +35,37 @@ class Keeping:
         with shelf.open() as library:
             added = library.add_text(HANDBOOK, filename="handbook.md", metadata={"year": 2020})
             document = library.document(str(added.document_id))
-            said = {"mime": "text/markdown", "checksum": document.file_hash, "ingested_at": document.updated_at}
+            said = {"mime": "text/markdown", "checksum": document.file_hash}
             told = [chunk.metadata for chunk in library.chunks(document.id)]
             told += [hit.metadata for hit in library.search("paid leave").hits]
+            assert {document.created_at <= str(each["ingested_at"]) <= document.updated_at for each in told} == {True}
             assert len(told) > 1 and all(said.items() <= dict(metadata).items() for metadata in told), told
             assert library.documents(where={"checksum": document.file_hash}) == [document]
             own = library.add_text(TRAVEL, filename="travel.md", metadata={"checksum": "of another tool"})
             (hit, *_) = library.search("travel", where={"filename": "travel.md"}).hits
             assert hit.document_id == own.document_id and hit.metadata["checksum"] == "of another tool"
+
+    def test_many_texts_come_in_one_call(self, shelf: Shelf) -> None:
+        texts = [HANDBOOK, TRAVEL, "Herons nest in March.", "", "<html><body>Swifts come in May.</body></html>"]
+        names = [f"{number}.txt" for number in range(len(texts))]
+        with shelf.open() as library:
+            added = library.add_texts(
+                texts,
+                filenames=names,
+                sources=[f"s{number}" for number in range(5)],
+                metadata=[{"n": n} for n in range(5)],
+            )
+            assert [each.path for each in added] == ["s0", "s1", "s2", "s3", "s4"]
+            assert [each.status for each in added] == ["ready", "ready", "ready", "failed", "ready"]
+            assert library.text(str(added[0].document_id)) == HANDBOOK
+            assert library.text(str(added[4].document_id)) == "Swifts come in May."
+            (hit,) = library.search("herons", where={"n": 2}).hits
+            assert hit.document_id == added[2].document_id and hit.filename == "2.txt"
+            (again,) = library.add_texts(["Herons nest in April."], sources=["s2"])
+            assert (again.status, again.document_id) == ("replaced", added[2].document_id)
+            unnamed = library.add_texts(["Two alike.", "Two alike.", "Another one."])
+            assert unnamed[0] == unnamed[1] and unnamed[2].document_id != unnamed[0].document_id
+            assert library.verify().ok
 
     def test_what_is_kept_outlives_the_library_being_closed(self, shelf: Shelf) -> None:
         with shelf.open() as library:

@@ -30,15 +30,15 @@ FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[], $5::bigint[],
 c.id, d.id AS document_id, c.chunk_index, d.chunks, c.start_offset, c.end_offset, c.page_first, c.page_last,
 c.headings::text AS headings, c.tokens, c.prefix, c.metadata::text AS metadata, c.version, c.line_first, c.line_last,
 c.content, d.mime, d.file_hash,
-to_char(d.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS updated_at
+to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS ingested_at
 
 -- name: chunks_of_document(user_id, generation, document)
 SELECT {chunk_columns} FROM documents d JOIN document_chunks c ON c.version = d.current AND c.generation = $2
-WHERE d.user_id = $1 AND d.pk = $3 ORDER BY c.chunk_index
+JOIN versions v ON v.pk = d.current WHERE d.user_id = $1 AND d.pk = $3 ORDER BY c.chunk_index
 
 -- name: neighbours(user_id, generation, id, first, last)
 SELECT {chunk_columns} FROM documents d JOIN document_chunks c ON c.version = d.current AND c.generation = $2
-WHERE d.user_id = $1 AND d.id = $3 AND c.chunk_index BETWEEN $4 AND $5 ORDER BY c.chunk_index
+JOIN versions v ON v.pk = d.current WHERE d.user_id = $1 AND d.id = $3 AND c.chunk_index BETWEEN $4 AND $5 ORDER BY c.chunk_index
 
 -- name: known_vectors(user_id, model, hashes)
 SELECT DISTINCT input_hash FROM document_chunks

@@ -145,6 +145,17 @@ FROM documents d JOIN document_chunks c ON c.version = d.current AND c.document 
 WHERE d.user_id = $1 AND d.pk = $3 AND c.chunk_index > $4 AND c.embedding IS NULL
 ORDER BY c.chunk_index LIMIT $5
 
+-- name: inputs_of_documents(user_id, generation, documents, most)
+-- Of documents with few chunks.
+SELECT d.pk AS document, c.chunk_index, c.input_hash, c.version, c.start_offset, c.end_offset, c.tokens, c.prefix,
+       c.headings::text AS headings, c.parts::text AS parts, c.content
+FROM documents d JOIN document_chunks c ON c.version = d.current AND c.document = d.pk AND c.generation = $2
+WHERE d.user_id = $1 AND d.pk = ANY ($3) AND d.chunks <= $4 AND c.embedding IS NULL
+ORDER BY d.pk, c.chunk_index
+
+-- name: large_documents(user_id, documents, most)
+SELECT pk FROM documents WHERE user_id = $1 AND pk = ANY ($2) AND chunks > $3
+
 -- name: finish_waiting(user_id, holder, generation, documents)
 -- Where a vector database serves, they are ready when it has them too.
 UPDATE documents d SET error = NULL, holder = NULL, status = CASE

@@ -1,8 +1,10 @@
 -- The journal of long work.
 
--- name: make_job(user_id, run, kind, source, request, holder)
+-- name: make_jobs(user_id, run, jobs, holder)
+-- Of each job its kind, its source and its request.
 INSERT INTO jobs (user_id, run, kind, source, request, stage, holder)
-VALUES ($1, $2, $3, $4, $5::text::jsonb, 'queued', $6) RETURNING pk
+SELECT $1::text, $2::bigint, n.job ->> 0, n.job ->> 1, n.job -> 2, 'queued', $4::text
+FROM jsonb_array_elements($3::text::jsonb) WITH ORDINALITY AS n (job, number) ORDER BY n.number RETURNING pk
 
 -- name: set_jobs(user_id, job, stage, done, total, error, retryable, document)
 UPDATE jobs j SET stage = n.stage, done = n.done, total = n.total, error = n.error::jsonb, retryable = n.retryable,

@@ -13,7 +13,7 @@ SELECT u.serving, u.changed,
        f.chunk_index, f.start_offset, f.end_offset, f.page_first, f.page_last, f.line_first, f.line_last,
        f.headings::text AS headings, f.metadata::text AS metadata, f.content, f.defines, f.uses,
        d.filename, d.title, d.collection, d.metadata::text AS document_metadata, d.mime, d.file_hash, d.chunks,
-       to_char(d.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS updated_at
+       to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS ingested_at
 FROM (SELECT max(k.body) FILTER (WHERE t.place IS NULL) AS total,
              array_agg(COALESCE(k.body, 0) ORDER BY t.place) FILTER (WHERE t.place IS NOT NULL) AS frequencies
       FROM unnest($3::text[]) WITH ORDINALITY AS t (term, place)
@@ -35,7 +35,7 @@ COALESCE((
 -- fragment: search_end
     $14, $15, $16, CASE WHEN $17::bigint[] IS NOT NULL THEN $17 || {changed_since} END,
     CASE WHEN $18::bigint[] IS NOT NULL THEN $18 || {changed_since} END) f ON true
-LEFT JOIN documents d ON d.pk = f.document
+LEFT JOIN documents d ON d.pk = f.document LEFT JOIN versions v ON v.pk = d.current
 
 -- name: search(user_id, generation, terms, weights, body, title, section, symbols, fields, defined, used, vector, depth, budget, reading, per_document, given_lexical, given_dense, since)
 {search_start}

@@ -24,9 +24,10 @@ WHERE d.user_id = $1 ORDER BY 1
 -- name: shelf_entries(user_id, generation, documents)
 SELECT c.key, c.id, c.document, c.metadata::text AS metadata, c.embedding, c.words,
        d.status IN ('embedding', 'queued') AS waits, d.id AS document_id, d.collection, d.filename, d.source, d.title,
-       d.mime, d.file_hash, to_char(d.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS updated_at,
+       d.mime, d.file_hash, to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS ingested_at,
        d.metadata::text AS document_metadata
 FROM document_chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
+JOIN versions v ON v.pk = d.current
 WHERE c.user_id = $1 AND c.generation = $2 AND c.document = ANY ($3) ORDER BY c.document, c.key
 
 -- name: facets_of_documents(user_id, documents, longest)

@@ -18,15 +18,15 @@ INSERT INTO parts (version, number, start, length, blocks) VALUES (?1, ?2, ?3, ?
 -- fragment: chunk_columns
 c.id, d.id AS document_id, c.chunk_index, d.chunks, c.start AS start_offset, c.end AS end_offset, c.page_first,
 c.page_last, c.headings, c.tokens, c.prefix, c.metadata, c.version, c.line_first, c.line_last, NULL AS content,
-d.mime, d.file_hash, d.updated_at
+d.mime, d.file_hash, v.created_at AS ingested_at
 
 -- name: chunks_of_document(user_id, generation, document)
 SELECT {chunk_columns} FROM documents d JOIN chunks c ON c.version = d.current AND c.generation = ?2
-WHERE d.user_id = ?1 AND d.pk = ?3 ORDER BY c.chunk_index;
+JOIN versions v ON v.pk = d.current WHERE d.user_id = ?1 AND d.pk = ?3 ORDER BY c.chunk_index;
 
 -- name: neighbours(user_id, generation, id, first, last)
 SELECT {chunk_columns} FROM documents d JOIN chunks c ON c.version = d.current AND c.generation = ?2
-WHERE d.user_id = ?1 AND d.id = ?3 AND c.chunk_index BETWEEN ?4 AND ?5 ORDER BY c.chunk_index;
+JOIN versions v ON v.pk = d.current WHERE d.user_id = ?1 AND d.id = ?3 AND c.chunk_index BETWEEN ?4 AND ?5 ORDER BY c.chunk_index;
 
 -- name: known_vectors(user_id, model, hashes)
 SELECT input_hash FROM embeddings WHERE user_id = ?1 AND model = ?2 AND input_hash IN (SELECT value FROM carray(?3));

@@ -15,6 +15,14 @@ SELECT {document_columns} FROM documents d WHERE d.user_id = ?1 AND d.collection
 SELECT {document_columns} FROM sources s JOIN documents d ON d.pk = s.document
 WHERE s.user_id = ?1 AND s.collection = ?2 AND s.source = ?3;
 
+-- name: documents_by_hashes(user_id, collection, hashes)
+SELECT {document_columns} FROM documents d
+WHERE d.user_id = ?1 AND d.collection = ?2 AND d.file_hash IN (SELECT value FROM json_each(?3));
+
+-- name: documents_by_sources(user_id, collection, sources)
+SELECT {document_columns}, s.source AS known_as FROM sources s JOIN documents d ON d.pk = s.document
+WHERE s.user_id = ?1 AND s.collection = ?2 AND s.source IN (SELECT value FROM json_each(?3));
+
 -- name: documents_by_key(user_id, keys)
 SELECT {document_columns} FROM documents d WHERE d.user_id = ?1 AND d.pk IN (SELECT value FROM carray(?2)) ORDER BY d.pk;
 

@@ -6,6 +6,23 @@ INSERT INTO documents (user_id, id, collection, source, filename, file_hash, sta
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'),
         strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')) RETURNING pk;
 
+-- name: put_versions(user_id, version, collection, file_hash, at)
+INSERT INTO versions (user_id, pk, collection, file_hash, created_at) VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: put_documents(user_id, document, id, collection, source, filename, file_hash, mime, title, status, bytes, characters, pages, chunks, metadata, warnings, embedder, dimensions, ingestion_version, version, at)
+INSERT INTO documents (user_id, pk, id, collection, source, filename, file_hash, mime, title, status, bytes, characters,
+                       pages, chunks, metadata, warnings, embedding_model, embedding_dim, ingestion_version, version,
+                       current, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, 1, ?20, ?21, ?21);
+
+-- name: last_keys()
+-- The keys given last: whoever writes is the only one, and gives the next ones.
+SELECT COALESCE(MAX(seq) FILTER (WHERE name = 'documents'), 0), COALESCE(MAX(seq) FILTER (WHERE name = 'versions'), 0)
+FROM sqlite_sequence;
+
+-- name: known_ids(user_id, ids)
+SELECT id FROM documents WHERE user_id = ?1 AND id IN (SELECT value FROM json_each(?2));
+
 -- name: publish_document(user_id, document, source, filename, file_hash, mime, title, status, bytes, characters, pages, chunks, metadata, warnings, embedder, dimensions, ingestion_version, version, at)
 UPDATE documents SET source = ?3, filename = ?4, file_hash = ?5, mime = ?6, title = ?7, status = ?8, bytes = ?9,
     characters = ?10, pages = ?11, chunks = ?12, metadata = ?13, warnings = ?14, embedding_model = ?15,

@@ -127,7 +127,24 @@ WHERE user_id = ?1 AND status IN ('embedding', 'queued') AND current IS NOT NULL
 
 -- name: set_waiting(user_id, status, error)
 UPDATE documents SET status = ?2, error = ?3
-WHERE user_id = ?1 AND status IN ('embedding', 'queued') AND current IS NOT NULL;
+WHERE user_id = ?1 AND status IN ('embedding', 'queued') AND current IS NOT NULL
+AND (status IS NOT ?2 OR error IS NOT ?3);
+
+-- name: inputs_of_documents(user_id, generation, model, documents, most)
+-- Of documents with few chunks. A text that lies in more than two pieces comes cut off, and is read apart.
+SELECT d.pk AS document, c.chunk_index, c.input_hash, c.version, c.start AS start_offset, c.end AS end_offset, c.tokens,
+       c.prefix, c.headings, c.parts, substr(t.content || COALESCE(u.content, ''), c.start % 4000 + 1, c.end - c.start)
+       AS content
+FROM carray(?4) wanted CROSS JOIN documents d ON d.pk = wanted.value
+JOIN chunks c ON c.version = d.current AND c.generation = ?2
+LEFT JOIN texts t ON t.version = c.version AND t.number = c.start / 4000
+LEFT JOIN texts u ON u.version = c.version AND u.number = c.start / 4000 + 1 AND c.end > u.number * 4000
+WHERE +d.user_id = ?1 AND d.chunks <= ?5 AND NOT EXISTS (
+    SELECT 1 FROM embeddings e WHERE e.user_id = c.user_id AND e.model = ?3 AND e.input_hash = c.input_hash)
+ORDER BY d.pk, c.chunk_index;
+
+-- name: large_documents(user_id, documents, most)
+SELECT pk FROM documents WHERE user_id = ?1 AND pk IN (SELECT value FROM carray(?2)) AND chunks > ?3;
 
 -- name: inputs_without_vector(user_id, generation, model, document, after, limit)
 SELECT c.chunk_index, c.input_hash, c.version, c.start AS start_offset, c.end AS end_offset, c.tokens, c.prefix,

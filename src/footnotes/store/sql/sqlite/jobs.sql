@@ -1,14 +1,17 @@
 -- The journal of long work.
 
--- name: make_job(user_id, run, kind, source, request, holder)
+-- name: make_jobs(user_id, run, jobs, holder)
+-- Of each job its kind, its source and its request.
 INSERT INTO jobs (user_id, run, kind, source, request, stage, holder, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, ?5, 'queued', ?6, strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'),
-        strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')) RETURNING pk;
+SELECT ?1, ?2, value ->> 0, value ->> 1, value -> 2, 'queued', ?4, strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'),
+       strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')
+FROM json_each(?3) RETURNING pk;
 
--- name: set_jobs(user_id, job, stage, done, total, error, retryable, document)
-UPDATE jobs SET stage = ?3, done = ?4, total = ?5, error = ?6, retryable = ?7, document = COALESCE(?8, document),
-    updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')
-WHERE user_id = ?1 AND pk = ?2;
+-- name: set_jobs(user_id, rows)
+UPDATE jobs SET stage = n.value ->> 'stage', done = n.value ->> 'done', total = n.value ->> 'total',
+    error = NULLIF(n.value -> 'error', 'null'), retryable = n.value ->> 'retryable',
+    document = COALESCE(n.value ->> 'document', document), updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')
+FROM json_each(?2) n WHERE jobs.pk = n.value ->> 'job' AND +jobs.user_id = ?1;
 
 -- name: take_jobs(user_id, jobs, holder)
 UPDATE jobs SET stage = 'queued', attempts = attempts + 1, error = NULL, holder = ?3,

@@ -19,6 +19,29 @@ SELECT c.key, e.vector
 FROM chunks c JOIN embeddings e ON e.user_id = c.user_id AND e.model = ?3 AND e.input_hash = c.input_hash
 WHERE c.generation = ?1 AND c.version = ?2 ORDER BY c.key;
 
+-- name: small_documents(documents, most)
+-- Those with few chunks and without a next version: they are read together.
+SELECT d.pk, d.current, d.title, d.status IN ('embedding', 'queued') FROM carray(?1) wanted
+CROSS JOIN documents d ON d.pk = wanted.value
+WHERE d.current IS NOT NULL AND d.chunks <= ?2 AND NOT EXISTS (SELECT 1 FROM staged s WHERE s.document = d.pk);
+
+-- name: texts_of(versions)
+SELECT t.version, t.content FROM carray(?1) wanted CROSS JOIN texts t ON t.version = wanted.value
+ORDER BY t.version, t.number;
+
+-- name: facets_of_many(documents)
+SELECT f.document, f.key, f.text FROM carray(?1) wanted CROSS JOIN facets f ON f.document = wanted.value
+ORDER BY f.document, f.key, f.text;
+
+-- name: lexical_entries_of(generation, versions)
+SELECT c.document, c.key, c.start, c.end, c.headings, c.prefix, c.metadata FROM carray(?2) wanted
+CROSS JOIN chunks c ON c.version = wanted.value AND c.generation = ?1 ORDER BY c.key;
+
+-- name: dense_entries_of(generation, model, versions)
+SELECT c.document, c.key, e.vector FROM carray(?3) wanted
+CROSS JOIN chunks c ON c.version = wanted.value AND c.generation = ?1
+LEFT JOIN embeddings e ON e.user_id = c.user_id AND e.model = ?2 AND e.input_hash = c.input_hash ORDER BY c.key;
+
 -- name: facets_of(document)
 SELECT key, text FROM facets WHERE document = ?1 ORDER BY key, text;
 
@@ -61,10 +84,11 @@ WHERE +c.user_id = ?1 AND +c.generation = ?2;
 -- A chunk stands in the two pieces of text that come with it, unless it is very long.
 SELECT c.key, c.id, d.id AS document_id, d.filename, d.title, d.collection, c.version, c.start AS start_offset,
        c.end AS end_offset, c.page_first, c.page_last, c.headings, c.chunk_index, c.metadata,
-       d.metadata AS document_metadata, d.mime, d.file_hash, d.updated_at, t.content AS piece, u.content AS next_piece, d.chunks,
+       d.metadata AS document_metadata, d.mime, d.file_hash, v.created_at AS ingested_at, t.content AS piece, u.content AS next_piece, d.chunks,
        c.line_first, c.line_last
 FROM carray(?3) wanted CROSS JOIN chunks c ON c.key = wanted.value
 JOIN documents d ON d.pk = c.document AND +d.current = c.version
+JOIN versions v ON v.pk = c.version
 LEFT JOIN texts t ON t.version = c.version AND t.number = c.start / 4000
 LEFT JOIN texts u ON u.version = c.version AND u.number = c.start / 4000 + 1 AND c.end > u.number * 4000
 WHERE +c.user_id = ?1 AND +c.generation = ?2;

@@ -18,8 +18,9 @@ SELECT COUNT(*) FROM (
 SELECT DISTINCT document FROM chunks WHERE generation = ?1 AND key IN (SELECT value FROM carray(?2)) ORDER BY 1;
 
 -- name: shelved_document(document)
-SELECT id AS document_id, collection, filename, source, title, mime, file_hash, updated_at, metadata
-FROM documents WHERE pk = ?1;
+SELECT d.id AS document_id, d.collection, d.filename, d.source, d.title, d.mime, d.file_hash, d.metadata,
+       COALESCE(v.created_at, d.created_at) AS ingested_at
+FROM documents d LEFT JOIN versions v ON v.pk = d.current WHERE d.pk = ?1;
 
 -- name: shelf_entries(generation, version, model)
 SELECT c.key, c.id, c.start AS start_offset, c.end AS end_offset, c.headings, c.prefix, c.metadata, e.vector

@@ -1,0 +1,198 @@
+"""Writes many new documents together: their keys are given beforehand, and each table is written once.
+
+What comes here is complete and new. A next version of a document, and one that is written piece by piece, has a step
+between its rows and its being served; see `saving`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, count, islice
+from typing import Any
+
+from footnotes.store import near
+from footnotes.store.chunks import missing_vectors
+from footnotes.store.facets import facets_of
+from footnotes.store.naming import document_id
+from footnotes.store.packing import PIECE, pack_blocks, pack_json
+from footnotes.store.records import Draft, Generation, Publication
+from footnotes.store.sqlite import chunks, staging
+from footnotes.store.sqlite.cursor import SqliteCursor
+from footnotes.store.sqlite.saving import Handle
+from footnotes.store.texts import TextWriter
+from footnotes.types import Document
+
+
+@dataclass(frozen=True, slots=True)
+class _New:
+    """A draft with the keys it is written under."""
+
+    draft: Draft
+    what: Publication
+    pk: int
+    version: int
+
+
+def is_new(draft: Draft) -> bool:
+    """Whether a draft is a whole document that is not there yet in any way."""
+    return draft.publication is not None and draft.handle is None and draft.replaces is None
+
+
+def save_new(cursor: SqliteCursor, generation: Generation, drafts: Sequence[Draft]) -> None:
+    """Write new documents, in their order, and begin to serve them."""
+    cursor.run("make_user")
+    for name in dict.fromkeys(draft.collection for draft in drafts):
+        cursor.run("put_collection", name=name, chunker=None, chunker_options=None, system_prompt=None)
+    _name(cursor, drafts)
+    (last_document, last_version), *_ = cursor.rows("last_keys")
+    keys = zip(drafts, count(last_document + 1), count(last_version + 1), strict=False)
+    new = [_New(draft, draft.publication, pk, version) for draft, pk, version in keys if draft.publication]
+    _mark_waiting(cursor, generation, drafts)
+    at = staging.now()
+    _put_documents(cursor, generation, new, at)
+    _put_texts(cursor, new)
+    where = [(cursor.user_id, generation.pk, each.pk, each.version) for each in new]
+    rows = (chunks.row(at, chunk) for at, each in zip(where, new, strict=True) for chunk in each.draft.chunks)
+    cursor.insert("put_chunks", rows)
+    cursor.insert("note_chunks", [(cursor.user_id, generation.pk, each.pk) for each in new])
+    _put_sketches(cursor, new)
+    for each in new:
+        each.draft.handle = Handle(each.pk, each.version, TextWriter(each.version))
+
+
+def _name(cursor: SqliteCursor, drafts: Sequence[Draft]) -> None:
+    """Give every draft an id that no document has."""
+    nameless, attempt = list(drafts), 0
+    while nameless:
+        for draft in nameless:
+            draft.document_id = document_id(cursor.user_id, draft.collection, draft.file_hash, attempt)
+        taken = {row[0] for row in cursor.rows("known_ids", ids=[draft.document_id for draft in nameless])}
+        nameless, attempt = [draft for draft in nameless if draft.document_id in taken], attempt + 1
+
+
+def _mark_waiting(cursor: SqliteCursor, generation: Generation, drafts: Sequence[Draft]) -> None:
+    hashes = [chunk.input_hash for draft in drafts for chunk in draft.chunks]
+    missing = set(missing_vectors(cursor, generation.model, hashes))
+    for draft in drafts:
+        draft.waits = any(chunk.input_hash in missing for chunk in draft.chunks)
+
+
+def _put_documents(cursor: SqliteCursor, generation: Generation, new: Sequence[_New], at: str) -> None:
+    user_id, found = cursor.user_id, [(each, _document(each, generation, at)) for each in new]
+    versions = [(user_id, one.version, one.draft.collection, one.draft.file_hash, at) for one in new]
+    cursor.insert("put_versions", versions)
+    cursor.insert("put_documents", [(user_id, each.pk, *_columns(each, document)) for each, document in found])
+    cursor.insert("put_sources", [(user_id, one.draft.collection, one.draft.source, one.pk) for one in new])
+    cursor.insert(
+        "put_facets", [(user_id, *facet, each.pk) for each, document in found for facet in facets_of(document)]
+    )
+    made = [(user_id, generation.pk, one.pk, one.draft.ingestion_version, one.what.chunks) for one in new]
+    cursor.insert("put_planned", made)
+
+
+def _document(new: _New, generation: Generation, at: str) -> Document:
+    draft, what = new.draft, new.what
+    return Document(
+        id=draft.document_id,
+        collection=draft.collection,
+        filename=draft.filename,
+        source=draft.source,
+        file_hash=draft.file_hash,
+        mime=what.mime,
+        title=what.title,
+        status="embedding" if draft.waits else "indexing",
+        bytes=draft.size,
+        characters=what.characters,
+        pages=what.pages,
+        chunks=what.chunks,
+        metadata=what.metadata,
+        warnings=what.warnings,
+        embedding_model=generation.embedder,
+        embedding_dim=generation.dimensions,
+        ingestion_version=draft.ingestion_version,
+        version=1,
+        created_at=at,
+        updated_at=at,
+    )
+
+
+def _columns(new: _New, document: Document) -> tuple[Any, ...]:
+    return (
+        document.id,
+        document.collection,
+        document.source,
+        document.filename,
+        document.file_hash,
+        document.mime,
+        document.title,
+        document.status,
+        document.bytes,
+        document.characters,
+        document.pages,
+        document.chunks,
+        pack_json(dict(document.metadata)),
+        pack_json(list(document.warnings)),
+        document.embedding_model,
+        document.embedding_dim,
+        document.ingestion_version,
+        new.version,
+        document.created_at,
+    )
+
+
+def _put_texts(cursor: SqliteCursor, new: Sequence[_New]) -> None:
+    pieces: list[tuple[int, int, str]] = []
+    parts: list[tuple[int, int, int, int, str]] = []
+    for each in new:
+        held, version = each.draft.parts, each.version
+        text = held[0].text if len(held) == 1 else "".join(part.text for part in held)
+        starts = range(0, len(text), PIECE)
+        pieces.extend((version, number, text[start : start + PIECE]) for number, start in enumerate(starts))
+        parts.extend(
+            (version, number, part.start, len(part.text), pack_blocks(part.blocks)) for number, part in enumerate(held)
+        )
+    cursor.insert("put_texts", pieces)
+    cursor.insert("put_parts", parts)
+
+
+def _put_sketches(cursor: SqliteCursor, new: Sequence[_New]) -> None:
+    """Keep the sketches of documents, and say which other one each is nearly the same as, of any before it."""
+    sketched = [(each, each.draft.sketch) for each in new if each.draft.sketch is not None]
+    bands = near.bands_of_many(
+        cursor.user_id, [one.draft.collection for one, _ in sketched], [own for _, own in sketched]
+    )
+    shared = _Shared(cursor, bands)
+    rows: list[tuple[int, bytes, int | None, float | None]] = []
+    for (each, sketch), own in zip(sketched, bands, strict=True):
+        draft = each.draft
+        found = near.most_alike(sketch, shared.candidates(draft.collection, own))
+        draft.near_duplicate_of, pk = found if found is not None else (None, None)
+        similarity = None if draft.near_duplicate_of is None else draft.near_duplicate_of.similarity
+        rows.append((each.pk, sketch, pk, similarity))
+        shared.add(near.Candidate(each.pk, draft.document_id, draft.filename, sketch), draft.collection, own)
+    cursor.insert("put_sketch", rows)
+    cursor.insert("put_band", ((band, row[0]) for row, own in zip(rows, bands, strict=True) for band in own))
+
+
+class _Shared:
+    """Documents by the bands they have: those of the database, and those that are being written."""
+
+    def __init__(self, cursor: SqliteCursor, bands: Sequence[near.Bands]) -> None:
+        self._members: dict[int, list[int]] = {}
+        for band, pk in cursor.rows("members_of_bands", bands=list(chain.from_iterable(bands))):
+            self._members.setdefault(band, []).append(pk)
+        keys = sorted(set(chain.from_iterable(self._members.values())))
+        rows = cursor.rows("sketches_of", keys=keys) if keys else []
+        self._known = {row[1]: (row[0], near.Candidate(*row[1:])) for row in rows}
+
+    def candidates(self, collection: str, bands: near.Bands) -> list[near.Candidate]:
+        """The documents of a collection with some of the bands."""
+        found = islice(chain.from_iterable(self._members.get(band, ()) for band in bands), near.CANDIDATES)
+        known = (self._known[pk] for pk in set(found) if pk in self._known)
+        return [candidate for owner, candidate in known if owner == collection]
+
+    def add(self, candidate: near.Candidate, collection: str, bands: near.Bands) -> None:
+        self._known[candidate.pk] = (collection, candidate)
+        for band in bands:
+            self._members.setdefault(band, []).append(candidate.pk)
