@@ -76,7 +76,7 @@ def test_by_keyboard_alone(server: Running, watch: Any) -> None:
     assert page.evaluate("document.activeElement.matches('.reference button')")
     assert page.locator(".popover").is_visible()
     page.keyboard.press("Enter")
-    page.locator(".panel mark").wait_for()
+    page.locator(".panel mark.current").wait_for()
 
 
 def test_screen_readers_hear_the_answer_once_it_has_settled(server: Running, watch: Any) -> None:

@@ -254,7 +254,7 @@ def blocks(
 
 
 @router.get("/{document_id}/find", summary="Where words stand in it", responses=errors(404))
-def find(document_id: str, library: Books, q: Annotated[str, Query(min_length=1, max_length=500)]) -> r.Places:
+def find(document_id: str, library: Books, q: Annotated[str, Query(max_length=500)] = "") -> r.Places:
     """In any case, however they are broken into lines; at most 500 places."""
     library.document(document_id)
     return r.Places([r.Place(*place) for place in library.find(document_id, q)])

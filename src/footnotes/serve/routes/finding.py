@@ -54,7 +54,7 @@ async def search(body: SearchBody, library: Books, state: State, caller: Reader)
     "/ask",
     summary="Ask",
     response_description="The answer; with `Accept: text/event-stream` its events as they happen",
-    responses=events(examples.ANSWER_EVENTS) | errors(*MODEL_ERRORS, body=True),
+    responses=events(examples.ANSWER_EVENTS) | errors(404, *MODEL_ERRORS, body=True),
 )
 async def ask(request: Request, body: AskBody, library: Books, state: State, caller: Reader) -> Answer | Response:
     """An answer, each sentence with its footnote. Counts against the month's answers."""

@@ -78,7 +78,7 @@ class ConnectForm {
     this.rows.key.hidden = provider === "llama" || provider === "ollama";
     this.rows.address.hidden = provider === "llama";
     this.rows.model.hidden = provider === "llama";
-    this.address.placeholder = own || "http://127.0.0.1:8080/v1";
+    this.address.placeholder = own || `${location.protocol}//127.0.0.1:8080/v1`;
     this.address.value = "";
     fill(this.list);
     this.result.textContent = "";

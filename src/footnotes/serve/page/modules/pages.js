@@ -83,6 +83,7 @@ class PageViewer {
     frame.addEventListener("scroll", () => this.#scrolled(), { signal: this.signal, passive: true });
     if (this.span?.page) this.go(this.span.page);
     else this.#show(1);
+    this.shown = false;
   }
 
   #close() {
@@ -92,6 +93,7 @@ class PageViewer {
 
   /** Bring a page to the upper edge. */
   go(page) {
+    this.shown = true; // whoever turns pages is not taken back to the quoted words
     const wanted = Math.max(1, Math.min(page || 1, this.found.pages));
     const sheet = this.#sheets[wanted - 1];
     sheet.near(true);
