@@ -110,17 +110,48 @@ def _drop_staged(cursor: Cursor, before: DocumentRow) -> None:
 
 
 def show(cursor: Cursor, generation: Generation, reached: int) -> bool:
-    """Serve every staged version that the indexes have, in place of the one before. Says whether there was any."""
+    """Serve every staged version that the indexes have, in place of the one before. Says whether there was any.
+
+    Bytes stand in one document of a collection. Documents may have exchanged theirs, so all of them let go of their
+    bytes first. A version whose bytes became another document while it could not be shown is given up.
+    """
     rows = cursor.all("staged", generation=generation.pk, seq=reached)
-    for row in rows:
-        _show(cursor, generation, row)
+    before = {row["document"]: documents.get(cursor, json.loads(row["draft"])["id"]) for row in rows}
+    lost = _overtaken(cursor, rows, before)
+    for document in lost:
+        _drop_staged(cursor, before[document])
+    shown = [row for row in rows if row["document"] not in lost]
+    cursor.many("let_go_of_bytes", [{"document": row["document"]} for row in shown])
+    for row in shown:
+        _show(cursor, generation, row, before[row["document"]])
         cursor.run("require", seq=row["seq"])
     return bool(rows)
 
 
-def _show(cursor: Cursor, generation: Generation, row: Row) -> None:
+def _overtaken(cursor: Cursor, rows: list[Row], before: dict[int, DocumentRow]) -> set[int]:
+    """The documents whose staged bytes another one has that keeps them."""
+    wanted = {row["document"]: _bytes_of(json.loads(row["draft"])) for row in rows}
+    lost: set[int] = set()
+    while True:
+        more = {
+            document
+            for document, (collection, file_hash) in wanted.items()
+            if document not in lost
+            and (other := cursor.one("document_by_hash", collection=collection, file_hash=file_hash)) is not None
+            and other["pk"] != document
+            and (other["pk"] not in before or other["pk"] in lost)
+        }
+        if not more:
+            return lost
+        lost |= more
+
+
+def _bytes_of(packed: dict[str, Any]) -> tuple[str, str]:
+    return packed["collection"], packed["file_hash"]
+
+
+def _show(cursor: Cursor, generation: Generation, row: Row, before: DocumentRow) -> None:
     document, packed = row["document"], json.loads(row["draft"])
-    before = documents.get(cursor, packed["id"])
     assert before.current is not None
     cursor.run("drop_staged", document=document)
     draft = Draft(**{name: packed[name] for name in _KEPT}, metadata={}, waits=bool(row["waits"]))

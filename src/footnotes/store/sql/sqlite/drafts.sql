@@ -47,6 +47,10 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 SELECT document, version, seq, draft, facets, waits FROM staged WHERE user_id = ?1 AND generation = ?2 AND seq <= ?3
 ORDER BY seq;
 
+-- name: let_go_of_bytes(document)
+-- Until the same transaction says which bytes it has now.
+UPDATE documents SET file_hash = 'replaced ' || pk WHERE pk = ?1;
+
 -- name: staged_version(document)
 SELECT version FROM staged WHERE document = ?1;
 
