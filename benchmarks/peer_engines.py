@@ -194,10 +194,13 @@ class Txtai:
         from txtai import Embeddings
 
         self._given, self._folder = given, folder
-        self._index = Embeddings(hybrid=True, content=True, method="external", transform=given.vectors)
+
+        def transform(texts: Sequence[str]) -> Any:
+            return given.vectors([texts] if isinstance(texts, str) else list(texts))
+
+        self._index = Embeddings(hybrid=True, content=True, method="external", transform=transform)
         if folder.exists() and any(folder.iterdir()):
-            self._index.load(str(folder))
-            self._index.config["transform"] = given.vectors
+            self._index.load(str(folder), config={**_kept(folder), "transform": transform})
 
     def ingest(self) -> None:
         for number, (names, texts) in enumerate(self._given.batches()):
@@ -216,6 +219,12 @@ class Txtai:
 
     def close(self) -> None:
         self._index.close()
+
+
+def _kept(folder: Path) -> dict[str, Any]:
+    """The configuration that txtai kept, without the function it could not keep."""
+    kept: dict[str, Any] = json.loads((folder / "config.json").read_text())
+    return kept
 
 
 class Haystack:
@@ -319,8 +328,8 @@ def processor_seconds() -> float:
 
 def main(name: str, what: str, work: Path, folder: Path) -> dict[str, Any]:
     given = Given(work)
-    began, before = time.perf_counter(), processor_seconds()
     engine = ENGINES[name](folder, given)
+    began, before = time.perf_counter(), processor_seconds()
     if what == "ingest":
         engine.ingest()
         took = time.perf_counter() - began

@@ -3,7 +3,7 @@
     python benchmarks/peers.py --sizes 1000 10000 [--engines footnotes lancedb txtai] [--rounds 3]
 
 Makes a virtual environment for each engine (kept in `--environments`, outside of the project). The texts are abstracts
-of SciFact, one file each; beyond its 5,183 another abstract is added to each. No model runs: vectors are given. Each
+of SciFact, one file each; beyond its 5,183 a half of one and a half of another. No model runs: vectors are given. Each
 engine runs in a process of its own for each step, and all take turns in each round: a busy moment is everybody's;
 figures are medians of rounds. `after kill` is how many documents are there after the process was killed the moment it
 had said that all were in. Every figure of an engine stands beside its ratio to that of Footnotes.
@@ -29,12 +29,12 @@ DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "retrieval" / "
 ENGINE = Path(__file__).with_name("peer_engines.py")
 QUESTIONS, DIMENSIONS, TABLE = 100, 384, 65_536
 PACKAGES = {
-    "lancedb": ["lancedb", "pyarrow"],
+    "lancedb": ["lancedb==0.40.0", "pyarrow"],
     "txtai": ["torch==2.13.0", "txtai==9.14.0"],
-    "langchain": ["langchain-chroma", "langchain-community", "rank-bm25"],
+    "langchain": ["langchain-chroma==1.1.0", "langchain-community", "rank-bm25"],
     "chroma": ["chromadb==1.5.9"],
-    "haystack": ["haystack-ai"],
-    "llamaindex": ["llama-index-core"],
+    "haystack": ["haystack-ai==3.4.0"],
+    "llamaindex": ["llama-index-core==0.14.25"],
 }
 
 
@@ -56,9 +56,9 @@ def make_work(folder: Path, count: int) -> None:
     (folder / "texts").mkdir(parents=True)
     for number in range(count):
         row, again = rows[number % len(rows)], number // len(rows)
-        text = f"{row['title']}\n\n{row['text']}"
-        if again:
-            text += " " + rows[(number * 7 + again) % len(rows)]["text"]
+        own, other = row["text"], rows[(number * 7 + again) % len(rows)]["text"]
+        body = own if not again else f"{own[: len(own) // 2]} {other[len(other) // 2 :]}"
+        text = f"{row['title']}\n\n{body}"
         (folder / "texts" / f"text{number:06}.txt").write_text(text, encoding="utf-8")
     (folder / "questions.json").write_text(json.dumps(questions[:QUESTIONS]))
     table = np.random.default_rng(1).standard_normal((TABLE, DIMENSIONS)).astype(np.float32)
@@ -131,7 +131,10 @@ def _cell(value: float, own: float, name: str, engine: str) -> str:
     if name == "after delete":
         return "found" if value else "gone"
     said = f"{value:,.0f}" if value >= 100 or name == "after kill" else f"{value:.2g}" if value < 1 else f"{value:.1f}"
-    return said if engine == "footnotes" or name == "after kill" or not own else f"{said} ({value / own:.2g}×)"
+    if engine == "footnotes" or name == "after kill" or not own:
+        return said
+    ratio = value / own
+    return f"{said} ({ratio:.0f}×)" if ratio >= 10 else f"{said} ({ratio:.2g}×)"
 
 
 def main() -> None:

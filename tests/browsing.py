@@ -72,3 +72,15 @@ def ask(page: Page, question: str) -> Any:
     turn.locator(".question", has_text=question[:40]).wait_for()
     page.locator('.turn:last-child[aria-busy="false"]').wait_for()
     return turn
+
+
+def violations(page: Any) -> list[str]:
+    """What axe-core finds that is serious or worse."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]} {one['nodes'][0]['failureSummary'][:300]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]

@@ -165,6 +165,9 @@ class Settings:
     serve_connections: int = 4_096  # connections open at once; 0 for no limit
     serve_address_connections: int = 2_048  # connections of one address; 0 for no limit, behind a proxy
     serve_embedders: tuple[str, ...] = ()  # embedders that callers may choose in a reindex, beside that of the server
+    serve_conversations: int = 10_000  # conversations kept for a tenant; 0 keeps none
+    serve_models: bool = True  # let admins connect models on the page and over the API
+    serve_secret: str = field(default="", repr=False)  # seals the keys of such models; alike on all servers of a store
     serve_cors: tuple[str, ...] = ()  # origins whose pages may call the server
 
     # ── workers of a store that servers share
@@ -291,6 +294,11 @@ def change_file(path: Path, changes: Mapping[str, Any]) -> None:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror})", remedy="Check who may write it.") from error
+
+
+def environment_key(name: str) -> str:
+    """A key that is kept in a variable and nowhere else."""
+    return os.environ.get(name, "")
 
 
 def is_colour_refused() -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
@@ -20,6 +22,7 @@ import numpy as np
 from footnotes import tracing
 from footnotes.answer import Answerer, last_answer
 from footnotes.answer.answerer import EXTRACTIVE
+from footnotes.answer.models import ChatModel
 from footnotes.answer.sources import sources_of
 from footnotes.asking import Asking, AskOptions, as_turns, changed_settings
 from footnotes.asking.ground import LibraryGround
@@ -68,6 +71,7 @@ from footnotes.retrieve.words import split_words
 from footnotes.store import SearchView, Store
 from footnotes.store.backup import BackupSnapshot
 from footnotes.store.files import write_bytes
+from footnotes.store.groups.conversations import Conversations
 from footnotes.store.make import open_store
 from footnotes.store.memories import Memories, Memory
 from footnotes.store.originals import add_originals
@@ -76,6 +80,7 @@ from footnotes.types import (
     Added,
     AllOf,
     Answer,
+    Block,
     Chunk,
     Condition,
     Document,
@@ -803,6 +808,31 @@ class Library:
                     return block.start
         raise NotFound(f"document {document_id!r} has no text on page {page}")
 
+    def blocks(self, document_id: str, start: int = 0, end: int | None = None) -> Iterator[Block]:
+        """The blocks of a document that touch a span of its canonical text, or all of them."""
+        for part in self._store.documents.parts(self._user, document_id):
+            if part.start + len(part.text) < start:
+                continue
+            if end is not None and part.start > end:
+                return
+            for block in part.blocks:
+                if block.end >= start and (end is None or block.start < end):
+                    yield block
+
+    def find(self, document_id: str, words: str, limit: int = 500) -> list[tuple[int, int, int | None]]:
+        """Where words stand in a document, in any case and however they are broken into lines: start, end, page."""
+        wanted = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+        found: list[tuple[int, int, int | None]] = []
+        for part in self._store.documents.parts(self._user, document_id) if words.split() else ():
+            starts = [block.start for block in part.blocks]
+            for match in wanted.finditer(part.text):
+                start, end = part.start + match.start(), part.start + match.end()
+                block = bisect_right(starts, start) - 1
+                found.append((start, end, part.blocks[block].page if block >= 0 else None))
+                if len(found) >= limit:
+                    return found
+        return found
+
     def chunks(self, document_id: str) -> list[Chunk]:
         language = self.document(document_id).metadata.get("language")
         found = self._store.documents.chunks(self._user, document_id)
@@ -1167,6 +1197,15 @@ class Library:
             return Memory(self._memories, scope)
 
         return ContextualChunker(chunker, say=saying(self.settings, model), model=model, memory_of=memory_of)
+
+    def connect_model(self, name: str, make: Callable[[Settings], ChatModel]) -> None:
+        """Let `model=name` of a question stand for a model that no settings name."""
+        self._answerer.connect(name, make)
+
+    @property
+    def conversations(self) -> Conversations:
+        """The conversations of this library's store; every method takes the tenant first."""
+        return self._store.conversations
 
     @property
     def _memories(self) -> Memories:

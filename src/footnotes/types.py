@@ -393,6 +393,44 @@ class Event:
     error: ErrorInfo | None = None
 
 
+TurnState = Literal["asking", "done", "stopped", "failed", "forgotten"]
+Rating = Literal["up", "down"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation that is kept; `turns` counts its questions. `owner` is the key that began it."""
+
+    id: str
+    title: str
+    turns: int
+    created_at: str
+    updated_at: str
+    owner: str = field(default="", metadata={"json": None})
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTurn:
+    """A question of a conversation and what became of it.
+
+    `request` is how it was asked; `text` what came of the answer, also of one that is still being written or was
+    stopped; `answer` all of it. A turn is `forgotten` when a document it quotes was deleted: the quotes went with it.
+    """
+
+    number: int
+    question: str
+    request: Metadata
+    state: TurnState
+    text: str
+    answer: Metadata | None
+    error: ErrorInfo | None
+    rating: Rating | None
+    reason: str
+    created_at: str
+    updated_at: str
+    holder: str = field(default="", metadata={"json": None})
+
+
 # ── ingest ───────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -37,8 +37,8 @@ def test_upload_ask_open_the_footnote_delete(fresh: Running, watch: Any) -> None
     assert SENTENCE in page.locator(".popover").inner_text()
 
     turn.locator(".reference button").click()
-    picture = page.locator(".panel .page-picture")
-    page.locator(".page-picture[src^='blob:']").wait_for()
+    picture = page.locator(".panel .page-sheet[data-page='2'] .page-picture")
+    page.locator(".page-sheet[data-page='2'] .page-picture[src^='blob:']").wait_for()
     picture.evaluate("(image) => image.decode()")
     assert picture.get_attribute("alt") == "Page 2 of repairs.pdf; the quoted words are boxed"
     assert turn.locator(".supported.lit").inner_text() == SENTENCE

@@ -76,8 +76,9 @@ def test_every_view_of_a_hostile_library(attacked: Any, watch: Any) -> None:
     rows.first.wait_for()
     for index in range(rows.count()):
         page.locator(".library .document-row").nth(index).click()
+        page.locator(".panel").get_by_role("button", name="Details").click()
         page.locator(".panel .facts-list").wait_for()
-        page.locator(".panel .choice button").nth(1).click()
+        page.locator(".panel").get_by_role("button", name="Chunks").click()
         page.locator(".panel .chunk").first.wait_for()
         assert page.evaluate(HARMLESS) == CLEAN
     page.goto(f"{running.address}/#/search")

@@ -11,6 +11,7 @@ from footnotes.engine import Library
 from footnotes.errors import CopyMismatch, CopyTargetInUse
 from footnotes.ingest.copying import copy_between
 from footnotes.ingest.work import Progress, quiet
+from footnotes.store.groups.conversations import NewTurn, TurnEnd
 from postgres import PostgresServer
 
 LONG = "\n\n".join(f"Paragraph {n} speaks of harbours, ledgers and the number {n * 37}." for n in range(4_200))
@@ -29,6 +30,11 @@ def filled(folder: Path) -> Library:
     library.add(texts, metadata={"year": 2026, "tags": ["a", "b"]})
     library.set_collection("default", system_prompt="Answer briefly.")
     library.reindex(chunker="sentence", keep=True)
+    document = library.documents()[0]
+    library.conversations.ask("local", "talk", NewTurn("Where is the lantern?", {}, "h", most=9), begins=True)
+    end = TurnEnd("done", "In the harbour.", {"citations": []}, None, [document.id])
+    library.conversations.end("local", ("talk", 1), "h", end)
+    library.conversations.rate("local", "talk", 1, "up", "right")
     return library
 
 
@@ -40,6 +46,8 @@ def test_to_postgresql_and_back(postgres: PostgresServer, tmp_path: Path) -> Non
     here = tmp_path / "here"
     with filled(here) as library:
         before = {document.id: document for document in library.documents()}
+        talks = list(library.conversations.copied("local"))
+        assert talks and talks[0][1][0].rating == "up" and talks[0][2] == [[library.documents()[0].id]]
         found = library.search("amber lantern at dusk").hits
     there = settings_for(postgres.fresh(), tmp_path / "machine")
     done = copy_between(settings_for("", here), there, on_progress=quiet)  # type: ignore[arg-type]
@@ -58,6 +66,7 @@ def test_to_postgresql_and_back(postgres: PostgresServer, tmp_path: Path) -> Non
     assert again.documents == 5
     with Library(tmp_path / "back", settings=back) as returned:  # type: ignore[arg-type]
         assert {document.id for document in returned.documents()} == set(before)
+        assert list(returned.conversations.copied("local")) == talks
         assert not returned.verify().problems
         assert returned.collections()[0]["system_prompt"] == "Answer briefly."
 

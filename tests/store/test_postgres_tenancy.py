@@ -9,12 +9,13 @@ import pytest
 
 from footnotes.engine import Library
 from footnotes.errors import StoreError
+from footnotes.store.groups.conversations import NewTurn
 from libraries import quick_library
 from postgres import PostgresServer
 
 OF_TENANTS = (
     "users", "collections", "generations", "documents", "derived", "sources", "facets", "versions", "parts",
-    "document_chunks", "statistics", "sketches", "sketch_bands", "jobs",
+    "document_chunks", "statistics", "sketches", "sketch_bands", "jobs", "conversations", "turns", "turn_documents",
 )  # fmt: skip
 
 
@@ -29,6 +30,10 @@ def two(postgres: PostgresServer, tmp_path: Path) -> Any:
     ):
         ada.add(file)
         ben.add_text("Ben's text.", filename="ben.txt")
+        for library, name in ((ada, "ada"), (ben, "ben")):
+            (document,) = library.documents()
+            library.conversations.ask(name, name, NewTurn("What?", {}, "h", most=9), begins=True)
+            library.conversations.note(name, (name, 1), "h", "So", [document.id])
         yield address, ada, ben
 
 

@@ -75,6 +75,7 @@ class Answerer:
         self._settings = settings
         load_template(settings.prompt_template)  # one that cannot work is said at once, not with the first question
         self._models: dict[tuple[object, ...], ChatModel] = {}
+        self._connected: dict[str, Callable[[Settings], ChatModel]] = {}
         self._tokens = ModelTokens()
         self._reader = Reader()
         self._guard = threading.Lock()
@@ -110,8 +111,14 @@ class Answerer:
         key = (chosen.model, chosen.context_tokens, chosen.model_timeout)
         with self._guard:
             if key not in self._models:
-                self._models[key] = make_chat_model(chosen.model, chosen)
+                made = self._connected.get(chosen.model)
+                self._models[key] = made(chosen) if made else make_chat_model(chosen.model, chosen)
             return self._models[key]
+
+    def connect(self, name: str, make: Callable[[Settings], ChatModel]) -> None:
+        """Let a name stand for a model that no settings name. The same name is always the same model."""
+        with self._guard:
+            self._connected.setdefault(name, make)
 
     def close(self) -> None:
         """Let go of the models."""

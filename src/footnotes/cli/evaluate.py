@@ -37,12 +37,16 @@ EXIT_WORSE = 4
 @click.option("--report", type=click.Path(path_type=Path), help="Write a page with plots.")
 @click.option("--at-least", "goals", multiple=True, metavar="MEASURE=X", help="Exit with 4 where a measure is lower.")
 @click.option("--make", "count", type=int, metavar="N", help="Write N questions from the library to GOLDEN.")
+@click.option(
+    "--from-ratings", is_flag=True, help="Write the questions whose answers were judged on the page to GOLDEN."
+)
 def eval_command(
     golden: Path | None,
     library: str | None,
     as_json: bool,
     compared: tuple[Path, Path] | None,
     count: int | None,
+    from_ratings: bool,
     save: Path | None,
     report: Path | None,
     name: str,
@@ -59,8 +63,8 @@ def eval_command(
         return
     if golden is None:
         raise OptionError("no golden set is named", remedy="Give a file of questions, or --compare two saved runs.")
-    if count is not None:
-        _make(library, golden, count, as_json=as_json)
+    if count is not None or from_ratings:
+        _make(library, golden, None if from_ratings else count, as_json=as_json)
         return
     wanted = _goals(goals)
     run = _run(library, golden, name, options)
@@ -151,17 +155,22 @@ def _run(folder: str | None, golden: Path, name: str, options: dict[str, Any]) -
     return run
 
 
-def _make(folder: str | None, golden: Path, count: int, *, as_json: bool) -> None:
+def _make(folder: str | None, golden: Path, count: int | None, *, as_json: bool) -> None:
+    """Questions from the library, or those whose answers were judged where no count is given."""
     from footnotes.evaluate.golden import write_golden
     from footnotes.evaluate.make import make_golden
     from footnotes.evaluate.model import chat_of
+    from footnotes.evaluate.ratings import questions_of_ratings
 
     if golden.exists():
         raise OptionError(
             f"{golden} exists already", remedy="Name a new file: questions that were edited are not overwritten."
         )
     with _opened(folder) as library:
-        made = write_golden(golden, make_golden(library, count, say=chat_of(library.settings)))
+        if count is None:
+            made = write_golden(golden, questions_of_ratings(library))
+        else:
+            made = write_golden(golden, make_golden(library, count, say=chat_of(library.settings)))
     if as_json:
         click.echo(json.dumps({"golden": str(golden), "questions": made}))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +14,13 @@ import click
 from footnotes import registry
 from footnotes.cli.options import json_option, library_option
 from footnotes.cli.printing import align_table, print_json
-from footnotes.errors import FootnotesError
+from footnotes.errors import FootnotesError, OptionError
 from footnotes.render import one_line
 
 if TYPE_CHECKING:
     from footnotes.config import Settings
+    from footnotes.serve.connections import Connections
+    from footnotes.serve.keys import Caller
 
 _KINDS: tuple[tuple[registry.Kind, str], ...] = (
     ("chat_models", "chat"),
@@ -36,15 +39,21 @@ class ModelLine:
     state: str
 
 
-@click.command("models")
+@click.group("models", invoke_without_command=True)
+@click.pass_context
 @library_option
 @json_option
 @click.option("--test", "tested", is_flag=True, help="Ask the chosen chat model and the embedder one small thing.")
 @click.option("--model", metavar="PROVIDER:MODEL", help="With --test: ask this chat model in place of the chosen one.")
-def models_command(library: str | None, as_json: bool, tested: bool, model: str | None) -> None:
-    """Providers of models: which are installed, which lack a key, which are chosen, which answer."""
+def models_command(context: click.Context, library: str | None, as_json: bool, tested: bool, model: str | None) -> None:
+    """Providers of models: which are installed, which lack a key, which are chosen, which answer.
+
+    The commands below connect models for the server, as its page does: no file to edit, no restart.
+    """
     from footnotes.config import load
 
+    if context.invoked_subcommand is not None:
+        return
     if model is not None and not tested:
         raise click.UsageError("--model needs --test")
     settings = load(Path(library).expanduser() if library else None)
@@ -99,3 +108,110 @@ def _answer(name: str, settings: Settings) -> str:
         return f"answers in {(time.perf_counter() - began) * 1000:.0f} ms: {check.found}"
     except FootnotesError as error:
         return f"fails: {error.message}. {error.remedy} [{error.code}]"
+
+
+# ── models that answer on the server
+
+
+@contextmanager
+def _connections(library: str | None, tenant: str) -> Iterator[tuple[Connections, Caller]]:
+    from footnotes.config import load
+    from footnotes.serve.connections import Connections
+    from footnotes.serve.database import open_database
+    from footnotes.serve.keys import Caller
+
+    settings = load(Path(library).expanduser() if library else None)
+    folder = Path(library or settings.library).expanduser()
+    database = open_database(folder, settings)
+    try:
+        # Whoever may write the server's folder operates it, whichever tenant the model is for.
+        yield Connections(database, folder, replace(settings, user=tenant)), Caller(tenant, "", frozenset(("admin",)))
+    finally:
+        database.close()
+
+
+_tenant_option = click.option("--tenant", default="local", show_default=True, help="Whose questions it answers.")
+
+
+@models_command.command("connect")
+@click.argument("provider")
+@click.argument("model", default="")
+@library_option
+@_tenant_option
+@json_option
+@click.option("--address", default="", metavar="URL", help="Where it is. [default: the provider's own address]")
+@click.option("--file", "path", default="", metavar="GGUF", help="The file of a llama model.")
+@click.option("--key-env", default="", metavar="NAME", help="A variable with the key. [default: asked for, hidden]")
+@click.option("--no-key", is_flag=True, help="It needs none.")
+def connect_command(
+    provider: str, model: str, library: str | None, tenant: str, as_json: bool, no_key: bool, key_env: str, **place: str
+) -> None:
+    """Connect a model: openai, anthropic, gemini, cohere, ollama, compatible or llama. It is asked one small thing."""
+    from footnotes.answer.models.connect import tried
+    from footnotes.config import load
+    from footnotes.serve.connections import NewConnection
+
+    keyless = no_key or key_env or provider in ("ollama", "llama")
+    key = "" if keyless else click.prompt("Key", hide_input=True, default="", show_default=False, err=True)
+    given = NewConnection(provider, model, place["address"], place["path"], key, key_env)
+    with _connections(library, tenant) as (connections, caller):
+        found = tried(connections.checked(caller, given), load(Path(library).expanduser() if library else None))
+        if found.error is not None:
+            raise OptionError(f"it does not answer: {found.error.message}", remedy=found.error.remedy)
+        made = connections.add(caller, given)
+    if as_json:
+        print_json({**asdict(made), "ms": found.ms})
+    else:
+        click.echo(f"{made.id}  {made.name}  answered after {found.ms:.0f} ms")
+
+
+@models_command.command("connected")
+@library_option
+@_tenant_option
+@json_option
+def connected_command(library: str | None, tenant: str, as_json: bool) -> None:
+    """The models that are connected, without their keys."""
+    with _connections(library, tenant) as (connections, _):
+        found = connections.all(tenant)
+    if as_json:
+        print_json({"connections": [asdict(each) for each in found]})
+        return
+    for each in found:
+        place = each.base_url or each.path
+        click.echo(
+            f"{each.id}  {'answers' if each.is_default else '       '}  {one_line(each.name)}  {one_line(place)}"
+        )
+    if not found:
+        click.echo("no model is connected")
+
+
+@models_command.command("disconnect")
+@click.argument("connection")
+@library_option
+@_tenant_option
+@json_option
+def disconnect_command(connection: str, library: str | None, tenant: str, as_json: bool) -> None:
+    """Remove a connection and its key."""
+    with _connections(library, tenant) as (connections, _):
+        gone = connections.remove(tenant, connection)
+    if as_json:
+        print_json(asdict(gone))
+    else:
+        click.echo(f"disconnected {gone.id}")
+
+
+@models_command.command("found")
+@json_option
+def found_command(as_json: bool) -> None:
+    """Servers of models on this machine: Ollama, LM Studio and llama.cpp at their usual ports."""
+    from footnotes.answer.models.connect import found_here
+    from footnotes.config import load
+
+    found = list(found_here(load(None)))
+    if as_json:
+        print_json({"servers": [asdict(each) for each in found]})
+        return
+    for each in found:
+        click.echo(f"{each.name}  {each.base_url}  {', '.join(map(one_line, each.models[:5]))}")
+    if not found:
+        click.echo("none answers")

@@ -75,6 +75,14 @@ def connect(host: str, port: int, *, left: Callable[[], float], private: bool) -
     raise FetchFailed(f"{host} cannot be reached ({failure})") from failure
 
 
+def public_address(host: str, port: int, seconds: float) -> str:
+    """The first public address of a host; one that has none is not to be dialled."""
+    for each in _resolve(host, port, seconds):
+        if is_public(str(each[4][0])):
+            return str(each[4][0])
+    raise UrlBlocked(f"{host} is an address inside a network, not on the internet")
+
+
 def _resolve(host: str, port: int, seconds: float) -> list[Any]:
     """The addresses of a host. The system's own resolver knows no deadline, so it is asked in a thread."""
     answer: Future[list[Any]] = Future()

@@ -70,6 +70,8 @@ class DenseView:
         if len(positions) == 0:
             return np.zeros(0, dtype=np.float32)
         if len(self.keys) <= ROWS_IN_MEMORY:
+            if 2 * len(positions) > len(self.keys):  # to copy that many rows costs more than to compare all
+                return row_products(self._in_memory(), vector)[positions]
             return row_products(self._in_memory()[positions], vector)
         scaled = vector / SCALE
         if len(positions) <= _COMPARED_AT_ONCE:

@@ -7,6 +7,8 @@ from typing import Any
 
 from footnotes.index import Allowed
 
+_MANY_KEYS = 500
+
 
 class QueryBuilder:
     """Queries over one schema. `boosts` weighs each text field; a field with weight 0 is left out.
@@ -28,13 +30,19 @@ class QueryBuilder:
         """Chunks with any of the terms, scored by BM25 summed over terms and fields."""
         return self._query.boolean_query(self._clauses(terms))
 
-    def any_within(self, terms: Mapping[str, float], allowed: Any) -> Any:
-        """`any_of` inside `allowed`: each term is intersected by itself, which skips instead of scanning."""
-        clauses = []
-        for term, weight in terms.items():
-            inner = self.any_of({term: weight})
-            clauses.append((self._should, self._query.boolean_query([(self._must, allowed), (self._must, inner)])))
-        return self._query.boolean_query(clauses)
+    def any_within(self, terms: Mapping[str, float], allowed: Allowed) -> Any:
+        """`any_of` inside `allowed`: each term is intersected by itself, which skips instead of scanning.
+
+        Very many keys are looked up one by one before they can be skipped: they are met with all terms together, once.
+        """
+        within = self.allowed(allowed)
+        if not allowed.facets and len(allowed.keys) > _MANY_KEYS:
+            return self._both(within, self.any_of(terms))
+        apart = (self._both(within, self.any_of({term: weight})) for term, weight in terms.items())
+        return self._query.boolean_query([(self._should, each) for each in apart])
+
+    def _both(self, one: Any, other: Any) -> Any:
+        return self._query.boolean_query([(self._must, one), (self._must, other)])
 
     def scored(self, terms: Mapping[str, float], keys: Sequence[int]) -> Any:
         """Exactly these chunks, with the score they have for the terms."""

@@ -35,7 +35,7 @@ class LexicalReader:
             return Found()
         queries = self._queries
         if allowed is not None:
-            return self._run(queries.any_within(terms, queries.allowed(allowed)), limit)
+            return self._run(queries.any_within(terms, allowed), limit)
         essential = self._essential(terms)
         if len(essential) == len(terms):
             return self._run(queries.any_of(terms), limit)

@@ -67,6 +67,8 @@ def copy_state(source: Store, target: Store, user_id: str, *, on_progress: OnPro
                 other.put(one.document(document_id), one.parts(document_id), one.chunks(document_id), numbers)
                 copied += 1
         other.finish()
+        for conversation in source.conversations.copied(user_id):
+            target.conversations.put(user_id, conversation)
         originals = sum(_original(source, target, user_id, document_id) for document_id in ids)
         chunks = _compared(one, other, ids, numbers, on_progress)
     return Copied(copied, len(ids) - copied, chunks, len(numbers), originals)

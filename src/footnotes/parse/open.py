@@ -31,7 +31,7 @@ def parse_document(
     position = 0
     for item in stream:
         if isinstance(item, Report):
-            yield replace(item, warnings=(*warnings, *item.warnings))
+            yield replace(item, warnings=(*warnings, *item.warnings)) if warnings else item
             continue
         position = item.end
         if position > limits.characters:

@@ -90,6 +90,14 @@ def span_boxes(textpage: Any, layout: Layout, start: int, end: int) -> list[Box]
     return _joined([_character_box(textpage, index) for index in _indexes(layout, start, end)])
 
 
+def word_boxes(textpage: Any, layout: Layout) -> Iterator[tuple[int, str, Box]]:
+    """Every word of a page that is open: its offset in the page's text, what it says and where it stands."""
+    for place, word in layout.words:
+        if found := _joined([_character_box(textpage, word.first + each) for each in range(len(word.text))]):
+            left, bottom, right, top = zip(*found, strict=True)
+            yield place, word.text, Box(min(left), min(bottom), max(right), max(top))
+
+
 def find_quote(path: Path, page: int, quote: str) -> tuple[int, int] | None:
     """The span of a quote in the text of a page, white space aside."""
     with open_pdf(Source(path, path.name, "application/pdf")) as pdf:

@@ -14,12 +14,14 @@ from footnotes.errors import DocumentError, ParseError
 from footnotes.parse import Source
 from footnotes.parse.limits import Limits
 from footnotes.parse.pdf import open_pdf
-from footnotes.parse.pdf_boxes import Box, span_boxes
+from footnotes.parse.pdf_boxes import Box, span_boxes, word_boxes
 from footnotes.parse.pdf_layout import lay_out
 from footnotes.parse.pdf_words import page_words
 from footnotes.types import JsonValue, Part, Report
 
 Span = tuple[int, int]
+_FINE = 10_000
+"""Points across a page by which words are placed: pdfium counts whole ones."""
 _TALLEST = 4
 """A page is drawn at most so many times as high as it is wide; what is below is cut off."""
 
@@ -45,7 +47,9 @@ class PagesParser:
         """One report: how many images each page has, or, where parameters name a page, its picture and boxes."""
         given = dict(each.split("=", 1) for each in source.mime.split(";")[1:])
         with open_pdf(source) as pdf:
-            if "page" in given:
+            if "words" in given:
+                metadata = _worded(pdf, int(given["words"]))
+            elif "page" in given:
                 spans = [_span(each) for each in given["spans"].split(",") if each]
                 metadata = _drawn(pdf, int(given["page"]), int(given["width"]), spans)
             else:
@@ -67,6 +71,12 @@ def page_picture(
     found: Any = _asked(path, f"application/pdf;page={page};width={width};spans={asked}", limits)
     boxes = [[Box(*box) for box in each] for each in found["boxes"]]
     return PagePicture(base64.b64decode(found["png"]), found["width"], found["height"], boxes)
+
+
+def page_layer(path: Path, page: int, *, limits: Limits | None = None) -> list[tuple[int, str, Box]]:
+    """The words of a page, counted from 1: offset from its first block, text, and box in shares of its picture."""
+    found: Any = _asked(path, f"application/pdf;words={page}", limits)
+    return [(place, text, Box(*box)) for place, text, *box in found["words"]]
 
 
 def _asked(path: Path, mime: str, limits: Limits | None) -> Any:
@@ -113,6 +123,24 @@ def _drawn(pdf: Any, number: int, width: int, spans: Sequence[Span]) -> dict[str
         boxes = _boxes(page, spans, bitmap.width, bitmap.height)
         png = base64.b64encode(as_png(bitmap)).decode("ascii")
         return {"png": png, "width": bitmap.width, "height": bitmap.height, "boxes": boxes}
+    finally:
+        page.close()
+
+
+def _worded(pdf: Any, number: int) -> dict[str, JsonValue]:
+    import pypdfium2 as pdfium
+
+    try:
+        page = pdf[number - 1]
+    except (pdfium.PdfiumError, IndexError) as error:
+        raise DocumentError(f"page {number} cannot be read") from error
+    try:
+        textpage = page.get_textpage()
+        try:
+            found = list(word_boxes(textpage, lay_out(page_words(textpage))))
+        finally:
+            textpage.close()
+        return {"words": [[place, text, *_on_picture(page, box, _FINE, _FINE)] for place, text, box in found]}
     finally:
         page.close()
 

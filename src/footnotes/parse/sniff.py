@@ -91,7 +91,7 @@ def is_text_in_memory(filename: str, content: bytes) -> bool:
     """Whether bytes are plain text or Markdown under their name, which is told and read without a file of them."""
     if types_by_suffix().get(PurePath(filename).suffix.lower()) not in (PLAIN, types.MARKDOWN):
         return False
-    known = (*(beginning for beginning, _ in (*signatures(), *_CONTAINERS, *_UNREAD)), *_MARKS, b"\x00")
+    known = (*_beginnings(), *_MARKS, b"\x00")
     return len(content) <= READ_BYTES and not content.startswith(known) and _reads_plainly(content)
 
 
@@ -126,6 +126,8 @@ def _without_mark(sample: bytes) -> bytes:
 
 
 def _binary_type(path: Path, filename: str, sample: bytes, promised: str | None) -> str | None:
+    if not sample.startswith(_beginnings()) and promised != types.PDF:  # as nearly all texts do not
+        return None
     declared = [mime for signature, mime in signatures() if sample.startswith(signature)]
     if declared:
         return promised if promised in declared else declared[0]
@@ -140,6 +142,12 @@ def _binary_type(path: Path, filename: str, sample: bytes, promised: str | None)
     if found is None and promised == types.PDF and b"%PDF-" in sample[:_PDF_HEADER_WITHIN]:
         return promised
     return found
+
+
+@cache
+def _beginnings() -> tuple[bytes, ...]:
+    """The bytes that any file begins with whose type they tell."""
+    return tuple(beginning for beginning, _ in (*signatures(), *_CONTAINERS, *_UNREAD))
 
 
 def _type_in_zip(path: Path, sample: bytes) -> str:

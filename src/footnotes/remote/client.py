@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from footnotes import tracing
 from footnotes.errors import (
+    FootnotesError,
     MissingExtra,
     ProviderBadResponse,
     ProviderError,
@@ -49,6 +50,33 @@ class Endpoint:
     attempts: int = 3
     proxy: str = field(default="", repr=False)
     quoted: bool = True
+    resolve: Callable[[str, int, float], str] | None = None
+    """Host, port and seconds → the address to dial; raises where it may not be. None dials what the system finds."""
+
+
+def _guarded_transport(resolve: Callable[[str, int, float], str]) -> httpx.HTTPTransport:
+    """Dials only addresses that were looked at: a name that changes its address between two looks gains nothing."""
+    import httpcore
+    import httpx
+
+    class Backend(httpcore.SyncBackend):
+        def connect_tcp(
+            self,
+            host: str,
+            port: int,
+            timeout: float | None = None,
+            local_address: str | None = None,
+            socket_options: Any = None,
+        ) -> httpcore.NetworkStream:
+            try:
+                address = resolve(host, port, timeout or CONNECT_SECONDS)
+            except FootnotesError as error:
+                raise ProviderRefused(error.message, remedy=error.remedy) from error
+            return super().connect_tcp(address, port, timeout, local_address, socket_options)
+
+    transport = httpx.HTTPTransport()
+    transport._pool._network_backend = Backend()
+    return transport
 
 
 class Remote:
@@ -181,7 +209,9 @@ class Remote:
                 f"{self.endpoint.provider} needs the package 'httpx', which is not installed",
                 remedy='pip install "footnotes[remote]"',
             ) from error
+        resolve = self.endpoint.resolve
         return httpx.Client(
+            transport=_guarded_transport(resolve) if resolve else None,
             base_url=self.endpoint.base_url.rstrip("/") + "/",
             headers=dict(self.endpoint.headers),
             proxy=self.endpoint.proxy or None,

@@ -24,7 +24,19 @@ from footnotes.serve.mcp import make_manager
 from footnotes.serve.openapi import describe
 from footnotes.serve.pages import load_page, page_router
 from footnotes.serve.routes import api as api_routes
-from footnotes.serve.routes import collections, documents, finding, openai, rag, service, socket, texts, work
+from footnotes.serve.routes import (
+    collections,
+    connections,
+    conversations,
+    documents,
+    finding,
+    openai,
+    rag,
+    service,
+    socket,
+    texts,
+    work,
+)
 from footnotes.serve.state import ServerState, make_state
 from footnotes.serve.strict import check_nodes, off_loop
 
@@ -61,7 +73,20 @@ def create_app(
         default_response_class=SafeJson,
     )
     api.state.server = state
-    parts = (documents, texts, collections, finding, work, openai, rag, api_routes, service, socket)
+    parts = (
+        documents,
+        texts,
+        collections,
+        finding,
+        conversations,
+        connections,
+        work,
+        openai,
+        rag,
+        api_routes,
+        service,
+        socket,
+    )
     for part in parts:
         api.include_router(part.router)
     api.include_router(page_router(load_page()))
@@ -97,6 +122,7 @@ def _lifespan(state: ServerState, sessions: StreamableHTTPSessionManager) -> Any
             async with sessions.run():
                 yield
         finally:
+            await state.conversing.close()
             state.close()
 
     return lifespan

@@ -108,6 +108,7 @@ class AskBody(Body):
     passages: int | None = Field(None, ge=1, le=50)
     history: list[TurnBody] = Field(default_factory=list, max_length=100)
     deep: bool = False
+    model: str | None = Field(None, max_length=64, description="The id of a connected model, or `extractive`.")
     strict: bool | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     max_tokens: int | None = Field(None, ge=1, le=100_000)
@@ -116,6 +117,38 @@ class AskBody(Body):
         """The keywords of `Library.ask`."""
         given = self.model_dump(exclude={"question", "history"})
         return {**given, "history": [(turn.role, turn.text) for turn in self.history]}
+
+
+class TurnAskBody(Body):
+    question: str = Field(min_length=1, max_length=20_000, examples=["How long is the notice period?"])
+    where: Filter | None = None
+    collection: Name | None = None
+    mode: SearchMode | None = None
+    passages: int | None = Field(None, ge=1, le=50)
+    deep: bool = False
+    model: str | None = Field(None, max_length=64, description="The id of a connected model, or `extractive`.")
+    replaces: int | None = Field(None, ge=1, description="The number of the turn that is asked again.")
+
+    def options(self) -> dict[str, Any]:
+        """The keywords of `Library.ask`."""
+        return {name: getattr(self, name) for name in ("where", "collection", "mode", "passages", "deep", "model")}
+
+    def kept(self) -> dict[str, Any]:
+        """How it was asked, to be asked so again."""
+        return {name: value for name, value in self.options().items() if value}
+
+
+class NewConversationBody(TurnAskBody):
+    id: str | None = Field(None, pattern="^[0-9a-f]{16,32}$", description="Its id; chosen by the server if left out.")
+
+
+class TitleBody(Body):
+    title: str = Field(min_length=1, max_length=200, pattern=r"\S", examples=["Notice periods"])
+
+
+class RatingBody(Body):
+    rating: Literal["up", "down"] | None = Field(None, examples=["up"])
+    reason: str = Field("", max_length=2_000, examples=["It names the clause."])
 
 
 class CollectionBody(Body):

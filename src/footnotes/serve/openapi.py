@@ -26,6 +26,8 @@ _TAGS = {
     "documents": "Hand documents over, look at them, delete them.",
     "collections": "Named groups of documents, with a chunker and a system prompt of their own.",
     "find": "Search passages; ask, and get answers with footnotes.",
+    "conversations": "Questions and answers that are kept.",
+    "models": "Models that answer, connected while the server runs.",
     "jobs": "What is being taken in behind the requests.",
     "openai": "The dialect of OpenAI clients.",
     "compatibility": "Routes that clients of other systems know.",

@@ -10,7 +10,7 @@ from footnotes.engine import Library
 from footnotes.errors import NotFound, OptionError
 from footnotes.parse.limits import Limits
 from footnotes.parse.pdf_boxes import Box
-from footnotes.parse.pdf_pages import PagePicture, page_picture
+from footnotes.parse.pdf_pages import PagePicture, page_layer, page_picture
 from footnotes.parse.types_by_name import PDF
 
 _WASH = (255, 214, 90)  # the colour behind the words
@@ -38,6 +38,21 @@ def highlighted(
     if not (drawn and spans):
         return picture
     return picture._replace(png=painted(picture.png, [box for group in picture.boxes for box in group]))
+
+
+def words_of(library: Library, document_id: str, page: int) -> list[tuple[int, str, float, float, float, float]]:
+    """The words of a page with their offsets in the canonical text and their boxes: left, top, right, bottom."""
+    document = library.document(document_id)
+    if document.mime != PDF or not 1 <= page <= (document.pages or 0):
+        raise NotFound(f"document {document_id!r} has no page {page}")
+    settings = library.settings
+    limits = Limits(settings.parse_memory_bytes, settings.parse_seconds, settings.parse_max_characters)
+    try:
+        begins = library.page_start(document_id, page)
+    except NotFound:
+        return []  # a page without text
+    found = page_layer(library.original(document_id), page, limits=limits)
+    return [(begins + place, text, box.left, box.bottom, box.right, box.top) for place, text, box in found]
 
 
 def painted(png: bytes, boxes: Iterable[Box]) -> bytes:

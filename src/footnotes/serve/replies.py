@@ -6,10 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from footnotes.answer.models.connect import FoundServer
+from footnotes.serve.connections import ConnectedModel
 from footnotes.serve.jobs import ServerJob
 from footnotes.serve.keys import Key
 from footnotes.serve.quota import Allowance, RateLimit
-from footnotes.types import AnswerKind, Chunk, Citation, Document, ErrorInfo, Metadata, Step
+from footnotes.types import (
+    AnswerKind,
+    BlockKind,
+    Chunk,
+    Citation,
+    Conversation,
+    Document,
+    ErrorInfo,
+    KeptTurn,
+    Metadata,
+    Step,
+)
 
 # ── documents
 
@@ -44,6 +57,38 @@ class Boxes:
 
 
 @dataclass(frozen=True, slots=True)
+class PageWords:
+    page: int
+    words: list[tuple[int, str, float, float, float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBlock:
+    kind: BlockKind
+    start: int
+    end: int
+    page: int | None
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    blocks: list[ShownBlock]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    start: int
+    end: int
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    places: list[Place]
+
+
+@dataclass(frozen=True, slots=True)
 class Deleted:
     deleted: list[str]
 
@@ -60,6 +105,51 @@ class Collection:
 @dataclass(frozen=True, slots=True)
 class Collections:
     collections: list[Collection]
+
+
+# ── models
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedModels:
+    connections: list[ConnectedModel]
+    may_connect: bool
+    server_model: str
+    providers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    ok: bool
+    ms: float
+    first: str
+    error: ErrorInfo | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModels:
+    models: list[str]
+    error: ErrorInfo | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServers:
+    servers: list[FoundServer]
+
+
+# ── conversations
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    conversations: list[Conversation]
+    next_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeConversation:
+    conversation: Conversation
+    turns: list[KeptTurn]
 
 
 # ── jobs
@@ -133,6 +223,7 @@ class Status:
     version: str
     scopes: list[str]
     keys_needed: bool
+    keeps_conversations: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,3 +35,19 @@ CREATE TABLE IF NOT EXISTS jobs (
     updated_at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS jobs_by_tenant ON jobs (tenant, state, number);
+
+-- Models that were connected on the page. `sealed` is the key, encrypted; `key_env` names a variable in its place.
+CREATE TABLE IF NOT EXISTS connections (
+    id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    name TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    base_url TEXT NOT NULL,
+    path TEXT NOT NULL,
+    sealed TEXT NOT NULL,
+    key_env TEXT NOT NULL,
+    is_default INTEGER NOT NULL,
+    created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS connections_by_tenant ON connections (tenant, created_at);

@@ -16,6 +16,8 @@ from footnotes import tracing
 from footnotes.config import Settings
 from footnotes.engine import Library
 from footnotes.errors import Forbidden, StoreLocked, StoreUnavailable, Unauthorized
+from footnotes.serve.connections import Connections
+from footnotes.serve.conversing import Conversing
 from footnotes.serve.database import ServerDatabase
 from footnotes.serve.intake import Intake
 from footnotes.serve.jobs import Jobs
@@ -44,6 +46,8 @@ class ServerState:
     intake: Intake
     pools: Pools
     streams: Streams
+    conversing: Conversing
+    connections: Connections
     metrics: Metrics
     needs_keys: bool
     lock: int
@@ -100,6 +104,7 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
         raise
     metrics, keys, pools = Metrics(), Keys(database), Pools(settings)
     tenants, jobs = Tenants(folder, for_searches(settings), metrics.embedding), Jobs(database, settings.serve_queue)
+    streams = Streams(settings.serve_streams, keys, pools.slow)
     return ServerState(
         settings=settings,
         database=database,
@@ -110,7 +115,9 @@ def make_state(folder: Path, settings: Settings, *, needs_keys: bool) -> ServerS
         jobs=jobs,
         intake=Intake(tenants, jobs, metrics, settings),
         pools=pools,
-        streams=Streams(settings.serve_streams, keys, pools.slow),
+        streams=streams,
+        conversing=Conversing(streams, pools),
+        connections=Connections(database, folder, settings),
         metrics=metrics,
         needs_keys=needs_keys,
         lock=lock,

@@ -140,6 +140,17 @@ def event_stream(
 ) -> StreamingResponse:
     """The items as events; an error on the way is the last event."""
     streams.check_room(caller)
+    return counted_stream(items, request_id, write=write, headers=headers)
+
+
+def counted_stream(
+    items: AsyncIterator[T | None],
+    request_id: str,
+    *,
+    write: Callable[[T], str],
+    headers: Mapping[str, str] | None = None,
+) -> StreamingResponse:
+    """As `event_stream`, of what is counted already."""
 
     async def body() -> AsyncIterator[str]:
         alive = time.monotonic()

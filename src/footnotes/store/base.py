@@ -9,6 +9,7 @@ from pathlib import Path
 from footnotes.store import verify
 from footnotes.store.copying import Side
 from footnotes.store.groups.collections import Collections
+from footnotes.store.groups.conversations import Conversations
 from footnotes.store.groups.core import Core
 from footnotes.store.groups.documents import Documents
 from footnotes.store.groups.generations import Generations
@@ -33,6 +34,7 @@ class BaseStore(Core):
         self.generations = Generations(self)
         self.collections = Collections(self)
         self.jobs = Jobs(self)
+        self.conversations = Conversations(self)
 
     # ── what a dialect adds, beside `Core`
 

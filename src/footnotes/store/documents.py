@@ -122,10 +122,12 @@ def drop_versions(cursor: Cursor, versions: Sequence[int], *, leg: str = "") -> 
 
 
 def drop(cursor: Cursor, rows: Sequence[DocumentRow]) -> None:
-    """Remove documents and everything derived from them."""
-    keys = [row.pk for row in rows]
+    """Remove documents and everything derived from them; of answers that quote them only the question stays."""
+    keys, ids = [row.pk for row in rows], [row.document.id for row in rows]
     led = [source for row in rows for source in {row.document.source, *sources(cursor, row.pk)}]
-    cursor.run("drop_jobs_of", ids=[row.document.id for row in rows], sources=led)
+    cursor.run("drop_jobs_of", ids=ids, sources=led)
+    cursor.run("forget_quotes", documents=ids)
+    cursor.run("drop_quotes", documents=ids)
     for row in rows:
         near.drop(cursor, row.document.collection, row.pk)
     drop_versions(cursor, [row["version"] for row in cursor.all("versions_of_documents", documents=keys)])

@@ -76,8 +76,8 @@ def as_number(value: JsonValue) -> float | None:
     """The number a value is, if it is one."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
-    if isinstance(value, str) and (value[:1].isalpha() or value[:1] == "/"):  # most are no numbers, and cheaply told
-        return None
+    if isinstance(value, str) and (value[:1].isalpha() or value[:1] == "/" or value[10:11] == "T"):
+        return None  # words, paths and moments, cheaply told: most are no numbers
     try:
         number = float(value)
     except (ValueError, OverflowError):

@@ -34,8 +34,8 @@ def update(cursor: Cursor, updates: Sequence[JobUpdate]) -> None:
     last: dict[int, JobUpdate] = {}
     for job in updates:
         known = last.get(job.number)
-        document_id = job.document_id or (known.document_id if known else None)
-        last[job.number] = replace(job, document_id=document_id)
+        is_named = known is not None and known.document_id is not None and job.document_id is None
+        last[job.number] = replace(job, document_id=known.document_id) if known is not None and is_named else job
     rows = [
         {
             "job": job.number,

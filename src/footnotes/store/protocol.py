@@ -12,6 +12,7 @@ from typing import Protocol
 
 from footnotes.store.copying import Side
 from footnotes.store.groups.collections import Collections
+from footnotes.store.groups.conversations import Conversations
 from footnotes.store.groups.documents import Documents
 from footnotes.store.groups.generations import Generations
 from footnotes.store.groups.jobs import Jobs
@@ -35,6 +36,7 @@ class Store(Protocol):
     generations: Generations
     collections: Collections
     jobs: Jobs
+    conversations: Conversations
 
     @property
     def address(self) -> str:

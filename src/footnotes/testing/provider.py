@@ -47,6 +47,8 @@ class ScriptedProvider:
     def __init__(self, default: Action | None = None) -> None:
         self.requests: list[Asked] = []
         self.default = default or says("")
+        self.models = ["small-chat", "large-chat"]
+        self.key = ""
         self.released = threading.Event()
         self._script: deque[Action] = deque()
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -116,6 +118,22 @@ def cuts(text: str, *, reset: bool = False) -> Action:
             handler.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
         if reset:
             handler.reset()
+
+    return act
+
+
+def pauses(before: str, after: str, go_on: threading.Event) -> Action:
+    """Streams a text, waits until it is told to go on, and streams the rest."""
+
+    def act(handler: _Handler, asked: Asked) -> None:
+        handler.begin("text/event-stream")
+        for piece in _pieces(before):
+            handler.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
+        go_on.wait(60)
+        for piece in _pieces(after):
+            handler.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
+        handler.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        handler.send(b"data: [DONE]\n\n")
 
     return act
 
@@ -217,7 +235,22 @@ class _Handler(BaseHTTPRequestHandler):
         asked = Asked(self.path, dict(self.headers.items()), body)
         self.server.provider.requests.append(asked)
         self.close_connection = True
+        wanted = self.server.provider.key
+        if wanted and self.headers.get("authorization") != f"Bearer {wanted}":
+            status(401, {"error": {"message": "Incorrect API key"}})(self, asked)
+            return
         self.server.provider.next_action()(self, asked)
+
+    def do_GET(self) -> None:
+        """The list of models, as any OpenAI-compatible server gives it; refused without the key that is wanted."""
+        provider = self.server.provider
+        self.close_connection = True
+        provider.requests.append(Asked(self.path, dict(self.headers.items()), {}))
+        if provider.key and self.headers.get("authorization") != f"Bearer {provider.key}":
+            said = {"error": {"message": f"Incorrect API key: {self.headers.get('authorization', '')}"}}
+            return self.whole(401, json.dumps(said).encode(), "application/json", {})
+        listed = {"object": "list", "data": [{"id": name, "object": "model"} for name in provider.models]}
+        return self.whole(200, json.dumps(listed).encode(), "application/json", {})
 
     def begin(self, content_type: str, length: int | None = None) -> None:
         self.send_response(200)

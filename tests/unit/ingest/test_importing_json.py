@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from footnotes.engine import Library
 from footnotes.errors import ImportFormatError, OptionError, SourceUnreadable
 from footnotes.ingest.importing import json_stream
+from footnotes.types import Chunk
 
 RECORDS: list[dict[str, Any]] = [
     {"pageContent": "Trips under four hours are made by train.", "metadata": {"source": "travel.txt", "team": "all"}},
@@ -40,6 +41,10 @@ def as_plain(record: dict[str, Any]) -> dict[str, Any]:
     return {"text": record["pageContent"], **record["metadata"]}
 
 
+def chunks_of(library: Library) -> list[Chunk]:
+    return [chunk for document in library.documents() for chunk in library.chunks(document.id)]
+
+
 @pytest.mark.parametrize("as_lines", [False, True], ids=["array", "lines"])
 @pytest.mark.parametrize("shape", [dict, as_python, as_serialised, as_plain])
 def test_every_shape_gives_the_same_document(library: Library, tmp_path: Path, shape: Any, as_lines: bool) -> None:
@@ -51,7 +56,9 @@ def test_every_shape_gives_the_same_document(library: Library, tmp_path: Path, s
     assert document.filename == "travel.txt" and document.status == "ready"
     assert library.text(document.id) == "Trips under four hours are made by train.\n\nHotels may cost up to 140 euros."
     assert document.metadata["source"] == "travel.txt" and document.metadata["team"] == "all"
-    assert [dict(chunk.metadata) for chunk in library.chunks(document.id)] == [{}, {"n": 2}]
+    of_file = {"mime", "checksum", "ingested_at"}  # every chunk says these of its file
+    own = [{key: chunk.metadata[key] for key in chunk.metadata if key not in of_file} for chunk in chunks_of(library)]
+    assert own == [{}, {"n": 2}]
     assert document.file_hash == HASH_OF_RECORDS
     assert library.verify().ok
 

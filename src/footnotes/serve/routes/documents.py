@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -17,7 +18,7 @@ from footnotes.serve import replies as r
 from footnotes.serve.jobs import ServerJob
 from footnotes.serve.models import Body, Metadata, Name, TextDocument
 from footnotes.serve.openapi import errors, file_of
-from footnotes.serve.picture import highlighted
+from footnotes.serve.picture import highlighted, words_of
 from footnotes.serve.state import Books, ServerState, State, WritableBooks, Writer
 from footnotes.serve.strict import StrictRoute, parsed, validated
 from footnotes.types import Document
@@ -231,7 +232,41 @@ def chunks(
     return r.Chunks(found[offset : offset + limit], len(found), offset + limit if more else None)
 
 
+_BLOCKS = "Its blocks: headings, paragraphs, lists, tables, code"
+
+
+@router.get("/{document_id}/blocks", summary=_BLOCKS, responses=errors(404))
+def blocks(
+    document_id: str,
+    library: Books,
+    start: Annotated[int, Query(ge=0, le=2**40)] = 0,
+    end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
+    kind: Annotated[str | None, Query(max_length=20, description="Only these, such as `heading`.")] = None,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 2_000,
+) -> r.Blocks:
+    """Those that touch a span of the canonical text, in its order."""
+    library.document(document_id)
+    found = (block for block in library.blocks(document_id, start, end) if kind is None or block.kind == kind)
+    shown = [
+        r.ShownBlock(block.kind, block.start, block.end, block.page, block.level) for block in islice(found, limit)
+    ]
+    return r.Blocks(shown)
+
+
+@router.get("/{document_id}/find", summary="Where words stand in it", responses=errors(404))
+def find(document_id: str, library: Books, q: Annotated[str, Query(max_length=500)] = "") -> r.Places:
+    """In any case, however they are broken into lines; at most 500 places."""
+    library.document(document_id)
+    return r.Places([r.Place(*place) for place in library.find(document_id, q)])
+
+
 _PAGE = "/{document_id}/pages/{page}"
+
+
+@router.get(f"{_PAGE}/words", summary="The words of a page, and where each stands", responses=errors(404))
+async def page_words(document_id: str, page: int, library: Books, state: State) -> r.PageWords:
+    """For a layer of text over its picture: offset in the canonical text, word, and box in shares of the picture."""
+    return r.PageWords(page, await state.pools.draw.run(words_of, library, document_id, page))
 
 
 @router.get(

@@ -54,7 +54,7 @@ async def search(body: SearchBody, library: Books, state: State, caller: Reader)
     "/ask",
     summary="Ask",
     response_description="The answer; with `Accept: text/event-stream` its events as they happen",
-    responses=events(examples.ANSWER_EVENTS) | errors(*MODEL_ERRORS, body=True),
+    responses=events(examples.ANSWER_EVENTS) | errors(404, *MODEL_ERRORS, body=True),
 )
 async def ask(request: Request, body: AskBody, library: Books, state: State, caller: Reader) -> Answer | Response:
     """An answer, each sentence with its footnote. Counts against the month's answers."""
@@ -97,6 +97,7 @@ async def charged_reranker(state: ServerState, caller: Caller, wanted: str | Non
 def answering(state: ServerState, tenant: str, library: Library, question: str, **options: Any) -> Iterator[Event]:
     """The events of a question, counted in the metrics; one that fails is not counted against the month's answers."""
     try:
+        options |= state.connections.use(library, tenant, options.pop("model", None))
         for event in library.ask_stream(question, **options):
             if event.answer is not None:
                 state.metrics.answered(event.answer)

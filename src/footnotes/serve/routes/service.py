@@ -17,7 +17,7 @@ from footnotes.serve.keys import Key
 from footnotes.serve.metrics import CONTENT_TYPE
 from footnotes.serve.models import KeyBody
 from footnotes.serve.openapi import OPEN_ERRORS, errors, file_of, only_errors
-from footnotes.serve.state import Admin, Books, Reader, State, caller_of, state_of
+from footnotes.serve.state import Admin, Books, Reader, ServerState, State, caller_of, state_of
 from footnotes.serve.strict import StrictRoute
 from footnotes.wire import to_json
 
@@ -72,13 +72,20 @@ def status(library: Books, state: State, caller: Reader) -> r.Status:
         **found,
         index=index and r.Index(tuple(index["legs"]), index["behind"], index["error"]),
         outdated=library.count_outdated(),
-        model=library.settings.model,
+        model=_model(state, caller.tenant),
         reranker=library.settings.reranker,
         queue=state.jobs.waiting(caller.tenant) + state.intake.resumes(caller.tenant),
         version=__version__,
         scopes=sorted(caller.scopes),
         keys_needed=bool(caller.key_id),
+        keeps_conversations=bool(state.settings.serve_conversations) and not state.settings.read_only,
     )
+
+
+def _model(state: ServerState, tenant: str) -> str:
+    """What answers a question that names no model."""
+    chosen = state.connections.default(tenant) if state.connections.are_allowed else None
+    return state.settings.model if chosen is None else f"{chosen.provider}:{chosen.model or 'gguf'}"
 
 
 _USAGE = "What is left of this month's answers, and what is kept"

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import cast
 
 from footnotes.config import Settings
+from footnotes.serve.connections import Connections
+from footnotes.serve.conversing import Conversing
 from footnotes.serve.database import ServerDatabase
 from footnotes.serve.intake import Intake
 from footnotes.serve.keys import Keys
@@ -44,6 +46,7 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
         queue = Queue(settings.store, shared, migrate=settings.migrate)
         listener = Listener(shared, lambda job_id: working.heard(job_id))
         intake = working = SharedIntake(tenants, jobs, metrics, settings, queue, listener, Workers(shared))
+    streams = Streams(settings.serve_streams, keys, pools.slow)
     return ServerState(
         settings=settings,
         database=database,
@@ -54,7 +57,9 @@ def make_shared_state(folder: Path, settings: Settings, *, needs_keys: bool) -> 
         jobs=jobs,
         intake=intake,
         pools=pools,
-        streams=Streams(settings.serve_streams, keys, pools.slow),
+        streams=streams,
+        conversing=Conversing(streams, pools),
+        connections=Connections(database, folder, settings),
         metrics=metrics,
         needs_keys=needs_keys,
         lock=os.open(os.devnull, os.O_RDONLY),

@@ -28,6 +28,10 @@ TABLES = (
     "jobs",
     "index_changes",
     "shelves",
+    "remembered",
+    "conversations",
+    "turns",
+    "turn_documents",
 )
 
 

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from footnotes.engine import Library
 from footnotes.errors import NotFound
+from footnotes.store.groups.conversations import NewTurn, TurnEnd
 from footnotes.testing.suite.shelf import Shelf
 from footnotes.testing.suite.texts import TRAVEL
 
@@ -122,6 +123,30 @@ class Tenancy:
                 assert ben.search("train").hits and not ada.search("train").hits
             ada.add_text(TRAVEL, filename="a.txt")  # the store is still open
             assert ada.search("train").hits
+
+    def test_conversations_are_kept_for_their_tenant_and_end_with_what_they_quote(self, shelf: Shelf) -> None:
+        with shelf.open("ada") as ada, shelf.open("ben") as ben:
+            added = ada.add_text(TRAVEL, filename="a.txt")
+            kept, place = ada.conversations, ("c1", 1)
+            new = NewTurn("Who may TRAVEL?\x00", {"deep": True}, "holder", owner="key", most=2)
+            assert kept.ask("ada", "c1", new, begins=True) == 1
+            assert kept.note("ada", place, "holder", "So far", [])
+            assert not kept.note("ada", place, "somebody else", "not theirs", [])
+            end = TurnEnd("done", "So far and on", {"citations": [{"quote": "x"}]}, None, [str(added.document_id)])
+            kept.end("ada", place, "holder", end)
+            kept.rate("ada", "c1", 1, "up", "good")
+            (turn,) = kept.turns("ada", "c1")
+            assert (turn.state, turn.text, turn.rating, turn.request) == ("done", "So far and on", "up", {"deep": True})
+            assert turn.answer == {"citations": [{"quote": "x"}]}
+            assert [one.id for one in kept.all("ada", sought="who may travel")] == ["c1"]
+            assert ben.conversations.all("ben") == [] and ben.conversations.turns("ben", "c1") == []
+            with pytest.raises(NotFound):
+                ben.conversations.delete("ben", "c1")
+            ada.delete(str(added.document_id))
+            (turn,) = kept.turns("ada", "c1")
+            assert (turn.state, turn.text, turn.answer, turn.rating) == ("forgotten", "", None, "up")
+            kept.delete("ada", "c1")
+            assert kept.all("ada") == []
 
     def test_what_models_said_is_remembered_for_every_machine_and_for_no_other_tenant(self, shelf: Shelf) -> None:
         with shelf.open("one") as library, shelf.open("two") as other:

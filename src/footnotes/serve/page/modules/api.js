@@ -41,9 +41,9 @@ export function keyHeaders() {
 /**
  * A request, or an ApiError.
  * @param {string} path
- * @param {{method?: string, body?: any, accept?: string, signal?: AbortSignal}} [options]
+ * @param {{method?: string, body?: any, accept?: string, signal?: AbortSignal, keepalive?: boolean}} [options]
  */
-export async function send(path, { method = "GET", body, accept = "application/json", signal } = {}) {
+export async function send(path, { method = "GET", body, accept = "application/json", signal, keepalive = false } = {}) {
   const headers = {
     Accept: accept,
     ...keyHeaders(),
@@ -56,6 +56,7 @@ export async function send(path, { method = "GET", body, accept = "application/j
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
       signal,
+      keepalive,
     });
   } catch (error) {
     if (isAbort(error)) throw error;
@@ -89,8 +90,12 @@ export async function putJson(path, body) {
   return (await send(path, { method: "PUT", body })).json();
 }
 
-export async function remove(path) {
-  return (await send(path, { method: "DELETE" })).json();
+export async function patchJson(path, body) {
+  return (await send(path, { method: "PATCH", body })).json();
+}
+
+export async function remove(path, { keepalive = false } = {}) {
+  return (await send(path, { method: "DELETE", keepalive })).json();
 }
 
 /** A picture or file as a blob: an <img> of its own could not send the key. */

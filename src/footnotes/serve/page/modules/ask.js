@@ -1,7 +1,10 @@
 /** The conversation: the place to ask, the turns, and the way from one footnote to the next. */
 
 import { announce, button, element, fill, icon } from "./dom.js";
+import { getJson } from "./api.js";
+import { addressOf, newConversationId } from "./conversations.js";
 import { alignNotes } from "./margin.js";
+import { ModelPicker } from "./models.js";
 import { panel } from "./panel.js";
 import { showSource } from "./source.js";
 import { showSources } from "./sources.js";
@@ -9,18 +12,28 @@ import { state } from "./state.js";
 import { Turn } from "./turn.js";
 import { distinct } from "./answer.js";
 import { welcome } from "./welcome.js";
+import { sentence } from "./words.js";
 
 const MOST_HISTORY = 12;
+const PATIENCE = 3000;
 
 export class AskView {
   /** @type {Turn[]} */
   #turns = [];
   /** @type {{turn: Turn, marker: number} | null} the footnote whose source is open */
   #open = null;
+  /** The conversation that is open; nothing before the first question. */
+  conversation = "";
+  /** Whether one was asked for that is not there. */
+  lost = false;
 
-  /** @param {HTMLElement} root */
-  constructor(root) {
+  /**
+   * @param {HTMLElement} root
+   * @param {{onWritten: () => void, onOpened: (id: string) => void}} actions
+   */
+  constructor(root, actions) {
     this.root = root;
+    this.outer = actions;
     this.sheet = element("div", { class: "sheet" });
     this.scroll = element(
       "div",
@@ -49,6 +62,7 @@ export class AskView {
     this.halt = button("Stop", { picture: "stop", hidden: true, onclick: () => this.stop() });
     this.deep = element("input", { type: "checkbox", id: "deep" });
     this.chips = element("span", { class: "row" });
+    this.picker = new ModelPicker();
     this.fresh = button("New conversation", { kind: "link", hidden: true, onclick: () => this.restart() });
     const form = element(
       "form",
@@ -58,6 +72,7 @@ export class AskView {
         "div",
         { class: "composer-foot" },
         this.chips,
+        this.picker.root,
         element(
           "label",
           { title: "Searches several times, in steps, before it answers" },
@@ -110,14 +125,20 @@ export class AskView {
       scopeWords: scopeWords(),
       history: this.#history(),
       deep: this.deep.checked,
+      model: this.picker.value,
     };
-    this.#start(new Turn(asked, options, this.#actions()));
+    this.#start(asked, options);
     this.input.value = "";
     return undefined;
   }
 
-  #start(turn) {
+  #start(question, options, replaces = 0) {
+    const before = [...this.#turns];
+    const keeping = () => this.#place(before, replaces);
+    const turn = new Turn(question, { ...options, kept: null, keeping }, this.#actions());
+    if (this.lost) this.#clear();
     this.#turns.push(turn);
+    for (const one of before) one.redraw();
     this.welcome?.remove();
     this.welcome = null;
     this.sheet.append(turn.root);
@@ -126,12 +147,83 @@ export class AskView {
     turn.root.scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" });
   }
 
+  /** Where the server keeps the next turn: known when it has answered for those before. */
+  async #place(before, replaces) {
+    await Promise.race([state.known, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+    if (!state.status?.keeps_conversations) return null;
+    if (!this.conversation) this.#name(newConversationId());
+    const { conversation } = this;
+    await Promise.all(before.map((turn) => turn.written));
+    const last = before.findLast((turn) => turn.isWritten);
+    const number = replaces || (last ? last.options.kept.number + 1 : 1);
+    return { conversation, number, begins: !last && !replaces, replaces: replaces > 0 };
+  }
+
+  #name(id) {
+    this.conversation = id;
+    this.outer.onOpened(id);
+    if (id) history.replaceState(null, "", addressOf(id));
+  }
+
+  /** Open a conversation as the server kept it, also in the middle of an answer. */
+  async show(id) {
+    if (id === this.conversation) return;
+    this.#clear();
+    this.conversation = id;
+    this.outer.onOpened(id);
+    try {
+      const found = await getJson(`/v1/conversations/${encodeURIComponent(id)}`);
+      if (this.conversation !== id) return;
+      this.#turns = found.turns.map((kept) => this.#restored(id, kept));
+      fill(
+        this.sheet,
+        this.#turns.map((turn) => turn.root),
+      );
+      for (const turn of this.#turns) (turn.redraw(), alignNotes(turn.root));
+      this.#drawButtons();
+      this.picker.value = this.#turns.at(-1)?.options.model || "";
+      this.#turns.at(-1)?.root.scrollIntoView({ block: "start" });
+      document.title = `${found.conversation.title} · Footnotes`;
+    } catch (error) {
+      if (this.conversation !== id) return;
+      this.conversation = "";
+      this.lost = true;
+      this.outer.onOpened("");
+      fill(
+        this.sheet,
+        element(
+          "div",
+          { class: "welcome" },
+          element("h1", {}, error.status === 404 ? "This conversation is not here." : "It could not be read."),
+          element("p", { class: "lead" }, `${sentence(error.message)} ${error.remedy}`),
+          element("p", {}, button("New conversation", { kind: "primary", onclick: () => this.restart() })),
+        ),
+      );
+    }
+  }
+
+  #restored(id, kept) {
+    const { deep = false, model = "", ...filter } = kept.request;
+    const options = {
+      filter,
+      scopeWords: filter.collection ? `Asked of the collection ${filter.collection}` : "",
+      history: [],
+      deep,
+      model,
+      kept: { conversation: id, number: kept.number, begins: false, replaces: false },
+    };
+    return Turn.restored(kept, options, this.#actions());
+  }
+
   #actions() {
     return {
       onFootnote: (turn, citation, origin) => this.openFootnote(turn, citation, origin),
       onSources: (turn) => showSources(turn, { onOpen: (hit, origin) => this.#openHit(turn, hit, origin) }),
       onAgain: (turn) => this.#again(turn),
       onChange: () => this.#drawButtons(),
+      onEdit: (turn, question) => this.#replace(turn, question),
+      onWritten: () => this.outer.onWritten(),
+      isLast: (turn) => this.#turns.at(-1) === turn || this.#turns.length === 0,
       onHit: (turn, hit, origin) => this.#openHit(turn, hit, origin),
       onSearch: (turn) => (location.hash = `#/search?q=${encodeURIComponent(turn.question)}`),
       onAll: (turn) => {
@@ -146,7 +238,19 @@ export class AskView {
   }
 
   #again(turn) {
-    this.#start(new Turn(turn.question, turn.options, this.#actions()));
+    this.#replace(turn, turn.question);
+  }
+
+  /** Ask in the place of a turn; it goes, and what came after it. */
+  #replace(turn, question) {
+    const place = this.#turns.indexOf(turn);
+    if (this.#turns.at(-1)?.state === "asking") this.stop();
+    panel.close();
+    for (const gone of this.#turns.splice(place)) gone.root.remove();
+    // Another model may be chosen before it is asked again.
+    const options = { ...turn.options, model: this.picker.value };
+    this.#start(question, options, turn.isWritten ? turn.options.kept.number : 0);
+    this.focus();
   }
 
   /** What was asked and answered before; broken answers are left out. */
@@ -165,15 +269,27 @@ export class AskView {
     this.#drawButtons();
   }
 
+  /** A new conversation. One that is kept goes on without being looked at. */
   restart() {
-    this.stop();
-    for (const turn of this.#turns) turn.root.remove();
-    this.#turns = [];
-    this.#open = null;
-    panel.close();
-    this.#drawButtons();
+    if (!this.conversation) this.stop();
+    this.#clear();
+    this.#name("");
+    if (location.hash !== "#/ask") history.pushState(null, "", "#/ask");
+    document.title = "Footnotes";
+    this.welcome = null;
     this.#drawEmpty();
     this.focus();
+  }
+
+  #clear() {
+    this.lost = false;
+    for (const turn of this.#turns) turn.leave();
+    this.#turns = [];
+    this.#open = null;
+    this.welcome = null;
+    panel.close();
+    this.sheet.replaceChildren();
+    this.#drawButtons();
   }
 
   openFootnote(turn, citation, origin) {
@@ -184,6 +300,7 @@ export class AskView {
     showSource(citation, {
       origin,
       label: `Footnote ${citation.marker} of ${footnotes.length}`,
+      others: footnotes.filter((one) => one !== citation),
       onPrevious: place > 0 ? move(-1) : null,
       onNext: place < footnotes.length - 1 ? move(1) : null,
     });
@@ -262,7 +379,7 @@ export class AskView {
   }
 
   #drawEmpty() {
-    if (this.#turns.length > 0 || !state.status) return;
+    if (this.#turns.length > 0 || this.conversation || this.lost || !state.status) return;
     const documents = state.scope.document ? 1 : state.documents(state.scope.collection);
     const shown = JSON.stringify([documents, state.scope]);
     if (this.welcome && this.welcomeFor === shown) return;

@@ -3,13 +3,15 @@
 import { button, choice, confirmed, element, fill, showDialog } from "./dom.js";
 import { download, getJson, isAbort, remove } from "./api.js";
 import { chunkViewer } from "./chunks.js";
-import { pageViewer } from "./pages.js";
 import { panel } from "./panel.js";
+import { finder } from "./reading.js";
+import { readerOf } from "./source.js";
 import { state } from "./state.js";
 import { refreshStatus } from "./status.js";
 import { bytes, count, day, figure } from "./words.js";
 
-export async function showDocument(id, { origin = null } = {}) {
+/** Open a document to be read; `span` is shown and marked. */
+export async function showDocument(id, { origin = null, span = null } = {}) {
   const body = element("div", { class: "panel-body", tabindex: "0", role: "region", "aria-label": "Document" });
   const signal = panel.show({ title: "…", body, origin, label: "Document" });
   let found;
@@ -24,10 +26,41 @@ export async function showDocument(id, { origin = null } = {}) {
     return;
   }
   if (signal.aborted) return;
-  draw(found, origin);
+  if (found.characters > 0) await read(found, origin, span);
+  else details(found, origin);
 }
 
-function draw(found, origin) {
+async function read(found, origin, span) {
+  const body = element("div", {
+    class: "panel-body source",
+    tabindex: "0",
+    role: "region",
+    "aria-label": found.filename,
+  });
+  const signal = panel.show({
+    title: found.title || found.filename,
+    subtitle: found.filename,
+    body,
+    origin,
+    label: `Document: ${found.filename}`,
+  });
+  const shown = span ? { ...span, document_id: found.id, filename: found.filename, quote: "", page: null } : null;
+  try {
+    const viewer = await readerOf(found, shown, signal);
+    if (signal.aborted) return;
+    const more = button("Details", { kind: "quiet", onclick: () => details(found, origin) });
+    panel.pin(
+      element("div", { class: "document-actions" }, more, actions(found)),
+      finder(found, signal, (place) => viewer.reveal(place)),
+    );
+    fill(body, viewer.root);
+  } catch (error) {
+    if (!isAbort(error)) fill(body, element("p", { class: "trouble failure" }, `${error.message}. ${error.remedy || ""}`));
+  }
+}
+
+/** What was extracted, and how it was cut. */
+function details(found, origin) {
   const content = element("div", { class: "document-content" });
   const body = element("div", { class: "panel-body", tabindex: "0", role: "region", "aria-label": found.filename });
   const signal = panel.show({
@@ -39,9 +72,12 @@ function draw(found, origin) {
   });
   /** @type {Record<string, () => void>} */
   const views = { Report: () => fill(content, report(found)), Chunks: () => chunkViewer(found, content, signal) };
-  if (found.mime === "application/pdf" && found.pages)
-    views.Pages = () => fill(content, pageViewer(found, null, signal));
-  fill(body, element("div", { class: "document-actions" }, choice("What is shown", views), actions(found)), content);
+  const back = found.characters > 0 && button("Read", { kind: "quiet", onclick: () => read(found, origin, null) });
+  fill(
+    body,
+    element("div", { class: "document-actions" }, back, choice("What is shown", views), actions(found)),
+    content,
+  );
   views.Report();
 }
 

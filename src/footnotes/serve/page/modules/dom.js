@@ -71,6 +71,10 @@ const PATHS = {
   stop: "M7 7h10v10H7z",
   again: "M5 12a7 7 0 1 1 2 5M5 20v-4h4",
   list: "M9 6h11M9 12h11M9 18h11M4 6h1M4 12h1M4 18h1",
+  pencil: "M4 20l1-4L16 5l3 3L8 19z",
+  bin: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
+  up: "M7 11v9H4v-9zM7 11l4-7c2 0 2 1 2 3v2h6l-1.5 9H7",
+  down: "M7 13V4H4v9zM7 13l4 7c2 0 2-1 2-3v-2h6l-1.5-11H7",
   plus: "M12 5v14M5 12h14",
 };
 

@@ -4,10 +4,13 @@ import { icon } from "./dom.js";
 import { onUnauthorized } from "./api.js";
 import { AskView } from "./ask.js";
 import { watchBanner } from "./banner.js";
+import { ConversationList } from "./conversations.js";
 import { jobs } from "./jobs.js";
 import { LibraryView } from "./library.js";
+import { showDocument } from "./document.js";
 import { askForKey } from "./login.js";
 import { panel } from "./panel.js";
+import { spanIn } from "./reading.js";
 import { SearchView } from "./search.js";
 import { SettingsView } from "./settings.js";
 import { Shelf } from "./shelf.js";
@@ -24,9 +27,13 @@ class Page {
   constructor() {
     for (const link of document.querySelectorAll("#views a"))
       link.prepend(icon(/** @type {any} */ (link.getAttribute("data-view"))));
-    this.shelf = new Shelf(byId("shelf-body"), byId("shelf-foot"));
+    const talks = new ConversationList({
+      onDeleted: () => this.views.ask.restart(),
+      onNew: () => ((location.hash = "#/ask"), this.views.ask.restart()),
+    });
+    this.shelf = new Shelf(byId("shelf-body"), byId("shelf-foot"), talks.root);
     this.views = {
-      ask: new AskView(byId("view-ask")),
+      ask: new AskView(byId("view-ask"), { onWritten: () => talks.load(), onOpened: (id) => talks.mark(id) }),
       search: new SearchView(byId("view-search")),
       library: new LibraryView(byId("view-library")),
       settings: new SettingsView(byId("view-settings")),
@@ -66,6 +73,7 @@ class Page {
   async #locked() {
     await askForKey();
     await this.#open();
+    this.#route();
   }
 
   #route() {
@@ -81,6 +89,10 @@ class Page {
     }
     const words = { ask: "", search: "Search · ", library: "Library · ", settings: "Settings · " }[name];
     document.title = `${words}Footnotes`;
+    const [kind, id] = path.split("/");
+    if (kind === "c" && id) this.views.ask.show(id);
+    if (kind === "d" && id)
+      showDocument(decodeURIComponent(id), { span: spanIn(new URLSearchParams(options || "").get("span")) });
     if (name === "settings") this.views.settings.show();
     else this.views.settings.hide();
     const query = new URLSearchParams(options || "").get("q");

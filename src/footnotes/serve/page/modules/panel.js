@@ -53,6 +53,12 @@ class Panel {
     return abort.signal;
   }
 
+  /** Put something between the head and what scrolls: it stays in sight. */
+  pin(...nodes) {
+    this.#root.querySelector(".panel-bar")?.remove();
+    this.#root.querySelector(".panel-head")?.after(element("div", { class: "panel-bar" }, nodes));
+  }
+
   /** Give something up when the content makes way, an object URL for instance. */
   onCleanup(action) {
     this.#cleanups.push(action);

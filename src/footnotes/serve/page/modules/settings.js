@@ -4,6 +4,7 @@ import { button, element, fill } from "./dom.js";
 import { getJson, key, postJson, send } from "./api.js";
 import { keysSection } from "./keys.js";
 import { glance } from "./metrics.js";
+import { modelsCard } from "./models.js";
 import { state } from "./state.js";
 import { bytes, count, day, duration, figure } from "./words.js";
 
@@ -13,6 +14,7 @@ export class SettingsView {
   constructor(root) {
     this.parts = {
       library: part(),
+      answering: part(),
       models: part(),
       legs: part(),
       quota: part(),
@@ -33,6 +35,7 @@ export class SettingsView {
     state.on("status", () => this.#visible && this.#drawStatus());
     state.on("legs", () => this.#visible && this.#drawLegs());
     fill(this.parts.looks, looks());
+    modelsCard(this.parts.answering);
   }
 
   /** Called when the view comes to the front: figures are read then, not behind its back. */

@@ -10,14 +10,15 @@ import { VirtualList } from "./virtual.js";
 import { count, figure, kindOf } from "./words.js";
 
 export class Shelf {
-  /** @param {HTMLElement} body @param {HTMLElement} foot */
-  constructor(body, foot) {
+  /** @param {HTMLElement} body @param {HTMLElement} foot @param {HTMLElement} conversations */
+  constructor(body, foot, conversations) {
     this.foot = foot;
     this.collections = element("ul", { class: "collections" });
     this.documents = new Documents(() => this.list.update(this.documents.total));
     this.list = new VirtualList({ rowHeight: 32, label: "Documents", draw: (index) => this.#row(index) });
     fill(
       body,
+      conversations,
       element(
         "section",
         { class: "shelf-section", "aria-label": "Collections" },

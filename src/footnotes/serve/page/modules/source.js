@@ -1,6 +1,7 @@
 /** The source of a footnote: the original beside the sentence it proves. */
 
 import { announce, button, element, fill } from "./dom.js";
+import { finder, linkTo, pageOf } from "./reading.js";
 import { download, getJson, isAbort } from "./api.js";
 import { panel } from "./panel.js";
 import { pageViewer } from "./pages.js";
@@ -20,9 +21,9 @@ import { placeOf } from "./words.js";
 
 /**
  * @param {Span} span
- * @param {{origin?: HTMLElement | null, label: string, onPrevious?: (() => void) | null, onNext?: (() => void) | null, onBack?: (() => void) | null}} options
+ * @param {{origin?: HTMLElement | null, label: string, onPrevious?: (() => void) | null, onNext?: (() => void) | null, onBack?: (() => void) | null, others?: Span[]}} options
  */
-export async function showSource(span, { origin = null, label, onPrevious = null, onNext = null, onBack = null }) {
+export async function showSource(span, { origin = null, label, onPrevious = null, onNext = null, onBack = null, others = [] }) {
   const body = element("div", {
     class: "panel-body source",
     tabindex: "0",
@@ -48,10 +49,11 @@ export async function showSource(span, { origin = null, label, onPrevious = null
   try {
     const found = await getJson(`/v1/documents/${encodeURIComponent(span.document_id)}`, signal);
     if (signal.aborted) return;
-    const paged = found.mime === "application/pdf" && found.pages;
-    const viewer = paged ? pageViewer(found, span, signal) : await textViewer(found, span, signal);
+    const viewer = await readerOf(found, span, signal, others);
     if (signal.aborted) return;
-    fill(body, paged && quoteLine(span), viewer, element("footer", { class: "source-foot" }, actions(found, origin)));
+    const paged = found.mime === "application/pdf" && found.pages;
+    panel.pin(paged && quoteLine(span), finder(found, signal, (place) => viewer.reveal(place)));
+    fill(body, viewer.root, element("footer", { class: "source-foot" }, actions(found, origin, span)));
     announce(`${label}: ${placeOf(span)}. “${span.quote}”`);
   } catch (error) {
     if (!isAbort(error))
@@ -71,9 +73,32 @@ function quoteLine(span) {
   return element("blockquote", { class: "quoted", "data-quote": "" }, span.quote.trim());
 }
 
-function actions(found, origin) {
+/** Whatever shows a document: with `root`, and `reveal` for a place in it. */
+export async function readerOf(found, span, signal, others = []) {
+  const own = others.filter((one) => one.document_id === found.id && one !== span);
+  if (found.mime !== "application/pdf" || !found.pages) return textViewer(found, span, signal, own);
+  const page = span && !span.page ? await pageOf(found, span, signal) : span?.page;
+  return pageViewer(found, span && { ...span, page }, signal, own);
+}
+
+async function copyLink(found, span, origin) {
+  const address = `${location.origin}/${linkTo(found.id, span)}`;
+  try {
+    await navigator.clipboard.writeText(address);
+    announce("The address of the passage is copied.");
+    origin.lastChild.textContent = "Copied";
+    setTimeout(() => origin.isConnected && (origin.lastChild.textContent = "Copy link"), 2000);
+  } catch {
+    const { showText } = await import("./showtext.js");
+    showText("The address of the passage", address);
+  }
+}
+
+function actions(found, origin, span) {
+  const link = button("Copy link", { picture: "copy", kind: "quiet", onclick: () => copyLink(found, span, link) });
   return [
-    button("About this document", { kind: "quiet", onclick: () => showDocument(found.id, { origin }) }),
+    button("Read from the start", { kind: "quiet", onclick: () => showDocument(found.id, { origin }) }),
+    link,
     button("Download", { picture: "download", kind: "quiet", onclick: () => download(found) }),
   ];
 }

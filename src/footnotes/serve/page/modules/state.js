@@ -14,6 +14,9 @@ class State extends EventTarget {
   /** @type {Record<string, {status: string, reason: string | null, ms: number}> | null} legs of the last search or answer */
   legs = null;
   online = true;
+  #known = () => {};
+  /** Settled when the server has first said what it is. */
+  known = new Promise((resolve) => (this.#known = () => resolve(undefined)));
 
   /** @param {string} name @param {() => void} action */
   on(name, action) {
@@ -26,6 +29,7 @@ class State extends EventTarget {
 
   setStatus(status) {
     this.status = status;
+    this.#known();
     this.changed("status");
   }
 

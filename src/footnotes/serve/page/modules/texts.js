@@ -1,6 +1,6 @@
 /** A text beside an answer, in the form it has: Markdown set, code with its lines, a table with its row, or plain. */
 
-import { choice, element, fill } from "./dom.js";
+import { button, choice, element, fill } from "./dom.js";
 import { getJson } from "./api.js";
 import { colourSpans } from "./colours.js";
 import { markdownBlocks } from "./markdown.js";
@@ -27,18 +27,76 @@ const CODE =
  * @param {import("./source.js").Span} span
  * @param {AbortSignal} signal
  */
-export async function textViewer(found, span, signal) {
-  const shown = await windowAround(found, span.start, span.end, signal);
-  const unit = unitsOf(shown.text);
-  const place = { start: unit(span.start - shown.start), end: unit(span.end - shown.start) };
-  const draw = drawerFor(found);
-  const holder = element("div", { class: "text-viewer" });
-  const plain = () => render(holder, shown, plainText(shown.text, place));
-  const set = () => render(holder, shown, draw(shown.text, place, shown.start === 0 ? 1 : null, found.mime));
-  set();
-  const words = { [markdownText.name]: "Rendered", [tableText.name]: "Table" }[draw.name];
-  if (words) holder.prepend(choice("How the text is shown", { [words]: set, "As written": plain }));
-  return holder;
+export async function textViewer(found, span, signal, others = []) {
+  const viewer = new TextViewer(found, signal, others);
+  await viewer.reveal(span || { start: 0, end: 0 });
+  return viewer;
+}
+
+class TextViewer {
+  #asWritten = false;
+
+  constructor(found, signal, others) {
+    this.found = found;
+    this.signal = signal;
+    this.others = others;
+    this.draw = drawerFor(found);
+    this.body = element("div");
+    const words = { [markdownText.name]: "Rendered", [tableText.name]: "Table", [blockText.name]: "Set" }[this.draw.name];
+    const as = (plain) => () => ((this.#asWritten = plain), this.#render());
+    this.root = element(
+      "div",
+      { class: "text-viewer" },
+      words && choice("How the text is shown", { [words]: as(false), "As written": as(true) }),
+      this.body,
+    );
+  }
+
+  /** Show a place in the text, and what stands around it. */
+  async reveal(place) {
+    this.place = place;
+    const known = this.shown && place.start >= this.shown.start && place.end <= this.shown.end;
+    if (!known) this.shown = await this.#window(place.start, place.end);
+    this.#render();
+  }
+
+  async #window(start, end) {
+    const shown = await windowAround(this.found, start, end, this.signal);
+    if (this.draw === blockText) shown.blocks = await blocksOf(this.found, shown, this.signal);
+    return shown;
+  }
+
+  #render() {
+    const { shown } = this;
+    const unit = unitsOf(shown.text);
+    const within = ({ start, end }) => ({
+      start: unit(Math.max(start - shown.start, 0)),
+      end: unit(Math.max(Math.min(end, shown.end) - shown.start, 0)),
+    });
+    const place = within(this.place);
+    const noted = this.others.filter((one) => one.end > shown.start && one.start < shown.end).map(within);
+    const draw = this.#asWritten ? plainText : this.draw;
+    render(this.body, shown, draw(shown.text, { ...place, noted }, shown.start === 0 ? 1 : null, this.found.mime, shown), {
+      back: () => this.#turn(shown.start - AROUND),
+      on: () => this.#turn(shown.end),
+      quietly: place.start === place.end,
+    });
+  }
+
+  /** The part of the text before or after what is shown. */
+  async #turn(at) {
+    const start = Math.max(0, at);
+    this.shown = await this.#window(start + AROUND, start + AROUND);
+    this.place = { start, end: start };
+    this.#render();
+    this.root.scrollIntoView({ block: "start" });
+  }
+}
+
+/** Which way text runs is found out from its letters, block by block. */
+async function blocksOf(found, shown, signal) {
+  const path = `/v1/documents/${encodeURIComponent(found.id)}/blocks?start=${shown.start}&end=${shown.end}&limit=10000`;
+  return (await getJson(path, signal)).blocks;
 }
 
 /** Which way to draw a document. */
@@ -46,7 +104,7 @@ function drawerFor(found) {
   if (MARKDOWN.has(found.mime)) return markdownText;
   if (TABLES.has(found.mime) || SHEET.test(found.mime)) return tableText;
   if (CODE.test(found.mime)) return codeText;
-  return plainText;
+  return found.mime === "text/plain" ? plainText : blockText;
 }
 
 async function windowAround(found, start, end, signal) {
@@ -72,32 +130,88 @@ function cutAtLines(text, from, upTo, characters, spanStart) {
   return { text: shown, start, end: upTo, before: start > 0, after: upTo < characters };
 }
 
-function render(holder, shown, drawn) {
-  const keep = holder.querySelector(":scope > .choice");
+function render(holder, shown, drawn, { back, on, quietly }) {
+  const turn = (words, action) =>
+    element("p", { class: "cut" }, button(words, { kind: "link", onclick: action }));
   fill(
     holder,
-    keep,
-    shown.before && element("p", { class: "cut" }, "The text begins before this."),
+    shown.before && turn("Read what stands before this", back),
     drawn,
-    shown.after && element("p", { class: "cut" }, "The text goes on after this."),
+    shown.after && turn("Read on", on),
   );
-  requestAnimationFrame(() => holder.querySelector("mark, .marked")?.scrollIntoView({ block: "center" }));
+  if (!quietly)
+    requestAnimationFrame(() => holder.querySelector("mark.current, .marked")?.scrollIntoView({ block: "center" }));
 }
 
-const marked = () => element("mark");
+const marked = () => element("mark", { class: "current" });
+const noted = () => element("mark", { class: "noted" });
 
-function plainText(text, { start, end }) {
+function plainText(text, { start, end, noted: others = [] }) {
   const even = unwrapped(text);
-  return element(
-    "div",
-    { class: "prose plain" },
-    even.slice(0, start),
-    element("mark", {}, even.slice(start, end)),
-    even.slice(end),
-  );
+  return element("div", { class: "prose plain", dir: "auto" }, pieces(even, 0, { start, end, noted: others }));
 }
 
-function markdownText(text, { start, end }) {
+/** A stretch of text, its marked spans in marks: the current one where two meet. */
+function pieces(text, base, { start, end, noted: others = [] }) {
+  const borders = new Set([0, text.length]);
+  const all = [{ start, end }, ...others];
+  for (const span of all)
+    for (const at of [span.start - base, span.end - base]) if (at > 0 && at < text.length) borders.add(at);
+  const ordered = [...borders].sort((one, other) => one - other);
+  return ordered.slice(0, -1).map((from, index) => {
+    const upTo = ordered[index + 1];
+    const inside = (span) => span.start < base + upTo && span.end > base + from;
+    const words = text.slice(from, upTo);
+    if (end > start && inside(all[0])) return element("mark", { class: "current" }, words);
+    return others.some(inside) ? element("mark", { class: "noted" }, words) : words;
+  });
+}
+
+const LEVELS = ["h2", "h3", "h4", "h5", "h6", "h6"];
+
+/** Word, HTML, slides, mail: set from the blocks that were found in them. */
+function blockText(text, place, _, __, shown) {
+  const holder = element("div", { class: "prose" });
+  const unit = unitsOf(text);
+  const at = (offset) => unit(Math.max(0, offset - shown.start));
+  let upTo = 0;
+  for (const block of shown.blocks || []) {
+    const [from, to] = [at(block.start), at(block.end)];
+    if (to <= upTo || !text.slice(from, to).trim()) continue;
+    holder.append(setBlock(block, text.slice(from, to), from, place));
+    upTo = to;
+  }
+  return upTo > 0 ? holder : plainText(text, place);
+}
+
+function setBlock(block, words, from, place) {
+  if (block.kind === "heading") {
+    const signs = /^#+ +/.exec(words)?.[0].length || 0;
+    const name = LEVELS[Math.min(Math.max(block.level, 1), 6) - 1];
+    return element(name, { dir: "auto" }, pieces(words.slice(signs), from + signs, place));
+  }
+  if (block.kind === "table") return tableText(words, shifted(place, from));
+  if (block.kind === "code") return element("pre", { tabindex: "0" }, pieces(words, from, place));
+  if (block.kind === "list") return listOf(words, from, place);
+  return element(block.kind === "quote" ? "blockquote" : "p", { dir: "auto" }, pieces(words, from, place));
+}
+
+function shifted({ start, end, noted: others = [] }, by) {
+  return { start: start - by, end: end - by, noted: others.map((one) => ({ start: one.start - by, end: one.end - by })) };
+}
+
+function listOf(words, from, place) {
+  const items = [];
+  let offset = from;
+  for (const line of words.split("\n")) {
+    const sign = /^\s*(?:[-*•]|\d{1,3}[.)]) +/.exec(line)?.[0].length || 0;
+    if (line.trim()) items.push(element("li", { dir: "auto" }, pieces(line.slice(sign), offset + sign, place)));
+    offset += line.length + 1;
+  }
+  return element(/^\s*\d/.test(words) ? "ol" : "ul", {}, items);
+}
+
+function markdownText(text, { start, end, noted: others = [] }) {
   const front = /^---\r?\n[\s\S]*?\r?\n---\r?\n/.exec(text)?.[0] || "";
   const holder = element("div", { class: "prose" });
   const quoted = start < front.length;
@@ -113,6 +227,10 @@ function markdownText(text, { start, end }) {
     );
   const blocks = markdownBlocks(text.slice(front.length), { links: true });
   for (const block of blocks) {
+    for (const node of block.nodes) if (node instanceof HTMLElement) node.dir = "auto";
+    for (const one of others)
+      if (one.end <= start || one.start >= end)
+        wrap(block.pieces, one.start - front.length, one.end - front.length, noted);
     for (const mark of wrap(block.pieces, start - front.length, end - front.length, marked))
       mark.closest("tr")?.classList.add("marked");
     for (const node of block.nodes) holder.append(node);
@@ -121,7 +239,7 @@ function markdownText(text, { start, end }) {
 }
 
 /** @param {number | null} firstLine null when the window does not begin with the text */
-function codeText(text, { start, end }, firstLine, mime) {
+function codeText(text, { start, end, noted: others = [] }, firstLine, mime) {
   const list = element("ol", { class: "code-lines" });
   const colours = text.length <= COLOURED ? colourSpans(text, mime) : [];
   let offset = 0;
@@ -152,7 +270,7 @@ function codeText(text, { start, end }, firstLine, mime) {
     list.append(
       element(
         "li",
-        { class: inside ? "marked" : null },
+        { class: inside ? "marked" : others.some((one) => one.start < upTo && one.end > offset) ? "noted" : null },
         element("span", { class: "line-number", "aria-hidden": "true" }, number),
         element("code", {}, words),
       ),
@@ -163,7 +281,7 @@ function codeText(text, { start, end }, firstLine, mime) {
 }
 
 /** Rows of cells parted by ` | `, as tables stand in canonical text; other lines in between stay lines. */
-function tableText(text, { start, end }) {
+function tableText(text, { start, end, noted: others = [] }) {
   const body = element("tbody");
   let offset = 0;
   text.split("\n").forEach((line) => {
@@ -177,7 +295,8 @@ function tableText(text, { start, end }) {
         cells.length > 1
           ? cells.map((cell) => element(name, name === "th" ? { scope: "col" } : {}, cell))
           : element("td", { colspan: "99", class: "lone" }, line);
-      body.append(element("tr", { class: inside ? "marked" : null }, row));
+      const beside = others.some((one) => one.start < upTo && one.end > offset);
+      body.append(element("tr", { class: inside ? "marked" : beside ? "noted" : null }, row));
     }
     offset = upTo + 1;
   });

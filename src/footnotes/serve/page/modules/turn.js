@@ -3,15 +3,27 @@
 import { announce, button, element, fill } from "./dom.js";
 import { AnswerText, asMarkdown, distinct } from "./answer.js";
 import { alignNotes } from "./margin.js";
-import { ApiError, isAbort, send } from "./api.js";
+import { connectModel, connections } from "./models.js";
+import { ApiError, getJson, isAbort, postJson, send } from "./api.js";
 import { eventsOf } from "./events.js";
+import { judging } from "./judging.js";
 import { state } from "./state.js";
 import { kindOf, modelFailure, notices, rowsOf, summaryOf } from "./steps.js";
 import { count, duration, placeOf, sentence, shortened } from "./words.js";
 
 const NEAREST = 3;
 
-/** @typedef {"asking" | "done" | "stopped" | "failed"} TurnState */
+const REJOINS = 3;
+
+/** @typedef {"asking" | "done" | "stopped" | "failed" | "forgotten"} TurnState */
+
+/**
+ * @typedef {object} Kept where a turn is kept by the server
+ * @property {string} conversation
+ * @property {number} number
+ * @property {boolean} begins whether it is the first question
+ * @property {boolean} replaces whether it takes the place of what is there, and of what came after
+ */
 
 export class Turn {
   text = "";
@@ -30,11 +42,15 @@ export class Turn {
   #abort = new AbortController();
   #frame = 0;
   #noted = "[]";
+  judgement = { rating: null, reason: "" };
+  /** Whether the server has written the question down; known when it answers at all. */
+  written = Promise.resolve(false);
+  isWritten = false;
 
   /**
    * @param {string} question
-   * @param {{filter: object, scopeWords: string, history: {role: string, text: string}[], deep: boolean}} options
-   * @param {{onFootnote: (turn: Turn, citation: any, origin: HTMLElement) => void, onSources: (turn: Turn) => void, onAgain: (turn: Turn) => void, onChange: () => void, onHit: (turn: Turn, hit: any, origin: HTMLElement) => void, onSearch: (turn: Turn) => void, onAll: (turn: Turn) => void, onRephrase: (turn: Turn) => void}} actions
+   * @param {{filter: any, scopeWords: string, history: {role: string, text: string}[], deep: boolean, model?: string, kept?: Kept | null, keeping?: () => Promise<Kept | null>}} options
+   * @param {{onFootnote: (turn: Turn, citation: any, origin: HTMLElement) => void, onSources: (turn: Turn) => void, onAgain: (turn: Turn) => void, onChange: () => void, onHit: (turn: Turn, hit: any, origin: HTMLElement) => void, onSearch: (turn: Turn) => void, onAll: (turn: Turn) => void, onRephrase: (turn: Turn) => void, onEdit: (turn: Turn, question: string) => void, isLast: (turn: Turn) => boolean, onWritten: (turn: Turn) => void}} actions
    */
   constructor(question, options, actions) {
     this.question = question;
@@ -59,7 +75,7 @@ export class Turn {
     this.root = element(
       "article",
       { class: "turn", "aria-busy": "true", "aria-label": shortened(this.question, 80) },
-      element("h2", { class: "question" }, this.question),
+      (this.head = element("div", { class: "question-line" }, element("h2", { class: "question" }, this.question))),
       this.options.scopeWords && element("p", { class: "scope-note" }, this.options.scopeWords),
       this.unfolding,
       this.kind,
@@ -74,49 +90,128 @@ export class Turn {
     this.writer = new AnswerText(this.body, (citation, origin) => this.actions.onFootnote(this, citation, origin));
   }
 
+  /** Where the server keeps this turn. */
+  get path() {
+    const { kept } = this.options;
+    return kept ? `/v1/conversations/${kept.conversation}/turns/${kept.number}` : "";
+  }
+
   /** Ask, and follow the answer to its end. Everything lands in this turn, however late it comes. */
   async run() {
-    const body = {
-      question: this.question,
-      history: this.options.history,
-      deep: this.options.deep,
-      ...this.options.filter,
-    };
+    let known = (_) => {};
+    this.written = new Promise((resolve) => (known = resolve));
+    this.options.kept = (await this.options.keeping?.()) || null;
+    if (this.state !== "asking") return known(false);
     try {
-      const response = await send("/v1/ask", {
-        method: "POST",
-        body,
-        accept: "text/event-stream",
-        signal: this.#abort.signal,
-      });
-      for await (const event of eventsOf(response)) {
-        if (this.state !== "asking") return;
-        this.#take(event.name, event.data);
-      }
-      if (this.state === "asking")
-        this.#fail(
-          new ApiError({ message: "the answer broke off before its end", remedy: "Ask again; what came is kept." }),
-        );
+      const response = await this.#asked();
+      this.isWritten = Boolean(this.options.kept);
+      known(true);
+      if (this.isWritten) this.actions.onWritten(this);
+      await this.#read(response);
     } catch (error) {
-      if (this.state !== "asking" || isAbort(error)) return;
-      const known =
-        error instanceof ApiError
-          ? error
-          : new ApiError({
-              message: "the connection broke off",
-              remedy: "Check that the server runs, then ask again; what came is kept.",
-            });
-      this.#fail(known);
+      known(false);
+      await this.#broken(error);
     }
+  }
+
+  #asked() {
+    const { kept, deep, filter, history, model } = this.options;
+    const asked = { question: this.question, deep, ...filter, ...(model ? { model } : {}) };
+    const request = (path, body) =>
+      send(path, { method: "POST", body, accept: "text/event-stream", signal: this.#abort.signal });
+    if (!kept) return request("/v1/ask", { ...asked, history });
+    if (kept.begins) return request("/v1/conversations", { ...asked, id: kept.conversation });
+    const place = kept.replaces ? { replaces: kept.number } : {};
+    return request(`/v1/conversations/${kept.conversation}/turns`, { ...asked, ...place });
+  }
+
+  async #read(response) {
+    for await (const event of eventsOf(response)) {
+      if (this.state !== "asking") return;
+      this.#take(event.name, event.data);
+    }
+    if (this.state === "asking")
+      throw new ApiError({ message: "the answer broke off before its end", remedy: "Ask again; what came is kept." });
+  }
+
+  async #broken(error) {
+    if (this.state !== "asking" || isAbort(error)) return;
+    // The server goes on with an answer that it keeps: whoever lost the connection takes it up again.
+    if (this.path && (await this.written) && !(error instanceof ApiError && error.status) && (await this.#rejoined()))
+      return;
+    const known =
+      error instanceof ApiError
+        ? error
+        : new ApiError({
+            message: "the connection broke off",
+            remedy: "Check that the server runs, then ask again; what came is kept.",
+          });
+    this.#fail(known);
+  }
+
+  async #rejoined() {
+    for (let attempt = 0; attempt < REJOINS && this.state === "asking"; attempt += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 500 * (attempt + 1)));
+      try {
+        this.#settle(await getJson(this.path, this.#abort.signal));
+        if (this.state === "asking") await this.follow();
+        return true;
+      } catch {
+        // tried again
+      }
+    }
+    return false;
+  }
+
+  /** All that came of an answer the server is at, then the rest. */
+  async follow() {
+    const response = await send(`${this.path}/events`, { accept: "text/event-stream", signal: this.#abort.signal });
+    this.text = "";
+    this.citations = [];
+    this.steps = [];
+    await this.#read(response);
+  }
+
+  /** A turn as the server kept it. */
+  static restored(kept, options, actions) {
+    const turn = new Turn(kept.question, options, actions);
+    turn.written = Promise.resolve(true);
+    turn.isWritten = true;
+    turn.judgement = { rating: kept.rating, reason: kept.reason };
+    turn.#settle(kept);
+    if (turn.state === "asking") turn.follow().catch((error) => turn.#broken(error));
+    return turn;
+  }
+
+  #settle(kept) {
+    this.text = kept.text;
+    this.citations = kept.answer?.citations || [];
+    if (kept.state === "asking") return this.#draw();
+    if (kept.state === "done") return this.#done(kept.answer, { quietly: true });
+    this.state = kept.state;
+    if (kept.answer?.answer) this.#keep(kept.answer);
+    const words = {
+      stopped: "Stopped. What came is kept.",
+      forgotten: "A document this answer quoted was deleted, and the answer with it. Ask again for what the others say.",
+      failed: kept.error ? `${sentence(kept.error.message)} ${kept.error.remedy}` : "The answer broke off.",
+    }[kept.state];
+    return this.#finish(words, kept.state === "failed");
   }
 
   /** Stop always works: the words that came stay. */
   stop() {
     if (this.state !== "asking") return;
     this.state = "stopped";
-    this.#abort.abort();
+    // One that is kept is stopped by the server, which keeps what came; leaving it alone would let it go on.
+    if (this.path) postJson(`${this.path}/stop`).catch(() => this.#abort.abort());
+    else this.#abort.abort();
     this.#finish("Stopped. What came is kept.");
     announce("Stopped.");
+  }
+
+  /** Nobody looks at it any more; the server goes on with what it keeps. */
+  leave() {
+    if (this.state === "asking") this.#abort.abort();
   }
 
   #take(name, data) {
@@ -202,12 +297,13 @@ export class Turn {
     fill(this.stepList, rowsOf(this.steps, this.hits));
   }
 
-  #done(answer) {
+  #done(answer, { quietly = false } = {}) {
     this.#keep(answer);
     this.state = "done";
-    state.setLegs(answer.legs);
+    if (!quietly) state.setLegs(answer.legs);
     this.#drawKind(answer);
     this.#finish(answer.incomplete ? "The answer broke off before its end." : notices(answer));
+    if (quietly) return;
     announce(
       `Answer: ${answer.answer} ${this.citations.length > 0 ? `With ${count(distinct(this.citations).length, "footnote")}.` : ""}`,
     );
@@ -219,7 +315,8 @@ export class Turn {
     const words = [failure && `The model failed: ${sentence(failure)}`, kindOf(answer)].filter(Boolean).join(" ");
     this.kind.hidden = !words;
     this.kind.classList.toggle("broken", Boolean(failure));
-    this.kind.textContent = words;
+    const connect = answer.model === "extractive" && !failure && connections.mayConnect && !connections.isAny;
+    fill(this.kind, words, connect && [" ", button("Connect one", { kind: "link", onclick: connectModel })]);
     this.#drawNearest(answer);
   }
 
@@ -286,7 +383,6 @@ export class Turn {
   }
 
   #drawFoot() {
-    const failed = this.state === "failed" || this.state === "stopped";
     const copy = button("Copy", {
       picture: "copy",
       kind: "quiet",
@@ -294,14 +390,61 @@ export class Turn {
       onclick: () => this.#copy(copy),
     });
     const facts = this.answer ? [this.answer.model, duration(this.answer.took_ms)].filter(Boolean).join(" · ") : "";
+    const again = this.actions.isLast(this) && (this.state !== "done" || this.path);
     fill(
       this.foot,
       this.text && copy,
       this.hits.length > 0 &&
         button("Sources", { picture: "list", kind: "quiet", onclick: () => this.actions.onSources(this) }),
-      failed && button("Ask again", { picture: "again", kind: "quiet", onclick: () => this.actions.onAgain(this) }),
+      again && button("Ask again", { picture: "again", kind: "quiet", onclick: () => this.actions.onAgain(this) }),
+      this.path && this.state === "done" && judging(this.path, this.judgement),
       facts && element("span", { class: "facts number" }, facts),
     );
+    this.#drawHead();
+  }
+
+  /** Another turn came or went: what may be done with this one may have changed. */
+  redraw() {
+    if (this.state !== "asking") this.#drawFoot();
+  }
+
+  #drawHead() {
+    const edit =
+      this.path &&
+      button("Edit the question", { picture: "pencil", only: true, kind: "quiet", onclick: () => this.#edit() });
+    fill(this.head, element("h2", { class: "question" }, this.question), edit);
+  }
+
+  #edit() {
+    const field = element("textarea", { class: "edit", rows: "2", "aria-label": "Your question", maxlength: "20000" });
+    field.value = this.question;
+    const back = () => {
+      this.#drawHead();
+      /** @type {HTMLElement | null} */ (this.head.querySelector("button"))?.focus();
+    };
+    const go = () => (field.value.trim() ? this.actions.onEdit(this, field.value.trim()) : field.focus());
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") (event.stopPropagation(), back());
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      go();
+    });
+    fill(
+      this.head,
+      element(
+        "div",
+        { class: "grow" },
+        field,
+        !this.actions.isLast(this) && element("p", { class: "small soft" }, "What was asked after it goes."),
+        element(
+          "div",
+          { class: "row" },
+          button("Ask", { kind: "primary", onclick: go }),
+          button("Cancel", { onclick: back }),
+        ),
+      ),
+    );
+    field.focus();
   }
 
   async #copy(origin) {

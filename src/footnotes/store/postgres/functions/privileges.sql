@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- Who may do what. Run by every `footnotes migrate`: roles are no part of a dump, and what refers to one that is missing is
 -- not restored; whatever was lost is made again here, and what is there stays as it is.
 --
@@ -11,7 +11,7 @@ DECLARE
     tables CONSTANT text[] := ARRAY[
         'users', 'collections', 'generations', 'documents', 'derived', 'sources', 'facets', 'versions', 'texts', 'parts',
         'document_chunks', 'statistics', 'sketches', 'sketch_bands', 'origins', 'originals', 'jobs', 'index_changes',
-        'shelves', 'remembered'];
+        'shelves', 'remembered', 'conversations', 'turns', 'turn_documents'];
     own CONSTANT text := 'user_id = current_setting(''footnotes.user_id'', true)';
 BEGIN
     FOREACH name IN ARRAY ARRAY['footnotes_tenant', 'footnotes_service', 'footnotes_reader'] LOOP
