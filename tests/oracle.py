@@ -38,7 +38,7 @@ class Oracle:
                 first = library.text(found[name].id, 0, 60).split()[1]
                 state = first.partition("v")[2]
                 # Parts of a marker are words too: a shorter chunk of another document may stand before this one.
-                hits = library.search(first, mode="lexical", limit=50).hits
+                hits = library.search(first, mode="lexical", limit=50, per_document=1).hits
                 its_own = [hit for hit in hits if hit.document_id == found[name].id and first in hit.text]
                 assert its_own, f"{name} is listed but not found"
             assert state in possible, f"{name} is {state}, acknowledged was {possible}"
