@@ -126,6 +126,7 @@ class Pipeline:
         self._waiting: list[tuple[int, Added]] = []
         self._behind: list[Added] = []
         self._elsewhere: list[tuple[NewSource, int | None]] = []
+        self._left_to_another: set[tuple[str, str]] = set()
         self._serving: Generation | None = None
         self._published = False
         self._is_embedder_away = False
@@ -243,7 +244,7 @@ class Pipeline:
             same = self._known.by_hash(origin.collection, file_hash)
         if self._is_being_made(same):
             assert same is not None
-            self._elsewhere.append((origin, same.pk))
+            self._leave(origin, same.pk)
             return
         renamed = same is not None and origin.rename and _is_renamed(origin, same.document)
         wanted = same is not None and origin.mime in ("", same.document.mime) and not (origin.renew or renamed)
@@ -351,9 +352,13 @@ class Pipeline:
     def _left(self, work: _Work) -> Iterator[Added]:
         """What another writer is at: the same bytes are looked for again in the end, other ones are not written."""
         if work.draft.elsewhere is not None:
-            self._elsewhere.append((work.origin, work.draft.elsewhere))
+            self._leave(work.origin, work.draft.elsewhere)
         else:
             yield Added(work.origin.source, None, "failed", 0, work.draft.refused)
+
+    def _leave(self, origin: NewSource, pk: int) -> None:
+        self._elsewhere.append((origin, pk))
+        self._left_to_another.add((origin.collection, origin.source))
 
     @staticmethod
     def _derive(work: _Work, derive: Deriver, part: Part) -> None:
@@ -395,7 +400,9 @@ class Pipeline:
             # Left by earlier work, which always says why, it becomes ready now. Come with this work already, or with
             # that of another process that is still at it, it is only here twice.
             here = any(pk == same.pk for pk, _ in self._waiting)
-            is_left = same.document.error is not None
+            is_left = (
+                same.document.error is not None and (origin.collection, origin.source) not in self._left_to_another
+            )
             self._waiting.append((same.pk, replace(added, status="ready") if is_left and not here else added))
 
     def _deduplicated(self, origin: NewSource, same: DocumentRow) -> Added:
