@@ -93,3 +93,12 @@ def test_paper_has_all_turns_and_no_controls(server: Running, watch: Any) -> Non
     assert bottom <= height + 1, "the last turn is on the paper too"
     page.emulate_media(media="screen")
     assert page.locator("h1").first.inner_text() == "Conversation"
+
+
+def test_documents_that_are_out_of_date_are_counted(fresh: Running, watch: Any) -> None:
+    hand_over(fresh, "handbook.md", "varnish.txt")
+    made = {"chunker": "rules", "chunker_options": {"tokens": 64, "overlap": 0}}
+    fresh.client.put("/v1/collections/default", json=made).raise_for_status()
+    page = watch(fresh).open()
+    page.locator("#banner").get_by_text("2 documents were made by an older version, chunker or model.").wait_for()
+    page.close()  # or the server would wait for its stream

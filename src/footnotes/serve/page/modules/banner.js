@@ -31,5 +31,10 @@ function message() {
     ];
   if (status && status.embedder !== status.configured_embedder && state.documents() > 0)
     return [`The library was embedded by ${status.embedder}.`, `Reindex it to use ${status.configured_embedder}.`];
+  if (status?.outdated > 0)
+    return [
+      `${count(status.outdated, "document")} ${status.outdated === 1 ? "was" : "were"} made by an older version, chunker or model.`,
+      "They are found as they are; `footnotes reindex --outdated` makes them anew.",
+    ];
   return null;
 }
