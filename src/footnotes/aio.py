@@ -19,6 +19,7 @@ from footnotes.store.records import Verification
 from footnotes.types import (
     Added,
     Answer,
+    Block,
     Chunk,
     Document,
     ErrorInfo,
@@ -133,6 +134,12 @@ class AsyncLibrary:
 
     async def original(self, document_id: str) -> Path:
         return await self._run(self.library.original, document_id)
+
+    async def blocks(self, document_id: str, start: int = 0, end: int | None = None) -> list[Block]:
+        return await self._run(lambda: list(self.library.blocks(document_id, start, end)))
+
+    async def find(self, document_id: str, words: str, limit: int = 500) -> list[tuple[int, int, int | None]]:
+        return await self._run(self.library.find, document_id, words, limit)
 
     async def chunks(self, document_id: str) -> list[Chunk]:
         return await self._run(self.library.chunks, document_id)

@@ -119,6 +119,13 @@ def test_addresses_that_are_none(server: Running, address: str) -> None:
     assert server.client.post(f"{PATH}/test", json=given).status_code == 422
 
 
+@pytest.mark.parametrize("key", ["sk-\u00d6l", "sk-\nX-Other: 1", "\u001a"])
+def test_keys_that_no_header_can_carry_are_refused(server: Running, provider: ScriptedProvider, key: str) -> None:
+    for path in (f"{PATH}/test", f"{PATH}/models", PATH):
+        answer = server.client.post(path, json=body(provider, key=key))
+        assert answer.status_code < 500 and "characters that no key has" in answer.text, answer.text
+
+
 def test_other_tenants_reach_nothing_inside_the_network(tmp_path: Path, provider: ScriptedProvider) -> None:
     with serving(tmp_path / "library", needs_keys=True) as server:
         keys = server.app.state.keys

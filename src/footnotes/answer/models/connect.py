@@ -89,10 +89,17 @@ def check(connection: Connection) -> None:
         if connection.path and not (connection.path.endswith(".gguf") and Path(connection.path).is_file()):
             raise OptionError("there is no GGUF file at this path", remedy="Name a file of this machine, model.gguf.")
         return
+    if not (connection.key.isascii() and connection.key.isprintable()):
+        raise OptionError("the key holds characters that no key has", remedy="Copy it from the provider again.")
+    if not connection.address.isascii():
+        raise OptionError("the address holds characters that no address has", remedy="Write names in punycode.")
+    import httpx
+
     try:
         parts = urlsplit(connection.address)
         port = parts.port
-    except ValueError as error:
+        httpx.URL(connection.address)
+    except (ValueError, httpx.InvalidURL) as error:
         raise OptionError("the address cannot be read") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise OptionError("the address must begin with http:// or https:// and name a host")

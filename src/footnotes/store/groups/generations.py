@@ -77,17 +77,25 @@ class Generations:
         """
         self._core.hold_generations(user_id)
         seq = self._core.prepare_legs(to)
-        with self._core.database.write(user_id) as cursor:
-            self._core.own_tenant(cursor)
-            before = generations.serving(cursor)
-            if cursor.all("documents_to_fill", generation=to.pk):
-                return False
-            generations.switch(cursor, to, seq)
-            generations.choose(cursor, choices)
+        is_done, before = self._switch(user_id, to, seq, choices)
+        if not is_done:
+            return False
         if self._core.outside is not None:
             self._core.outside.promote_quietly(to)
         self.drop_kept(user_id, but=before if keep else None)
         return True
+
+    @retrying
+    def _switch(self, user_id: str, to: Generation, seq: int, choices: Choices) -> tuple[bool, Generation | None]:
+        """Whether it was done, and what served before."""
+        with self._core.database.write(user_id) as cursor:
+            self._core.own_tenant(cursor)
+            before = generations.serving(cursor)
+            if cursor.all("documents_to_fill", generation=to.pk):
+                return False, before
+            generations.switch(cursor, to, seq)
+            generations.choose(cursor, choices)
+            return True, before
 
     def drop_kept(self, user_id: str, *, but: Generation | None = None) -> None:
         """Drop the generations that were kept, but one."""
@@ -95,6 +103,7 @@ class Generations:
             if generation.state == "kept" and (but is None or generation.pk != but.pk):
                 self._drop(user_id, generation)
 
+    @retrying
     def _drop(self, user_id: str, generation: Generation) -> None:
         with self._core.database.write(user_id) as cursor:
             generations.drop(cursor, generation)
