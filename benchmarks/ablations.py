@@ -18,17 +18,17 @@ from unittest.mock import patch
 
 from quality import RETRIEVAL, SHARED, _span_questions
 
-from footnotes.engine import Library
 from footnotes.evaluate.compare import compare
 from footnotes.evaluate.golden import Question, read_golden
 from footnotes.evaluate.run import MAIN, Options, evaluate
 from footnotes.index.lexical import LexicalIndex
+from footnotes.library import Library
 from footnotes.retrieve import fuse
 
 NOTHING: dict[str, Any] = {}
 FUSION: dict[str, tuple[dict[str, Any], Options]] = {
     "default": (NOTHING, Options()),
-    "without smoothing": ({"smoothed": lambda scores, vectors: scores}, Options()),
+    "without smoothing": ({"smoothed": lambda scores, vectors, background: scores}, Options()),
     "smoothed over 5 neighbours": ({"NEIGHBOURS": 5}, Options()),
     "smoothed over 20 neighbours": ({"NEIGHBOURS": 20}, Options()),
     "words weigh 0.3 always": ({"word_weight": lambda candidates: 0.3}, Options()),

@@ -5,8 +5,11 @@
 Every question is asked twice: with its document in the library, and with the passages that answer it left out.
 `answered` is the share of the first that got an answer, `held` the share of all of the first whose answer span
 lies in a cited sentence, `held_first` in the first of them, `abstained` the share of the second that got none.
-`--fit` fits the weights and the threshold on articles of SQuAD that the chooser was not trained on, and prints
-them; XQuAD and the chunking corpora are measured alone and never fitted to.
+`--fit` fits the weights and the threshold on articles of SQuAD that the chooser was not trained on, half of the
+questions with every paragraph a document, half with every article one, and prints them; XQuAD and the chunking corpora
+are measured alone and never fitted to. Of the latter, which are one library, every corpus has a line: papers
+(`pubmed.md`), chats (`chatlogs.md`), filings (`finance.md`), a speech, articles. What is left out there is only what is
+marked as the answer: the same may be said elsewhere, so that some of what is then answered is right.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
+from bench_library import BenchLibrary
 from labelled import Case, chunking, squad, xquad
-from shelf import Shelf
 
 from footnotes.answer import extractive
 from footnotes.answer.candidates import Candidate, read_question
@@ -67,11 +70,11 @@ class Figures:
     p50_ms: float
 
 
-def ask_twice(shelf: Shelf, cases: Sequence[Case]) -> Iterator[Asked]:
+def ask_twice(library: BenchLibrary, cases: Sequence[Case]) -> Iterator[Asked]:
     for case in cases:
-        yield Asked(case, shelf.search(case.question, PASSAGES), True)
+        yield Asked(case, library.search(case.question, PASSAGES), True)
         left_out = [(0, 1 << 40)] if case.group.startswith("xquad") else case.spans
-        yield Asked(case, shelf.search(case.question, PASSAGES, (case.source, left_out)), False)
+        yield Asked(case, library.search(case.question, PASSAGES, (case.source, left_out)), False)
 
 
 def holds(case: Case, name: str, start: int, end: int) -> bool:
@@ -82,13 +85,13 @@ def holds(case: Case, name: str, start: int, end: int) -> bool:
     )
 
 
-def measure(asked: Sequence[Asked], shelf: Shelf, reader: Reader | None) -> Figures:
+def measure(asked: Sequence[Asked], library: BenchLibrary, reader: Reader | None) -> Figures:
     present = [each for each in asked if each.present]
     retrieved = answered = held = first = abstained = sentences = 0
     times = []
     for each in asked:
         began = time.perf_counter()
-        found = extractive.extract(each.case.question, each.hits, reader=reader, document_frequency=shelf.share)
+        found = extractive.extract(each.case.question, each.hits, reader=reader, document_frequency=library.share)
         times.append((time.perf_counter() - began) * 1000)
         right = [holds(each.case, c.passage.filename, c.start, c.end) for c, _ in found.sentences]
         if each.present:
@@ -142,19 +145,21 @@ def logistic(rows: list[list[float]], truth: list[bool], ridge: float = 1.0) -> 
     return extractive.Weights(*(round(float(weight), 2) for weight in weights))
 
 
-def ranked(each: Asked, shelf: Shelf, reader: Reader | None) -> list[tuple[Candidate, float]]:
+def ranked(each: Asked, library: BenchLibrary, reader: Reader | None) -> list[tuple[Candidate, float]]:
     passages = passages_of(each.hits)
-    return extractive.rank(read_question(each.case.question, passages, shelf.share), passages, None, reader)
+    return extractive.rank(read_question(each.case.question, passages, library.share), passages, None, reader)
 
 
 def right(each: Asked, candidate: Candidate) -> bool:
     return each.present and holds(each.case, candidate.passage.filename, candidate.start, candidate.end)
 
 
-def fit(asked: Sequence[Asked], shelf: Shelf, reader: Reader | None) -> None:
+Ranked = tuple[Asked, list[tuple[Candidate, float]]]
+
+
+def fit(orders: Sequence[Ranked], reader: Reader | None) -> None:
     """Fits both models and the threshold in place, and prints them as they stand in the source."""
     suffix = "_READ" if reader else ""
-    orders = [(each, ranked(each, shelf, reader)) for each in asked]
     rows = [(features(one), right(each, one)) for each, order in orders if each.present for one, _ in order]
     sentence = logistic([row for row, _ in rows], [truth for _, truth in rows])
     setattr(extractive, "SENTENCE" + suffix, sentence)
@@ -197,16 +202,31 @@ def main() -> None:
     reader = None if options.without_reader else Reader(threads=1)
     mode = "lexical" if options.lexical else "hybrid"
     if options.fit:
-        sources, cases = squad()
-        with Shelf(sources, mode=mode) as shelf:
-            fit(list(ask_twice(shelf, evenly(cases, options.questions))), shelf, reader)
+        fit([both for long in (False, True) for both in ranked_of(long, options.questions, mode, reader)], reader)
     figures = {}
     for name in filter(None, options.sets.split(",")):
         sources, cases = chunking() if name == "chunking" else xquad(name.removeprefix("xquad "))
-        with Shelf(sources, mode=mode) as shelf:
-            asked = list(ask_twice(shelf, evenly(cases, options.questions)))
-            figures[name] = measure(asked, shelf, reader)
+        with BenchLibrary(sources, mode=mode) as library:
+            asked = list(ask_twice(library, evenly(cases, options.questions)))
+            for group, some in grouped(name, asked).items():
+                figures[group] = measure(some, library, reader)
     show(figures, options.json)
+
+
+def ranked_of(long: bool, count: int, mode: str, reader: Reader | None) -> list[Ranked]:
+    """Questions of SQuAD with their sentences in order, half of so many."""
+    sources, cases = squad(long=long)
+    with BenchLibrary(sources, mode=mode) as library:
+        asked = ask_twice(library, evenly(cases, count // 2))
+        return [(each, ranked(each, library, reader)) for each in asked]
+
+
+def grouped(name: str, asked: Sequence[Asked]) -> dict[str, list[Asked]]:
+    """The questions of a set, or of each corpus where it has several."""
+    groups: dict[str, list[Asked]] = {}
+    for each in asked:
+        groups.setdefault(each.case.source if name == "chunking" else name, []).append(each)
+    return groups
 
 
 def evenly(cases: Sequence[Case], count: int) -> list[Case]:

@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 from engine import PER_DOCUMENT, QUESTIONS, VOCABULARY, WORDS, GivenVectors, make_vectors, make_words
 
-from footnotes.config import Settings
-from footnotes.engine import Library
+from footnotes.library import Library
+from footnotes.settings import Settings
 from footnotes.testing.provider import Asked, ScriptedProvider, replies
 
 SENTENCE = 15

@@ -25,8 +25,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench_library import BenchLibrary
 from labelled import DATA, Case, Source, chunking, halves_of, xquad
-from shelf import Shelf
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
 import corrupt
@@ -157,11 +157,11 @@ class Maker:
 Outcome = tuple[Claim, bool, bool, float]
 
 
-def outcomes(shelf: Shelf, maker: Maker, cases: Sequence[Case], reader: Reader | None) -> Iterator[Outcome]:
+def outcomes(library: BenchLibrary, maker: Maker, cases: Sequence[Case], reader: Reader | None) -> Iterator[Outcome]:
     """Every claim with whether it passed as supported and certain, whether its footnote holds the answer, and the
     milliseconds. A true claim that is not certain counts as passed: it keeps its footnote."""
     for case in cases:
-        hits = shelf.search(case.question, PASSAGES)
+        hits = library.search(case.question, PASSAGES)
         (start, end), *_ = case.spans
         if not any(hit.filename == case.source and hit.start <= start and end <= hit.end for hit in hits):
             continue
@@ -187,9 +187,11 @@ def main() -> None:
     options = parser.parse_args()
     sources, cases = xquad(options.language) if options.set == "xquad" else chunking()
     half = halves_of(cases, lambda case: case.group)[0 if options.first else 1]
-    with Shelf(sources, mode="lexical") as shelf:
+    with BenchLibrary(sources, mode="lexical") as library:
         step = max(1, len(half) // options.questions)
-        found = list(outcomes(shelf, Maker(sources, cases), half[::step], None if options.without_reader else Reader()))
+        found = list(
+            outcomes(library, Maker(sources, cases), half[::step], None if options.without_reader else Reader())
+        )
     for claim, supported, _, _ in found:
         if claim.kind == options.show and supported != claim.true:
             print(f"{claim.kind}: {claim.case.question}\n    {claim.text}")

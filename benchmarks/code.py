@@ -23,9 +23,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import footnotes
-from footnotes.engine import Library
 from footnotes.ingest.code.leave_out import reason_by_content, reason_by_name
 from footnotes.ingest.work import Progress
+from footnotes.library import Library
 
 
 def git(folder: Path, *arguments: str) -> None:

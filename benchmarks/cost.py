@@ -17,7 +17,7 @@ from statistics import median
 
 from quality import SHARED, _span_questions
 
-from footnotes.engine import Library
+from footnotes.library import Library
 
 CORPORA = ("chatlogs", "state_of_the_union", "wikitexts", "pubmed")
 PLAIN = {"chunker": "window", "chunker_options": {"size": 800, "overlap": 0}}

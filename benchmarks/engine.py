@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from footnotes.config import Settings
 from footnotes.embed import Matrix
-from footnotes.engine import Library
+from footnotes.library import Library
+from footnotes.settings import Settings
 from footnotes.types import Role
 
 DIMENSIONS, LATENT, VOCABULARY, WORDS, PER_DOCUMENT, QUESTIONS, BUCKETS = 384, 64, 100_000, 120, 20, 200, 100

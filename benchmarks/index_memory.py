@@ -2,7 +2,7 @@
 
     python benchmarks/index_memory.py --vectors 50000
 
-Filled through a shelf without a library, with twelve facets a chunk; then the server is started anew and asked 400
+Filled through a library without a library, with twelve facets a chunk; then the server is started again and asked 400
 questions. One line of JSON for each choice of options.
 """
 
@@ -22,11 +22,11 @@ import numpy as np
 from engine import DIMENSIONS, PER_DOCUMENT, Matrix, make_vectors
 from index_servers import Qdrant, anonymous, disk, memory
 
-from footnotes.config import Settings
 from footnotes.index import Change, Entry
-from footnotes.index.outside import Scope
-from footnotes.index.qdrant.database import QdrantDatabase, QdrantShelf
-from footnotes.store.outside import hidden
+from footnotes.index.qdrant.database import QdrantDatabase, QdrantIndex
+from footnotes.index.remote import Scope
+from footnotes.settings import Settings
+from footnotes.store.remote_keeper import hidden
 
 CHOICES: list[dict[str, Any]] = [
     {},
@@ -46,13 +46,13 @@ def changes(vectors: Matrix) -> Iterator[Change]:
         yield Change(1, document, [Entry(k, document, facets=facets, vector=halves[k].tobytes()) for k in keys])
 
 
-def asked(shelf: QdrantShelf, vectors: Matrix, queries: Matrix) -> dict[str, float]:
+def asked(library: QdrantIndex, vectors: Matrix, queries: Matrix) -> dict[str, float]:
     """Recall and the median of the second round: the first brings pages into memory."""
     for _ in range(2):
         right, took = 0, []
         for query in queries:
             began = time.perf_counter()
-            found = shelf.search(query, 10)
+            found = library.search(query, 10)
             took.append((time.perf_counter() - began) * 1000)
             right += len(set(np.argpartition(-(vectors @ query), 10)[:10].tolist()) & set(found.keys))
     return {"recall_at_10": right / (10 * len(queries)), "p50_ms": round(float(np.median(took)), 2)}
@@ -64,12 +64,12 @@ def measure(options: Mapping[str, Any], vectors: Matrix, queries: Matrix, work: 
         empty = anonymous(server.pids)
         settings = Settings(index=server.address, index_seconds=60.0, index_options=options)
         database = QdrantDatabase.opened(settings)
-        shelf = database.shelf(Scope("ab" * 16, "bench", 1, "given", DIMENSIONS))
-        shelf.refresh()
-        shelf.apply(changes(vectors), position=1)
+        library = database.library(Scope("ab" * 16, "bench", 1, "given", DIMENSIONS))
+        library.refresh()
+        library.apply(changes(vectors), position=1)
         graph = server.settle()
         server.restart()
-        figures = asked(shelf, vectors, queries)
+        figures = asked(library, vectors, queries)
         database.close()
         weights = {"empty": empty, "anonymous": anonymous(server.pids), "all": memory(server.pids)}
         sizes = {**weights, "disk": disk(server.storage)}

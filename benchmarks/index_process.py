@@ -16,8 +16,8 @@ import numpy as np
 from engine import _NUMBER, BUCKETS, DIMENSIONS, PER_DOCUMENT, GivenVectors, bucket_of
 from index_servers import memory
 
-from footnotes.config import Settings
-from footnotes.engine import Library
+from footnotes.library import Library
+from footnotes.settings import Settings
 
 FEW, RANGE = "bucket=7", f"bucket<{BUCKETS // 10}"
 """1% of the documents, said in facets; 10%, which is a comparison of numbers and cannot be."""
@@ -103,8 +103,8 @@ def filled_again() -> float:
     store: Any = _OPEN[-1][0]._store
     generation = store.generations.serving("bench")
     began = time.perf_counter()
-    if store.outside is not None:
-        store.outside.catch_up(generation)
+    if store.remote is not None:
+        store.remote.catch_up(generation)
     else:
         store.indexes.catch_up(generation)
     return time.perf_counter() - began

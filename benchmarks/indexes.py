@@ -84,7 +84,7 @@ def start(row: Row, work: Path, options: Mapping[str, Any]) -> None:
 
 
 def fill(row: Row, work: Path, options: Mapping[str, Any]) -> None:
-    """Take everything in; then throw the index away, and make it anew from the store."""
+    """Take everything in; then throw the index away, and make it again from the store."""
     start(row, work, options)
     with _processes() as pool:
         pool.submit(process.opened, row.place, passages=True).result()

@@ -17,11 +17,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from footnotes.config import Settings
 from footnotes.embed import Matrix, local
 from footnotes.embed.local import LocalEmbedder
-from footnotes.engine import Library
 from footnotes.ingest.walk import Skipped, walk
+from footnotes.library import Library
+from footnotes.settings import Settings
 from footnotes.types import Role
 
 ROOT = Path(__file__).parent.parent

@@ -54,9 +54,10 @@ def _xquad_case(question: dict[str, object], source: str, group: str) -> Case:
     return Case(str(question["question"]), source, spans, group)
 
 
-def squad(data: Path = DATA, most: int = 10_000) -> tuple[list[Source], list[Case]]:
-    """The articles of SQuAD that the chooser was not trained on, every paragraph a document."""
-    sources, cases = [], []
+def squad(data: Path = DATA, *, long: bool = False) -> tuple[list[Source], list[Case]]:
+    """The articles of SQuAD that the chooser was not trained on, every paragraph a document, or every article one."""
+    sources: list[Source] = []
+    cases: list[Case] = []
     for name in ("squad11_a", "squad2_half"):
         folder = data / "training" / name
         with gzip.open(folder / "questions.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -64,11 +65,19 @@ def squad(data: Path = DATA, most: int = 10_000) -> tuple[list[Source], list[Cas
         wanted = {line["passage_id"] for line in asked}
         with gzip.open(folder / "passages.jsonl.gz", "rt", encoding="utf-8") as lines:
             found = {line["id"]: line for line in map(json.loads, lines) if line["id"] in wanted}
-        sources += [Source(f"{key}.txt", line["text"]) for key, line in found.items()]
-        for line in asked[:most]:
-            spans = tuple((start, end) for start, end in line["spans"])
+        texts: dict[str, str] = {}
+        places: dict[str, tuple[str, int]] = {}
+        for key, line in found.items():
+            source = str(line["title"]).replace("/", "-") if long else str(key)
+            before = texts.get(f"{source}.txt", "")
+            texts[f"{source}.txt"] = f"{before}\n\n{line['text']}".lstrip("\n") if before else line["text"]
+            places[key] = (f"{source}.txt", len(texts[f"{source}.txt"]) - len(line["text"]))
+        sources += [Source(source, text) for source, text in texts.items()]
+        for line in asked:
+            source, at = places[line["passage_id"]]
+            spans = tuple((at + start, at + end) for start, end in line["spans"])
             title = found[line["passage_id"]]["title"]
-            cases.append(Case(line["question"], f"{line['passage_id']}.txt", spans, f"xquad-{title}"))
+            cases.append(Case(line["question"], source, spans, f"{'long' if long else 'xquad'}-{title}"))
     return sources, cases
 
 

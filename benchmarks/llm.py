@@ -30,8 +30,8 @@ from typing import TypeVar
 from labelled import DATA, xquad
 from pages import said
 
-from footnotes.config import Settings
-from footnotes.engine import Library
+from footnotes.library import Library
+from footnotes.settings import Settings
 from footnotes.types import Answer, Turn
 
 PARTS, VERSION, SIZE = 22, "0.2.0", 1_117_320_768

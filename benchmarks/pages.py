@@ -19,8 +19,8 @@ from pathlib import Path
 
 from labelled import DATA
 
-from footnotes.config import Settings
-from footnotes.engine import Library
+from footnotes.library import Library
+from footnotes.settings import Settings
 from footnotes.types import Turn
 
 

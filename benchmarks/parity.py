@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 import quality
 
-from footnotes.config import load
-from footnotes.engine import Library
 from footnotes.evaluate import metrics
 from footnotes.evaluate.golden import read_golden
 from footnotes.evaluate.names import Names
 from footnotes.evaluate.run import evaluate
 from footnotes.ingest.copying import copy_between
 from footnotes.ingest.work import quiet
+from footnotes.library import Library
+from footnotes.settings import load
 from postgres import TEXTBOOK, Server, Textbook, _execute
 
 WAYS = ("lexical", "dense", "hybrid")

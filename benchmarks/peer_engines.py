@@ -164,7 +164,7 @@ class LangChain:
             self._store.add_texts(texts, metadatas=[{"name": name} for name in names], ids=names)
 
     def search(self, question: str) -> list[str]:
-        if self._words is None:  # it is not kept: every process makes it anew from all texts
+        if self._words is None:  # it is not kept: every process makes it again from all texts
             from langchain_community.retrievers import BM25Retriever
 
             held = self._store.get()

@@ -5,8 +5,10 @@
 Makes a virtual environment for each engine (kept in `--environments`, outside of the project). The texts are abstracts
 of SciFact, one file each; beyond its 5,183 a half of one and a half of another. No model runs: vectors are given. Each
 engine runs in a process of its own for each step, and all take turns in each round: a busy moment is everybody's;
-figures are medians of rounds. `after kill` is how many documents are there after the process was killed the moment it
-had said that all were in. Every figure of an engine stands beside its ratio to that of Footnotes.
+figures are medians of rounds. `busy` is a search beside two processes that do nothing but count; `processor ms a
+document` tells from one size to the next how the work grows. `after kill` is how many documents are there after the
+process was killed the moment it had said that all were in. Every figure of an engine stands beside its ratio to that of
+Footnotes.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +32,7 @@ import numpy as np
 DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "retrieval" / "scifact"
 ENGINE = Path(__file__).with_name("peer_engines.py")
 QUESTIONS, DIMENSIONS, TABLE = 100, 384, 65_536
+BUSY_PROCESSES = 2
 PACKAGES = {
     "lancedb": ["lancedb==0.40.0", "pyarrow"],
     "txtai": ["torch==2.13.0", "txtai==9.14.0"],
@@ -82,6 +87,18 @@ def step(python: str, engine: str, what: str, work: Path, folder: Path, *, kill:
     return {"cold": cold, **json.loads(said[-1])}
 
 
+@contextmanager
+def busy() -> Iterator[None]:
+    """Two processes that do nothing but take processor time."""
+    beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY_PROCESSES)]
+    try:
+        yield
+    finally:
+        for process in beside:
+            process.kill()
+            process.wait()
+
+
 def size_of(folder: Path) -> float:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink()) / 1e6
 
@@ -92,12 +109,17 @@ def measure(python: str, engine: str, work: Path, count: int) -> dict[str, float
         folder = Path(held) / "library"
         taken = step(python, engine, "ingest", work, folder)
         searched = step(python, engine, "search", work, folder)
+        with busy():
+            beside = step(python, engine, "search", work, folder)
         found = {
             "documents/s": count / taken["seconds"],
             "processor s": taken["processor"],
+            "processor ms a document": taken["processor"] / count * 1000,
             "p50 ms": searched["p50_ms"],
             "p95 ms": searched["p95_ms"],
             "search cpu ms": searched["processor_ms"],
+            "busy p50 ms": beside["p50_ms"],
+            "busy p95 ms": beside["p95_ms"],
             "cold s": searched["cold"],
             "memory MB": searched["memory_mb"],
             "disk MB": size_of(folder),

@@ -29,8 +29,8 @@ import engine
 import numpy as np
 from engine import PER_DOCUMENT, GivenVectors, Matrix, bucket_of, dense_recall, filtered_exact, make_vectors
 
-from footnotes.config import Settings
-from footnotes.engine import Library
+from footnotes.library import Library
+from footnotes.settings import Settings
 
 DEPTH, RRF_K = 50, 60
 _NUMBER = re.compile(r"\bx(\d+)\b")

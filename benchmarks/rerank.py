@@ -15,11 +15,11 @@ from pathlib import Path
 
 from labelled import DATA, xquad
 
-from footnotes.config import Settings
-from footnotes.engine import Library
 from footnotes.evaluate.compare import compare
 from footnotes.evaluate.golden import Question, read_golden
 from footnotes.evaluate.run import Options, evaluate
+from footnotes.library import Library
+from footnotes.settings import Settings
 
 MEASURES = ("ndcg@10", "mrr@10")
 

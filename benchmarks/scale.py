@@ -90,9 +90,9 @@ NAMES = {"pdf": "large.pdf", "text": "large.txt", "csv": "large.csv"}
 
 def take_in(path: Path, home: Path) -> None:
     """In a process of its own: add the file, and say what it cost."""
-    from footnotes.config import Settings
-    from footnotes.engine import Library
+    from footnotes.library import Library
     from footnotes.parse.pool import POOL
+    from footnotes.settings import Settings
 
     settings = Settings(parse_seconds=3_000, max_file_bytes=1 << 30)
     with Library(home, settings=settings, embedder=Free()) as library:

@@ -3,7 +3,7 @@
     python benchmarks/serving.py --chunks 100000 --clients 64 [--keep FOLDER] [--json]
 
 The server is `footnotes serve`, a process of its own on loopback; this one holds the clients. The library holds the
-texts of `engine.py`, with vectors that are given but signed as the embedder's: every question is embedded by the real
+texts of `library.py`, with vectors that are given but signed as the embedder's: every question is embedded by the real
 model, and so is everything that is handed over during the second part. Clients wait for their answer before they ask
 again. First all of them at once, as fast as they can; then a few, with a pause between questions, while nothing else is
 done and while a large upload is taken in.
@@ -31,9 +31,9 @@ from typing import Any
 import engine
 import numpy as np
 
-from footnotes.config import Settings
 from footnotes.embed.make import make_embedder
-from footnotes.engine import Library
+from footnotes.library import Library
+from footnotes.settings import Settings
 
 QUESTIONS_FILE = "questions.json"
 PAUSE_SECONDS = 0.05

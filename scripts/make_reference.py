@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from footnotes import config, errors, registry
+from footnotes import errors, plugins, settings
 from footnotes.chunk.make import NEEDED
 from footnotes.cli import main as command_line
 
@@ -25,10 +25,10 @@ WRITTEN_BY = "<!-- Written by scripts/make_reference.py; change the code, then r
 
 def settings_page() -> str:
     """A table of every setting, its default and the comment beside it."""
-    source = inspect.getsource(config.Settings)
+    source = inspect.getsource(settings.Settings)
     comments = {line.split(":")[0].strip(): line.partition("  # ")[2] for line in source.splitlines() if "  # " in line}
     rows = ["| setting | environment | default | meaning |", "| --- | --- | --- | --- |"]
-    for field in fields(config.Settings):
+    for field in fields(settings.Settings):
         default = field.default if field.default is not MISSING else {}
         meaning = comments[field.name].replace("|", "\\|")
         rows.append(f"| `{field.name}` | `FOOTNOTES_{field.name.upper()}` | `{default!r}` | {meaning} |")
@@ -88,8 +88,8 @@ def _help(command: click.Command, context: click.Context, title: str) -> str:
 def chunkers_page() -> str:
     """Every chunker with its options."""
     rows = ["| chunker | options and defaults | rule |", "| --- | --- | --- |"]
-    for name in registry.names("chunkers"):
-        chunker = registry.find("chunkers", name)
+    for name in plugins.names("chunkers"):
+        chunker = plugins.find("chunkers", name)
         parameters = [p for p in inspect.signature(chunker).parameters.values() if p.name not in NEEDED]
         options = ", ".join(f"`{p.name}={p.default!r}`" for p in parameters)
         rule = (inspect.getdoc(chunker) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
@@ -99,7 +99,7 @@ def chunkers_page() -> str:
 
 def routes_page() -> str:
     """Every route of the server."""
-    from footnotes.serve.app import create_app
+    from footnotes.server.app import create_app
 
     with tempfile.TemporaryDirectory() as folder:
         server = create_app(folder)

@@ -45,6 +45,7 @@ def main() -> None:
         with library(Path(folder) / "filled") as running:
             answers(browser, running)
             views(browser, running)
+            arabic(browser, running)
             phone(browser, running)
         scripted(browser, Path(folder) / "scripted")
         browser.close()
@@ -55,7 +56,7 @@ def library(folder: Path, **settings: Any) -> Iterator[Running]:
     """A server with two collections: the samples, and this manual."""
     with serving(folder, embedder="local:minilm-l6", **settings) as running:
         hand_over(running, "workshop", sorted((ROOT / "samples").iterdir()))
-        hand_over(running, "manual", sorted((ROOT / "docs").rglob("*.md")))
+        hand_over(running, "manual", sorted((ROOT / "docs").glob("*.md"))[:12])
         wait_until_idle(running)
         yield running
 
@@ -113,13 +114,13 @@ def answers(browser: Browser, running: Running) -> None:
     turn = ask(page, "What does an estimate cost?")
     page.locator(".scroll").evaluate("(one) => one.scrollTo(0, 0)")
     keep(page, "answer")
-    turn.locator(".reference button").click()
+    turn.locator(".reference a").first.click()
     page.locator(".page-sheet[data-page='2'] .page-picture[src^='blob:']").wait_for()
     keep(page, "source")
     page.context.close()
     dark = opened(browser, running, color_scheme="dark")
     turn = ask(dark, "How long is the notice period after the probation period?")
-    turn.locator(".reference button").first.click()
+    turn.locator(".reference a").first.click()
     dark.locator(".panel mark").first.wait_for()
     keep(dark, "dark")
     dark.context.close()
@@ -129,10 +130,18 @@ def views(browser: Browser, running: Running) -> None:
     page = opened(browser, running, "#/search")
     page.locator("#view-search input").fill("when is a document found by its meaning")
     page.keyboard.press("Enter")
+    page.locator(".hit").first.wait_for()
+    keep(page, "search")
+    page.get_by_text("How these were ranked").click()
     page.locator(".inspector-node.main").nth(1).hover()
     keep(page, "inspector")
     page.goto(f"{running.address}/#/library")
-    page.get_by_role("button", name="workshop").click()
+    page.locator(".library .document-row").nth(8).wait_for()
+    for row in (1, 2, 3):
+        page.locator(".library .document-row input").nth(row).click()
+    keep(page, "documents")
+    page.get_by_role("button", name="Choose none").click()
+    page.locator("#shelf").get_by_text("workshop", exact=True).click()
     page.locator(".library .document-row", has_text="handbook.md").click()
     page.locator(".panel").get_by_role("button", name="Details").click()
     page.locator(".panel").get_by_role("button", name="Chunks").click()
@@ -145,11 +154,21 @@ def views(browser: Browser, running: Running) -> None:
     page.context.close()
 
 
+def arabic(browser: Browser, running: Running) -> None:
+    page = opened(browser, running, locale="ar")
+    page.locator(".samples button").first.wait_for()
+    turn = ask(page, QUESTION)
+    turn.locator(".reference a").first.click()
+    page.locator(".panel mark").first.wait_for()
+    keep(page, "arabic")
+    page.context.close()
+
+
 def phone(browser: Browser, running: Running) -> None:
     page = opened(browser, running, viewport={"width": 390, "height": 780}, has_touch=True)
     turn = ask(page, QUESTION)
     keep(page, "phone")
-    turn.locator(".reference button").first.click()
+    turn.locator(".reference a").first.click()
     page.locator(".panel mark").first.wait_for()
     keep(page, "phone-source")
     page.context.close()

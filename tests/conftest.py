@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from chroma import chroma_server  # noqa: F401
 from clusters import clusters  # noqa: F401
-from footnotes.engine import Library
+from footnotes.library import Library
 from libraries import HANDBOOK, TRAVEL, quick_library, write
 from postgres import postgres  # noqa: F401
 from qdrant import qdrant_server  # noqa: F401

@@ -14,7 +14,7 @@ import pytest
 
 from footnotes.index import Vector
 from footnotes.index.dense_files import SCALE
-from footnotes.testing.index_suite import IndexUnderTest, Shelf, files_with
+from footnotes.testing.index_suite import IndexUnderTest, StoreHarness, files_with
 
 _WITH_THE_TRUTH = "it is part of the database that holds the truth: one is away when the other is"
 
@@ -32,7 +32,7 @@ class BesideSqlite(IndexUnderTest):
     """The truth is in a folder."""
 
     def go_back(self, copy: bool) -> None:
-        kept, now = self.shelf.folder.parent / "kept.db", self.shelf.folder / "footnotes.db"
+        kept, now = self.harness.folder.parent / "kept.db", self.harness.folder / "footnotes.db"
         shutil.copy(*((now, kept) if copy else (kept, now)))
 
 
@@ -44,18 +44,18 @@ class InTheFolder(BesideSqlite):
 
     @property
     def folder(self) -> Path:
-        return self.shelf.folder / "index"
+        return self.harness.folder / "index"
 
     def folders(self) -> list[Path]:
         """One for each tenant and generation."""
         return [path for path in self.folder.glob("*/*/*") if path.name == self.leg]
 
     def stop(self) -> None:
-        shutil.copytree(self.folder, self.shelf.folder.parent / "older")
+        shutil.copytree(self.folder, self.harness.folder.parent / "older")
 
     def start(self) -> None:
         shutil.rmtree(self.folder)
-        (self.shelf.folder.parent / "older").rename(self.folder)
+        (self.harness.folder.parent / "older").rename(self.folder)
 
     def damages(self) -> dict[str, Callable[[], None]]:
         return {
@@ -107,10 +107,9 @@ class Usearch(InTheFolder):
     writer = "footnotes.index.dense:DenseIndex"
 
     def hasten(self, patch: pytest.MonkeyPatch) -> None:
-        from footnotes.index import dense, dense_view
+        from footnotes.index import dense
 
-        patch.setattr(dense, "EXACT_ROWS", 100)
-        patch.setattr(dense_view, "SCANNED_ROWS", 0)
+        patch.setattr(dense, "SCANNED_ROWS", 100)
 
     def settle(self, library: Any) -> None:
         library.settle()
@@ -135,10 +134,10 @@ class InPostgres(IndexUnderTest):
     never_away = never_behind = never_goes_back = _WITH_THE_TRUTH
     never_foreign = "who writes into it writes into the truth"
 
-    def __init__(self, shelf: Shelf, server: Any) -> None:
-        super().__init__(shelf)
+    def __init__(self, harness: StoreHarness, server: Any) -> None:
+        super().__init__(harness)
         self.server = server
-        self.address = shelf.settings["store"]
+        self.address = harness.settings["store"]
 
     def execute(self, statement: str) -> list[Any]:
         found: list[Any] = self.server.execute(statement, address=self.address)
@@ -185,8 +184,8 @@ def _run(index: InPostgres, statement: str) -> None:
 class Served(BesideSqlite):
     """A server, and collections of one prefix in it."""
 
-    def __init__(self, shelf: Shelf, server: Any, prefix: str) -> None:
-        super().__init__(shelf)
+    def __init__(self, harness: StoreHarness, server: Any, prefix: str) -> None:
+        super().__init__(harness)
         self.server = server
         self.prefix = prefix
         self._away = False
@@ -230,7 +229,7 @@ class Served(BesideSqlite):
 
 class Qdrant(Served):
     name, leg = "Qdrant", "dense"
-    writer = "footnotes.index.qdrant:QdrantShelf"
+    writer = "footnotes.index.qdrant:QdrantIndex"
     in_small_steps: ClassVar[dict[str, Any]] = {"index_options": {"batch": 1}}
 
     def made_client(self) -> AbstractContextManager[Any]:
@@ -401,7 +400,7 @@ class Chroma(Served):
     """A server of Chroma; one in a folder is a server nobody needs to start."""
 
     name, leg = "Chroma", "dense"
-    writer = "footnotes.index.chroma:ChromaShelf"
+    writer = "footnotes.index.chroma:ChromaIndex"
     in_small_steps: ClassVar[dict[str, Any]] = {"index_options": {"batch": 1}}
 
     def made_client(self) -> AbstractContextManager[Any]:
@@ -467,8 +466,8 @@ class ChromaFolder(Chroma):
     silent = True
     beyond_repair = ("database truncated",)
 
-    def __init__(self, shelf: Shelf, folder: Path) -> None:
-        super().__init__(shelf, None, "footnotes")
+    def __init__(self, harness: StoreHarness, folder: Path) -> None:
+        super().__init__(harness, None, "footnotes")
         self.folder = folder
 
     @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import footnotes
-from footnotes.engine import Library
+from footnotes.library import Library
 
 HANDBOOK = """# Employee handbook
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from footnotes.types import Document
 
 

@@ -202,8 +202,8 @@ def qdrant_server() -> Iterator[QdrantServer]:
 
 def opened(server: QdrantServer, prefix: str, **settings: Any) -> QdrantDatabase:
     """A connection as the product makes it, to collections of that prefix."""
-    from footnotes.config import Settings
     from footnotes.index.qdrant import QdrantDatabase
+    from footnotes.settings import Settings
 
     given = {"index_api_key": server.api_key, "index_legs": ("dense", "lexical"), **settings}
     return QdrantDatabase.opened(Settings(index=f"{server.address}/{prefix}", **given))

@@ -14,25 +14,28 @@ from typing import Any
 import httpx
 import uvicorn
 
-from footnotes.config import load
-from footnotes.serve.app import Server, create_app
-from footnotes.serve.protocol import Connections, connection_class
+from footnotes.server.app import Server, create_app
+from footnotes.server.protocol import ConnectionCounter, connection_class
+from footnotes.settings import load
+
+PATIENCE_SECONDS = 180
+"""What a busy machine may take for what an idle one does at once."""
 
 
 class Running:
     """A server that runs, and a client that speaks to it."""
 
-    def __init__(self, app: Server, connections: Connections, address: str) -> None:
+    def __init__(self, app: Server, connections: ConnectionCounter, address: str) -> None:
         self.app = app
         self.connections = connections
         self.address = address
-        self.client = httpx.Client(base_url=address, timeout=30, trust_env=False)
+        self.client = httpx.Client(base_url=address, timeout=PATIENCE_SECONDS, trust_env=False)
         self._clients = [self.client]
 
     def with_key(self, key: str) -> httpx.Client:
         """A client that sends a key; closed with the server."""
         headers = {"Authorization": f"Bearer {key}"}
-        made = httpx.Client(base_url=self.address, timeout=30, trust_env=False, headers=headers)
+        made = httpx.Client(base_url=self.address, timeout=PATIENCE_SECONDS, trust_env=False, headers=headers)
         self._clients.append(made)
         return made
 
@@ -50,7 +53,8 @@ class Running:
 
 def settled(client: httpx.Client, job_id: str) -> dict[str, Any]:
     """A job when it is done."""
-    for _ in range(600):
+    until = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until:
         job: dict[str, Any] = client.get(f"/v1/jobs/{job_id}").json()
         if job["state"] in ("ready", "failed"):
             return job
@@ -61,7 +65,7 @@ def settled(client: httpx.Client, job_id: str) -> dict[str, Any]:
 @contextmanager
 def serving(folder: Path, *, needs_keys: bool = False, **settings: Any) -> Iterator[Running]:
     """A server over a folder, on a port of its own."""
-    chosen = load(folder, **{"embedder": "hashing", **settings})
+    chosen = load(folder, **{"embedder": "hashing", "serve_questions": False, **settings})
     app = create_app(folder, settings=chosen, needs_keys=needs_keys)
     # Named TCP, or asyncio would not turn Nagle's delay off, and every answer would wait 40 ms.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:

@@ -1,4 +1,4 @@
-"""Searches while a document is replaced, renamed and indexed anew: each sees one version of it, whole.
+"""Searches while a document is replaced, renamed and indexed again: each sees one version of it, whole.
 
     python snapshots.py SETTINGS_JSON FOLDER SEARCHES     a reader in a process of its own; says what it saw
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import footnotes
-from footnotes.engine import Library
+from footnotes.library import Library
 
 PARAGRAPHS = 6
 OPTIONS = {"embedder": "hashing", "chunker": "rules", "chunker_options": {"tokens": 60, "overlap": 0}}
@@ -126,16 +126,16 @@ def _reader_process(folder: Path, settings: Mapping[str, Any], searches: int) ->
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def _look_again(library: Library, done: threading.Event) -> None:
+def _refresh(library: Library, done: threading.Event) -> None:
     while not done.wait(0.05):
-        library.look_again()
+        library.refresh()
 
 
 def main() -> None:
     """Search as a server does: a thread opens what others wrote, beside the searches."""
     done = threading.Event()
     with open_library(Path(sys.argv[2]), json.loads(sys.argv[1])) as library:
-        looking = threading.Thread(target=_look_again, args=(library, done))
+        looking = threading.Thread(target=_refresh, args=(library, done))
         looking.start()
         try:
             tally = read(library, int(sys.argv[3]))

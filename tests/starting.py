@@ -23,7 +23,7 @@ def started(folder: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[st
     environment = {**os.environ, "FOOTNOTES_EMBEDDER": "hashing", **named}
     process = subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL, text=True)  # a pipe would fill up
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=180, trust_env=False) as client:
             for _ in range(600):
                 try:
                     if client.get("/readyz").status_code == 200:

@@ -1,4 +1,4 @@
-"""The pairs and passages the answer model is trained on, and those it is measured on.
+"""The pairs the verifier is trained on, and those it is measured on.
 
 Only sets whose licence allows a model that ships; docs of each are in the folder's README. What is kept for
 development is chosen by a hash of the evidence, so that no passage stands on both sides.
@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -52,23 +52,13 @@ class Pair:
     kind: str
 
 
-@dataclass(frozen=True)
-class Passage:
-    """A question, the sentences of a passage, and which of them answer it."""
-
-    question: str
-    title: str
-    sentences: tuple[str, ...]
-    answers: tuple[bool, ...]
-    kind: str
-
-
 def is_kept(text: str, percent: int) -> bool:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") % 100 < percent
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as file:
         yield from map(json.loads, file)
 
 
@@ -246,80 +236,3 @@ def _around(text: str, at: int, beside: int = 1) -> str:
     place = next((number for number, (start, end) in enumerate(spans) if start <= at < end), 0)
     first, last = max(0, place - beside), min(len(spans), place + 1 + beside)
     return text[spans[first][0] : spans[last - 1][1]]
-
-
-# ── questions and passages ───────────────────────────────────────────────────────────────────────────────
-
-CHOSEN_FROM = {"squad11_a": 6500, "squad2_half": 3600, "nq_gold_passage": 2200, "squad11_b": 1500, "policyqa": 900}
-"""How many questions of each set are trained on. Sets without a stated licence or for research only are left out."""
-
-
-def passages(training: Path, chance: Random, *, kept: bool = False) -> list[Passage]:
-    """Questions with the passage that answers, or does not, and with another passage on the same matter."""
-    made: list[Passage] = []
-    for name, wanted in CHOSEN_FROM.items():
-        texts = {line["id"]: line for line in lines(training / name / "passages.jsonl.gz")}
-        by_title: dict[str, list[str]] = {}
-        for key, line in texts.items():
-            by_title.setdefault(line.get("title") or "", []).append(key)
-        asked = [line for line in lines(training / name / "questions.jsonl.gz") if (line["split"] == "dev") == kept]
-        chance.shuffle(asked)
-        for line in asked[:wanted]:
-            home = texts[line["passage_id"]]
-            made.append(_passage(line["question"], home, line["spans"], name, chance))
-            title = home.get("title") or ""
-            if chance.random() < 0.5:
-                siblings = by_title[title] if title and len(by_title[title]) > 1 else sorted(texts)
-                other = _nearest(line["question"], chance.sample(siblings, min(12, len(siblings))), texts, line)
-                if other is not None:
-                    made.append(_passage(line["question"], other, [], name + "_sibling", chance))
-    return made
-
-
-def _nearest(question: str, keys: Sequence[str], texts: dict[str, Any], line: dict[str, Any]) -> dict[str, Any] | None:
-    """The passage that has most of the question's words and none of its answers."""
-    words = set(re.findall(r"\w{4,}", question.lower()))
-    answers = [answer.lower() for answer in line["answers"] if answer]
-    best, most = None, -1
-    for key in keys:
-        text = texts[key]["text"].lower()
-        if key != line["passage_id"] and not any(answer in text for answer in answers):
-            shared = sum(word in text for word in words)
-            if shared > most:
-                best, most = texts[key], shared
-    return best
-
-
-def _passage(question: str, home: dict[str, Any], spans: list[list[int]], kind: str, chance: Random) -> Passage:
-    """A stretch of sentences about as long as one chunk's window, with the answer anywhere in it."""
-    text = home["text"]
-    bounds = sentence_spans(text)
-    held = [any(min(end, last) > max(start, first) for first, last in spans) for start, end in bounds]
-    place = held.index(True) if True in held else chance.randrange(len(bounds))
-    first = max(0, place - chance.randint(0, 3))
-    sentences, answers, size = [], [], 0
-    for (start, end), answer in list(zip(bounds, held, strict=True))[first:]:
-        size += end - start
-        if sentences and size > WINDOW_CHARACTERS and not (len(sentences) <= place - first):
-            break
-        sentences.append(text[start:end][:500])
-        answers.append(answer)
-    title = home.get("title") or "" if chance.random() < 0.7 else ""
-    return Passage(question, title, tuple(sentences), tuple(answers), kind)
-
-
-WINDOW_CHARACTERS = 480
-
-
-def answer_sentences(training: Path, name: str, split: str) -> list[Passage]:
-    """Every question of a set with its whole passage, for measuring."""
-    texts = {line["id"]: line for line in lines(training / name / "passages.jsonl.gz")}
-    made = []
-    for line in lines(training / name / "questions.jsonl.gz"):
-        if line["split"] == split:
-            home = texts[line["passage_id"]]
-            bounds = sentence_spans(home["text"])
-            held = tuple(any(min(e, b) > max(s, a) for a, b in line["spans"]) for s, e in bounds)
-            sentences = tuple(home["text"][s:e] for s, e in bounds)
-            made.append(Passage(line["question"], home.get("title") or "", sentences, held, name))
-    return made

@@ -17,6 +17,7 @@ from random import Random
 
 import data
 import numpy as np
+import questions
 
 from footnotes.answer import judge
 from footnotes.answer.align import Aligner
@@ -115,9 +116,9 @@ def measure_together(reader: Reader, folder: Path, most: int, fit: bool) -> None
 
 def measure_chooser(reader: Reader, folder: Path, most: int) -> None:
     print("| questions | count | first | area |\n| --- | --- | --- | --- |")
-    passages = data.passages(folder / "training", Random(SEED), kept=True)
+    passages = questions.passages(folder / "training", Random(SEED), kept=True)
     groups = {"kept back": Random(SEED).sample(passages, min(2 * most, len(passages)))}
-    groups["clapnq"] = data.answer_sentences(folder / "training", "clapnq", "dev")[:most]
+    groups["clapnq"] = questions.answer_sentences(folder / "training", "clapnq", "dev")[:most]
     for name, group in groups.items():
         first, truth, chances = [], [], []
         for passage in group:

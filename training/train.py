@@ -18,6 +18,7 @@ from random import Random
 
 import data
 import numpy as np
+import questions
 import torch
 from encoder import AnswerModel, load_base
 from torch import Tensor, nn
@@ -65,12 +66,12 @@ def load_items(task: str, folder: Path, vocabulary: Path) -> tuple[list[Item], l
 
         return list(map(item, trained)), list(map(item, kept))
 
-    def read(passage: data.Passage) -> Item:
+    def read(passage: questions.Passage) -> Item:
         encoded = encode_window(tokenize, passage.question, passage.title, passage.sentences, limit=limit)
         held = passage.answers[: len(encoded.marks) - 1]
         return Item(encoded, (int(any(held)), *map(int, held)), passage.kind)
 
-    trained_on, kept_back = data.passages(training, chance), data.passages(training, chance, kept=True)
+    trained_on, kept_back = questions.passages(training, chance), questions.passages(training, chance, kept=True)
     chance.shuffle(kept_back)
     return list(map(read, trained_on)), list(map(read, kept_back[:2_500]))
 

@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from footnotes.aio import AsyncLibrary
-    from footnotes.config import Settings
-    from footnotes.engine import Library
+    from footnotes.client import Client
+    from footnotes.library import Library
+    from footnotes.settings import Settings
 
 __version__ = "0.1.0"
-__all__ = ["AsyncLibrary", "Library", "Settings", "__version__", "connect", "open"]
+__all__ = ["AsyncLibrary", "Client", "Library", "Settings", "__version__", "connect", "open"]
 
 
 def open(folder: str | Path | None = None, **settings: Any) -> Library:  # noqa: A001 - it reads well as footnotes.open
     """The library in a folder, made when there is none. Keyword arguments are settings."""
-    from footnotes.config import load
-    from footnotes.engine import Library
+    from footnotes.library import Library
+    from footnotes.settings import load
 
     return Library(folder, settings=load(_folder(folder), **settings))
 
@@ -33,7 +34,7 @@ def open(folder: str | Path | None = None, **settings: Any) -> Library:  # noqa:
 def connect(folder: str | Path | None = None, **settings: Any) -> AsyncLibrary:
     """As `open`, for use with `async with`."""
     from footnotes.aio import AsyncLibrary
-    from footnotes.config import load
+    from footnotes.settings import load
 
     return AsyncLibrary(folder, settings=load(_folder(folder), **settings))
 
@@ -47,15 +48,19 @@ def _folder(folder: str | Path | None) -> Path | None:
 def __getattr__(name: str) -> Any:
     # Heavy parts load when they are first named, so that `import footnotes` stays quick.
     if name == "Library":
-        from footnotes.engine import Library
+        from footnotes.library import Library
 
         return Library
     if name == "AsyncLibrary":
         from footnotes.aio import AsyncLibrary
 
         return AsyncLibrary
+    if name == "Client":
+        from footnotes.client import Client
+
+        return Client
     if name == "Settings":
-        from footnotes.config import Settings
+        from footnotes.settings import Settings
 
         return Settings
     raise AttributeError(f"module 'footnotes' has no attribute {name!r}")

@@ -11,6 +11,7 @@ FootnotesError
 │   │   ├── UnsupportedType       unsupported_type
 │   │   ├── DocumentTooLarge      document_too_large
 │   │   ├── SourceUnreadable      source_unreadable
+│   │   ├── SourceAway            source_away
 │   │   ├── ArchiveMember         archive_member
 │   │   ├── UrlBlocked            url_blocked
 │   │   ├── RobotsDisallowed      robots_disallowed
@@ -142,7 +143,7 @@ class ArchiveLimit(DocumentError):
 
 class EncryptedDocument(DocumentError):
     code = "encrypted_document"
-    default_remedy = "Save a copy without the password and add that."
+    default_remedy = "Give the password of a PDF on the page, or add a copy without one."
 
 
 class UnsupportedType(DocumentError):
@@ -158,6 +159,14 @@ class DocumentTooLarge(DocumentError):
 class SourceUnreadable(DocumentError):
     code = "source_unreadable"
     default_remedy = "Check that the path exists and that you may read it."
+
+
+class SourceAway(DocumentError):
+    """A source that is followed cannot be read now. It is no reason to delete anything."""
+
+    code = "source_away"
+    default_remedy = "Check its address and that it can be reached; nothing was deleted. The next sync tries again."
+    retryable = True
 
 
 class ArchiveMember(DocumentError):
@@ -294,7 +303,7 @@ class GenerationReplaced(StoreLocked):
 
 class StoreCorrupt(StoreError):
     code = "store_corrupt"
-    default_remedy = "Restore the library from a backup, or export what can be read and import it anew."
+    default_remedy = "Restore the library from a backup, or export what can be read and import it again."
 
 
 class StoreFull(StoreError):
@@ -315,6 +324,12 @@ class StoreReadOnly(StoreUnavailable):
     code = "store_read_only"
     default_remedy = "Send what changes a library to a server of the primary database."
     retryable = False
+
+    @classmethod
+    def refer(cls, primary: str) -> StoreReadOnly:
+        """Refers a change to the address that takes it, where that is known."""
+        where = primary or "a server of the primary database"
+        return cls(f"the library can only be read here; {where} takes changes", remedy=f"Send it to {where}.")
 
 
 class SchemaTooNew(StoreError):
@@ -352,7 +367,7 @@ class IndexMismatch(IndexFailed):
 
 class IndexMissing(IndexFailed):
     code = "index_missing"
-    default_remedy = "It is made anew with the next change, or now by `footnotes verify --repair`."
+    default_remedy = "It is made again with the next change, or now by `footnotes verify --repair`."
     retryable = True
 
 

@@ -1,21 +1,22 @@
-"""Answers as plain text: the sentences with their markers, and the footnotes below."""
+"""Renders answers as plain text: sentences with markers, footnotes, and the places they point to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from footnotes.places import source_of, source_place
-from footnotes.types import SEARCHED_FOR, Answer, Citation, Hit, Leg, SearchResult
+from footnotes.types import SEARCHED_FOR, Answer, Citation, Hit, JsonValue, Leg, SearchResult
 
 QUOTE_CHARACTERS = 160
 UNSUPPORTED = "[?]"
 UNCERTAIN = "[~]"
+_SHORT = 7
+_DIRTY = "-dirty"
 
 
 def answer_as_text(answer: Answer) -> str:
-    """The answer with a marker after every supported sentence, its footnotes, and whatever the reader must know."""
-    parts = [marked(answer)]
+    """Render an answer: a marker after every supported sentence, footnotes, and notes for the reader."""
+    parts = [mark_sentences(answer)]
     if footnotes := [footnote_line(citation) for citation in distinct_footnotes(answer.citations)]:
         parts.append("\n".join(footnotes))
     if notes := list(notes_on(answer)):
@@ -24,17 +25,16 @@ def answer_as_text(answer: Answer) -> str:
 
 
 def index_state_as_text(state: Mapping[str, Any]) -> str:
-    """A line on the vector database that serves legs."""
-    said = f"{state['address']} ({', '.join(state['legs'])})"
+    """One line on the state of the vector database."""
+    name = f"{state['address']} ({', '.join(state['legs'])})"
     lacking = "1 document behind" if state["behind"] == 1 else f"{state['behind']:,} documents behind"
     if state["error"]:
-        return f"{said}: {f'{lacking}: ' if state['behind'] else ''}{one_line(state['error']['message'])}"
-    return f"{said}: {lacking if state['behind'] else 'up to date'}"
+        return f"{name}: {f'{lacking}: ' if state['behind'] else ''}{one_line(state['error']['message'])}"
+    return f"{name}: {lacking if state['behind'] else 'up to date'}"
 
 
-def marked(answer: Answer) -> str:
-    """The answer's own text with `[1]` after each supported sentence, `[?]` after each unsupported one, and
-    `[~]` after one that is not certain."""
+def mark_sentences(answer: Answer) -> str:
+    """Insert `[1]` after supported sentences of an answer, `[?]` after unsupported and `[~]` after uncertain ones."""
     marks: dict[int, list[str]] = {}
     for citation in answer.citations:
         marks.setdefault(_mark_position(answer.answer, citation.answer_span), []).append(f"[{citation.marker}]")
@@ -70,7 +70,7 @@ def place_of(citation: Citation) -> str:
 
 
 def hit_place(hit: Hit) -> str:
-    """As `place_of`, for a hit."""
+    """Like `place_of`, for a hit."""
     path, commit = source_of(hit.metadata)
     if path:
         return one_line(source_place(path, hit.lines, commit))
@@ -79,8 +79,31 @@ def hit_place(hit: Hit) -> str:
     return one_line(hit.filename) + (pages if hit.pages else "")
 
 
+def source_place(path: str, lines: tuple[int, int] | None, commit: str = "") -> str:
+    """`path:line-line` at the short commit, as far as they are known."""
+    place = path
+    if lines is not None:
+        first, last = lines
+        place += f":{first}" if first == last else f":{first}-{last}"
+    return f"{place} @ {short_commit(commit)}" if commit else place
+
+
+def short_commit(commit: str) -> str:
+    """Seven characters of a commit, and whether the file differed from it."""
+    plain = commit.removesuffix(_DIRTY)
+    return plain[:_SHORT] + (_DIRTY if plain != commit else "")
+
+
+def source_of(metadata: Mapping[str, JsonValue]) -> tuple[str, str]:
+    """The path and commit of a source file of a repository; empty for any other document."""
+    path, commit = metadata.get("path"), metadata.get("commit")
+    if not isinstance(path, str) or not metadata.get("repository"):
+        return "", ""
+    return path, commit if isinstance(commit, str) else ""
+
+
 def shortened(text: str, limit: int = QUOTE_CHARACTERS) -> str:
-    """The text on one line, cut at a word within the limit when it is longer."""
+    """Put a text on one line and cut it at a word, within the limit."""
     line = one_line(text)
     if len(line) <= limit:
         return line
@@ -90,17 +113,17 @@ def shortened(text: str, limit: int = QUOTE_CHARACTERS) -> str:
 
 
 def printable(text: str, instead: str = "") -> str:
-    """The text without characters that could draw on a terminal."""
+    """Remove characters that could draw on a terminal."""
     return "".join(char if char.isprintable() or char in "\n\t" else instead for char in text)
 
 
 def one_line(text: str) -> str:
-    """White space and control characters become single spaces, so that no document can draw on a terminal."""
+    """Replace white space and control characters by single spaces, so that no document can draw on a terminal."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _reasons(legs: Mapping[str, Leg]) -> Iterator[str]:
-    """Why a result is not all it could be."""
+    """Why a result is degraded."""
     for name, leg in legs.items():
         if leg.status == "failed":
             yield f"{name} failed: {leg.reason or 'no reason given'}"
@@ -109,12 +132,12 @@ def _reasons(legs: Mapping[str, Leg]) -> Iterator[str]:
 
 
 def note_on_search(result: SearchResult) -> str | None:
-    """One line to say with hits that are not all they could be."""
+    """A note for degraded hits; None if they are complete."""
     return f"Note: degraded ({'; '.join(_reasons(result.legs))})." if result.degraded else None
 
 
 def notes_on(answer: Answer) -> Iterator[str]:
-    """What the reader must know beside the answer: missing support, a break, legs that did not run."""
+    """Notes for the reader: missing support, a break, legs that did not run."""
     for step in answer.steps:
         if step.text.startswith(SEARCHED_FOR):
             yield f"Note: {step.text[0].lower()}{one_line(step.text[1:])}"
@@ -131,6 +154,6 @@ def notes_on(answer: Answer) -> Iterator[str]:
 
 
 def _mark_position(text: str, span: tuple[int, int]) -> int:
-    """The end of the span, before any white space it ends in."""
+    """The end of a span, before trailing white space."""
     start, end = span
     return start + len(text[start:end].rstrip())

@@ -16,9 +16,9 @@ from footnotes.errors import MissingExtra
 
 T = TypeVar("T")
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
-"""The id of the request that is being served, or of the command that runs; empty elsewhere."""
+"""The id of the current request or command; empty elsewhere."""
 JOB_ID: ContextVar[str] = ContextVar("job_id", default="")
-"""The id of the job that is being done; empty outside of one."""
+"""The id of the running job; empty outside of one."""
 _NOTHING: AbstractContextManager[Any] = nullcontext()
 _guard = threading.Lock()
 _tracer: Any = None
@@ -29,7 +29,7 @@ FLUSH_MILLISECONDS = 3_000
 
 
 def span(name: str, **attributes: Any) -> AbstractContextManager[Any]:
-    """A stage of the work, while it lasts. What it calls becomes its children."""
+    """Open a span for a stage of the work. Spans inside become its children."""
     if _tracer is None:
         return _NOTHING
     found: AbstractContextManager[Any] = _tracer.start_as_current_span(
@@ -39,11 +39,11 @@ def span(name: str, **attributes: Any) -> AbstractContextManager[Any]:
 
 
 def stream(name: str, items: Iterator[T], **attributes: Any) -> Iterator[T]:
-    """The items of an iterator; their making is one span, whoever takes them, in whichever threads."""
-    return items if _tracer is None else _traced(name, items, attributes)
+    """Yield the items of an iterator; producing them is one span, in any threads."""
+    return items if _tracer is None else _trace_items(name, items, attributes)
 
 
-def _traced(name: str, items: Iterator[T], attributes: dict[str, Any]) -> Iterator[T]:
+def _trace_items(name: str, items: Iterator[T], attributes: dict[str, Any]) -> Iterator[T]:
     from opentelemetry import trace
 
     end = object()
@@ -67,7 +67,7 @@ def _attributes(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def headers() -> dict[str, str]:
-    """What a call to another service carries, so that its logs can be found beside ours."""
+    """Headers for calls to other services, so that their logs can be matched with ours."""
     found: dict[str, str] = {}
     if request := REQUEST_ID.get() or JOB_ID.get():
         found["X-Request-ID"] = request
@@ -101,14 +101,14 @@ def set_up(endpoint: str) -> None:
 
 
 def flush() -> None:
-    """Send what has not been sent: a server that is told to stop ends without its last words otherwise."""
+    """Send pending spans, so that a server that stops loses none."""
     with _guard:
         if _provider is not None:
             _provider.force_flush(FLUSH_MILLISECONDS)
 
 
 def shut_down() -> None:
-    """Send what has not been sent, and send nothing more."""
+    """Send pending spans, and stop tracing."""
     global _tracer, _provider
     with _guard:
         if _provider is not None:

@@ -317,9 +317,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
+    """What models were sent and said for an answer, and what that costs where their prices are known."""
+
     prompt_tokens: int = 0
     completion_tokens: int = 0
     model_calls: int = 0
+    cost_usd: float | None = None
 
 
 AnswerKind = Literal["answer", "passages", "nothing"]

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from clusters import Clusters, programs
-from footnotes.serve.metrics import Metrics
+from footnotes.server.metrics import Metrics
 from libraries import HANDBOOK, quick_library
 
 ROOT = Path(__file__).parents[2]

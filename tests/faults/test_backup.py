@@ -16,10 +16,10 @@ import apsw
 import pytest
 
 from command_line import run
-from footnotes.config import Settings, load
-from footnotes.engine import Library
 from footnotes.errors import BackupDamaged, CopyTargetInUse, NotFound, StoreError
 from footnotes.ingest.backup import restore_library
+from footnotes.library import Library
+from footnotes.settings import Settings, load
 from libraries import quick_library, words
 from postgres import PostgresServer
 

@@ -9,8 +9,8 @@ import pytest
 
 from footnotes.answer import Answerer
 from footnotes.answer.extractive import ABSTENTION
-from footnotes.config import Settings
 from footnotes.errors import FootnotesError, ProviderRefused
+from footnotes.settings import Settings
 from footnotes.testing import provider as fake
 from footnotes.testing.hits import make_hit
 from footnotes.testing.provider import ScriptedProvider

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import FootnotesError, SchemaTooNew, StoreCorrupt, StoreError
+from footnotes.index import dense
+from footnotes.library import Library
 from footnotes.store.sqlite import DATABASE
 from libraries import quick_library, words
 
 DOCUMENTS = 240
 
 
+@pytest.fixture(scope="module", autouse=True)
+def graphs_of_few() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dense, "SCANNED_ROWS", 2_000)
+        yield
+
+
 @pytest.fixture(scope="module")
-def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pristine(tmp_path_factory: pytest.TempPathFactory, graphs_of_few: None) -> Path:
     """A library large enough to have a graph."""
     folder = tmp_path_factory.mktemp("pristine") / "library"
     with quick_library(folder, chunker="window", chunker_options={"size": 100, "overlap": 20}) as library:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from libraries import quick_library
 from postgres import PostgresServer
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from libraries import quick_library
 
 CANARY = "zebrafinchquagga"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import StoreFull
 from footnotes.index import manifest
+from footnotes.library import Library
 from libraries import TRAVEL, quick_library, words
 
 FILLING = """

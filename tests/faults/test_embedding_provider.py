@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from footnotes.config import Settings
 from footnotes.embed.checked import embed_all, embed_one
 from footnotes.embed.make import make_embedder
-from footnotes.engine import Library
 from footnotes.errors import FootnotesError, MissingExtra
+from footnotes.library import Library
+from footnotes.settings import Settings
 from footnotes.testing import provider as fake
 from footnotes.testing.provider import ScriptedProvider
 

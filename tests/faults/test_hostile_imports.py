@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import ImportFormatError, SourceUnreadable
 from footnotes.ingest.importing import json_file
+from footnotes.library import Library
 from libraries import quick_library
 
 DESCRIBED = {"result": {"points_count": 1, "config": {"params": {"vectors": {"size": 4}}}}}

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import FootnotesError
 from footnotes.ingest.code.git import Git
+from footnotes.library import Library
 from repositories import ROUTES, TOKENS, commit, files_in, git, needs_git, repository
 
 pytestmark = needs_git
@@ -105,17 +105,17 @@ def test_odd_names(library: Library, tmp_path: Path) -> None:
 
 
 def test_links_and_submodules_are_left_out(library: Library, repo: Path, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    files_in(outside, {"secret.py": "PASSWORD = 1\n", "deep/secret.py": "PASSWORD = 2\n"})
+    remote = tmp_path / "outside"
+    files_in(remote, {"secret.py": "PASSWORD = 1\n", "deep/secret.py": "PASSWORD = 2\n"})
     inner = repository(tmp_path / "inner", {"sub.py": "def sub(): ...\n"})
     files_in(repo, {"deep/secret.py": "x = 1\n"})
-    (repo / "link.py").symlink_to(outside / "secret.py")
+    (repo / "link.py").symlink_to(remote / "secret.py")
     (repo / "near.py").symlink_to("a.py")
     (repo / "circle.py").symlink_to("circle.py")
     git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "inner")
     commit(repo)
     shutil.rmtree(repo / "deep")
-    (repo / "deep").symlink_to(outside / "deep")  # a tracked folder that leads elsewhere now
+    (repo / "deep").symlink_to(remote / "deep")  # a tracked folder that leads elsewhere now
     reasons = {Path(file.path).name: file.warnings for file in library.add_code(repo) if file.status == "skipped"}
     assert paths(library) == {"a.py", "b.py"}
     assert reasons["inner"] == ("a submodule",)
@@ -206,13 +206,13 @@ def test_a_damaged_repository_is_an_error_that_says_so(library: Library, repo: P
 
 def test_git_that_is_not_there(library: Library, repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("footnotes.ingest.code.git._program", lambda: None)
-    assert Git.opened(repo) is None
+    assert Git.open(repo) is None
     library.add_code(repo)
     assert paths(library) == {"a.py", "b.py"}
 
 
 def test_a_commit_that_is_no_hash_is_never_given_to_git(repo: Path) -> None:
-    opened = Git.opened(repo)
+    opened = Git.open(repo)
     assert opened is not None
     assert opened.changes("--output=/tmp/evil") is None
     assert opened.changes("0" * 40) is None

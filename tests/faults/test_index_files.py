@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import FootnotesError
 from footnotes.index import IndexDamaged, IndexUnreadable, damage_told_apart, manifest
 from footnotes.index.lexical_files import segment_files
 from footnotes.index.lexical_reader import LexicalReader
+from footnotes.library import Library
 from libraries import quick_library
 
 

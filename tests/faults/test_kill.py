@@ -62,7 +62,7 @@ def test_the_oracle_notices_a_lost_document(tmp_path: Path) -> None:
 def test_nothing_embedded_is_embedded_again_after_a_kill(tmp_path: Path) -> None:
     code = """
 import os, signal, sys, footnotes
-from footnotes.store.groups.vectors import Vectors
+from footnotes.store.vectors import Vectors
 def die(self, *args):
     os.kill(os.getpid(), signal.SIGKILL)
 Vectors.finish = die
@@ -113,7 +113,7 @@ with footnotes.open(sys.argv[1], embedder="hashing") as library:
 def test_a_document_that_waits_though_it_has_its_vectors_is_no_problem_of_an_index(tmp_path: Path) -> None:
     code = """
 import os, signal, sys, footnotes
-from footnotes.store.groups.vectors import Vectors
+from footnotes.store.vectors import Vectors
 def die(self, *args):
     os.kill(os.getpid(), signal.SIGKILL)
 Vectors.finish = die
@@ -124,7 +124,7 @@ with footnotes.open(sys.argv[1], embedder="hashing") as library:
     assert subprocess.run([sys.executable, "-c", code, str(folder)], check=False).returncode == -9
     with quick_library(folder) as library:
         assert [document.status for document in library.documents()] == ["queued"]
-        library.compact()  # both indexes are made anew: the dense one takes in what has vectors
+        library.compact()  # both indexes are made again: the dense one takes in what has vectors
         assert library.verify().problems == []
         library.resume()
         assert [document.status for document in library.documents()] == ["ready"]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import ImportFormatError, InputError, OptionError
+from footnotes.library import Library
 from libraries import HANDBOOK, TRAVEL, quick_library, write
 
 ROOT = Path(__file__).parent.parent.parent
@@ -160,8 +160,8 @@ def test_a_library_is_its_owners_alone(filled: Library) -> None:
     ("name", "value"), [("EMBED_BATCH", "0"), ("LOCK_SECONDS", "nan"), ("LIMIT", "-1"), ("MODEL_TIMEOUT", "inf")]
 )
 def test_settings_nothing_could_be_done_with_are_refused(tmp_path: Path, name: str, value: str) -> None:
-    from footnotes.config import load
     from footnotes.errors import ConfigError
+    from footnotes.settings import load
 
     with pytest.raises(ConfigError, match=name.lower()):
         load(tmp_path, environ={f"FOOTNOTES_{name}": value})
@@ -216,7 +216,7 @@ def test_a_password_in_an_address_is_kept_nowhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("said", "meant"), [("1", True), ("yes", True), ("True", True), ("off", False), ("0", False)])
 def test_yes_and_no_may_be_said_in_many_ways(tmp_path: Path, said: str, meant: bool) -> None:
-    from footnotes.config import load
+    from footnotes.settings import load
 
     assert load(tmp_path, environ={"FOOTNOTES_FETCH_PRIVATE": said}).fetch_private is meant
 

@@ -14,7 +14,7 @@ from libraries import HANDBOOK, TRAVEL, quick_library
 from serving import serving
 
 
-def until(condition: object, seconds: float = 60) -> None:
+def until(condition: object, seconds: float = 180) -> None:
     deadline = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline, "it did not come to that"

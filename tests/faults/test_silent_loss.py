@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.config import load
-from footnotes.engine import Library
 from footnotes.errors import StoreCorrupt
+from footnotes.library import Library
+from footnotes.settings import load
 from footnotes.store.sqlite import DATABASE
 from footnotes.store.sqlite.wal import lost_from
 from libraries import quick_library

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from libraries import quick_library, words
 
 VICTIM = """

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import StoreLocked
+from footnotes.library import Library
 from libraries import TRAVEL, quick_library, words
 
 HOLDER = """

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from killing import IS_LINUX
 from libraries import quick_library
 from oracle import Oracle

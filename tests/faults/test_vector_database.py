@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import footnotes
-from footnotes.config import load
-from footnotes.engine import Library
 from footnotes.errors import ConfigError, IndexUnavailable, SearchUnavailable
 from footnotes.ingest.copying import copy_between
+from footnotes.library import Library
+from footnotes.settings import load
 from postgres import PostgresServer
 from qdrant import QdrantServer, asked, running
 
@@ -63,7 +63,7 @@ def _filled(library: Library, count: int = 6) -> None:
         library.add_text(f"A text about subject{number} and others.", filename=f"{number}.txt", source=f"s{number}")
 
 
-def _settled(library: Library, seconds: float = 30.0) -> bool:
+def _settled(library: Library, seconds: float = 120.0) -> bool:
     """Whether the vector database has caught up by itself, asked by searching as anybody would."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -89,7 +89,7 @@ def test_searches_go_on_with_the_other_leg_and_say_why(
             assert found.hits[0].filename == "3.txt" and found.degraded
             assert found.legs["lexical"].status == "ok"
             assert found.legs["dense"].status == "failed" and "index_unavailable" in str(found.legs["dense"].reason)
-            assert own_server.address not in str(found), "where it is, is not the business of whoever searches"
+            assert own_server.address not in str(found), "where it is, is not the business of the caller"
             assert library.search("subject3", mode="lexical").degraded is False
         assert _settled(library)
 
@@ -374,7 +374,7 @@ def test_a_wrong_key_and_a_foreign_collection_are_named(tmp_path: Path) -> None:
             assert not library.verify().ok
         with footnotes.open(tmp_path / "library", index_api_key="right", **chosen) as library:
             assert _settled(library) and library.verify().ok and _statuses(library) == {"ready"}
-            name = library._store.outside.shelf(library._store.generations.serving("local"))._name  # type: ignore[attr-defined]
+            name = library._store.remote.index(library._store.generations.serving("local"))._name  # type: ignore[attr-defined]
         _make_foreign(server, name)
         with footnotes.open(tmp_path / "library", index_api_key="right", **chosen) as library:
             problems = [problem.what for problem in library.verify(repair=True).problems]

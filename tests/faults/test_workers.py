@@ -123,9 +123,10 @@ def test_a_tenant_with_one_file_does_not_wait_for_one_with_many(postgres: Postgr
         crowd = [upload(many, number) for number in range(100)]
         alone = upload(few, 1)
         with worker(address, tmp_path, "--concurrency", "1"):
-            settled(few, alone)
-            waiting = _states(many, crowd).count("queued")
-        assert waiting >= 60, "one batch of theirs may have been taken before it, not two"
+            moment = settled(few, alone)["updated_at"]
+            listed = many.get("/v1/jobs", params={"limit": 200, "state": "ready"}).json()["jobs"]
+        before = [job["id"] for job in listed if job["updated_at"] < moment]
+        assert set(before) <= set(crowd) and len(before) <= 40, "one batch of theirs may come before it, not two"
 
 
 def test_a_job_that_waits_can_be_cancelled(pair: tuple[str, Running, Running], tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_keys_and_counters_are_shared(pair: tuple[str, Running, Running]) -> Non
     assert other.client.get("/v1/documents").status_code == 401, "from the first key on every request needs one"
     assert other.with_key(key).get("/v1/documents").status_code == 200
     one.app.state.answers.take("somebody")
-    assert other.app.state.answers.look("somebody").used == 1
+    assert other.app.state.answers.allowance("somebody").used == 1
 
 
 def _states(client: httpx.Client, jobs: list[str]) -> list[str]:
@@ -171,7 +172,7 @@ def _states(client: httpx.Client, jobs: list[str]) -> list[str]:
     return [listed[job]["state"] for job in jobs]
 
 
-def _until(condition: Any, *, seconds: float = 40) -> None:
+def _until(condition: Any, *, seconds: float = 180) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come to that"
@@ -287,3 +288,23 @@ def test_an_upload_that_the_database_refuses_leaves_no_job(postgres: PostgresSer
         answer = server.client.post("/v1/documents", files={"file": ("a.md", b"Some text.")})
         assert answer.status_code >= 400
         assert server.client.get("/v1/jobs").json()["jobs"] == []
+
+
+def test_sources_of_any_length_and_jobs_of_an_older_server_are_accepted(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """A source may be longer than what an index holds; a request may have escapes that PostgreSQL cannot read."""
+    address = postgres.fresh()
+    with serving(tmp_path, store=address, serve_worker=False) as server:
+        given = {"text": "A long way down.", "filename": "deep.txt", "source": "\U0001f9f5" * 1_900}
+        jobs = [server.client.post("/v1/documents", json=given).json()["jobs"][0]["id"]]
+        jobs += [upload(server.client, number) for number in range(2)]
+    older = (
+        "UPDATE footnotes_server.jobs SET source = NULL, collection = NULL;"
+        r"UPDATE footnotes_server.jobs SET request = replace(request, 'upload:1.md', 'upload:\udcff1.md');"
+        "DELETE FROM footnotes_server.applied"
+    )
+    for statement in older.split(";"):
+        postgres.execute(statement, address=address)
+    with serving(tmp_path, store=address, serve_worker=False) as server, worker(address, tmp_path):
+        assert [settled(server.client, job)["state"] for job in jobs] == ["ready"] * 3

@@ -20,11 +20,11 @@ import footnotes
 from footnotes.index import dense_files, manifest
 from footnotes.index.dense import DenseIndex
 from footnotes.index.lexical import LexicalIndex
-from footnotes.store.groups.documents import Documents
-from footnotes.store.groups.generations import Generations
-from footnotes.store.groups.vectors import Vectors
+from footnotes.store.documents import Documents
+from footnotes.store.generations import Generations
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.store import SqliteStore
+from footnotes.store.vectors import Vectors
 
 WRITERS: list[tuple[Any, str]] = [
     (SqliteStore, "save_drafts"),

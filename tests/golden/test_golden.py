@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.config import Settings
-from footnotes.engine import Library
 from footnotes.evaluate.golden import Question, read_golden
 from footnotes.evaluate.run import Options, evaluate
+from footnotes.library import Library
+from footnotes.settings import Settings
 
 HERE = Path(__file__).parent
 QUESTIONS = read_golden(HERE / "questions.jsonl")

@@ -72,7 +72,7 @@ def test_every_view_of_a_hostile_library(attacked: Any, watch: Any) -> None:
     running, _ = attacked
     watched = watch(running)
     page = watched.open("#/library")
-    rows = page.locator(".library .document-row .kind")
+    rows = page.locator(".library .document-row .name")
     rows.first.wait_for()
     for index in range(rows.count()):
         page.locator(".library .document-row").nth(index).click()
@@ -106,8 +106,9 @@ def test_attacks_streamed_in_pieces_stay_words(attacked: Any, watch: Any, size: 
     turn = ask(page, "What is said about the harbour crane? <img src=x onerror=alert('q')>")
     assert page.evaluate(HARMLESS) == CLEAN
     assert "<script>alert('x1')</script>" in turn.locator(".answer").inner_text()
-    assert turn.locator(".answer a").count() == 0
-    references = turn.locator(".reference button")
+    assert turn.locator(".answer a:not(.reference a)").count() == 0
+    references = turn.locator(".reference a")
+    assert all(link.get_attribute("href").startswith("#/d/") for link in references.all())
     for index in range(min(references.count(), 4)):
         references.nth(index).hover()
         references.nth(index).click()
@@ -144,7 +145,7 @@ def test_attacks_in_errors_and_in_names_of_files_that_fail(fresh: Running, watch
 
 def test_no_string_is_parsed_as_html_in_our_modules() -> None:
     """The sinks that turn strings into markup or code are not used at all."""
-    folder = Path(__file__).parents[2] / "src/footnotes/serve/page/modules"
+    folder = Path(__file__).parents[2] / "src/footnotes/server/page/modules"
     sinks = (
         "innerHTML",
         "outerHTML",

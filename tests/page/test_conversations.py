@@ -38,7 +38,7 @@ def test_a_reload_brings_the_conversation_back(talking: Running, watch: Any) -> 
     page.reload()
     page.locator(".turn .reference").first.wait_for()
     assert page.locator(".turn .answer").inner_text() == said
-    page.locator(".turn .reference button").first.click()
+    page.locator(".turn .reference a").first.click()
     page.locator("#panel .source").wait_for()
     ask(page, "And for how long?")
     assert page.locator(".turn").count() == 2

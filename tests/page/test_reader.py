@@ -6,8 +6,9 @@ import io
 from typing import Any
 
 from docx import Document as WordDocument
+from fpdf import FPDF
 
-from browsing import ask, wait_until_idle
+from browsing import ask, violations, wait_until_idle
 from serving import Running
 
 
@@ -54,6 +55,76 @@ def test_a_click_opens_a_pdf_to_read_select_find_and_zoom(server: Running, watch
     page.get_by_text("not found", exact=True).wait_for()
 
 
+def pdf_of(*pages: str, password: str = "") -> bytes:
+    pdf = FPDF()
+    pdf.set_font("helvetica", size=14)
+    for words in pages:
+        pdf.add_page()
+        if words:
+            pdf.cell(text=words)
+        else:
+            pdf.rect(20, 20, 100, 100, style="F")
+    if password:
+        pdf.set_encryption(owner_password="owner", user_password=password)
+    return bytes(pdf.output())
+
+
+def test_a_pdf_with_a_password_is_opened_on_the_page(fresh: Running, watch: Any) -> None:
+    watched = watch(fresh)
+    watched.expected = ("422",)  # the wrong password
+    page = watched.open("#/library")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Add files").click()
+    content = pdf_of("The safe is opened with a brass key.", password="sesame")
+    chooser.value.set_files([{"name": "safe.pdf", "mimeType": "application/pdf", "buffer": content}])
+    field = page.get_by_label("Password of safe.pdf")
+    field.fill("guessed")
+    field.press("Enter")
+    page.get_by_text("The password does not open safe.pdf.").wait_for()
+    assert violations(page) == []
+    field.fill("sesame")
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.locator(".document-row", has_text="safe.pdf").wait_for()
+    page.locator(".document-row", has_text="safe.pdf").click()
+    page.locator(".page-words .line", has_text="brass key").wait_for()
+
+
+def test_a_page_without_text_says_so_and_what_helps(fresh: Running, watch: Any) -> None:
+    fresh.client.post("/v1/documents", files={"file": ("scan.pdf", pdf_of("The first page has words.", ""))})
+    wait_until_idle(fresh)
+    watched = watch(fresh)
+    page = watched.page
+    status = fresh.client.get("/v1/status").json()
+    page.route("**/v1/status", lambda route: route.fulfill(json={**status, "recognises_text": True}))
+    watched.open(f"#/d/{id_of(fresh, 'scan.pdf')}")
+    page.get_by_label("Page", exact=True).fill("2")
+    page.keyboard.press("Enter")
+    second = page.locator(".page-sheet[data-page='2']")
+    second.get_by_text("This page has no text").wait_for()
+    assert page.locator(".page-sheet[data-page='1'] .page-without").count() == 0
+    with page.expect_request(lambda request: request.method == "PATCH") as sent:
+        second.get_by_role("button", name="Read it by OCR").click()
+    assert sent.value.post_data_json == {"reindex": True}
+    page.unroute("**/v1/status")
+    page.reload()
+    page.get_by_label("Page", exact=True).fill("2")
+    page.keyboard.press("Enter")
+    second.get_by_text("With the extra footnotes[ocr]").wait_for()
+
+
+def test_a_message_has_its_head_once(fresh: Running, watch: Any) -> None:
+    head = "From: Ann <ann@example.org>\nTo: Bob <bob@example.org>\nSubject: Delivery\nContent-Type: text/plain\n\n"
+    document_id = fresh.add("delivery.eml", f"{head}The strings arrive on Friday.\n")
+    page = watch(fresh).open(f"#/d/{document_id}")
+    page.locator(".panel .mail-head").wait_for()
+    said = page.locator(".panel-body").inner_text()
+    assert said.count("ann@example.org") == 1 and "The strings arrive on Friday." in said
+    text = fresh.client.get(f"/v1/documents/{document_id}/text").json()["text"]
+    start = text.index("ann@example.org")
+    page.goto(f"{fresh.address}/?again#/d/{document_id}?span={start}-{start + 15}")
+    assert "ann@example.org" in page.locator(".panel mark.current").first.inner_text(), "what is looked for is shown"
+
+
 def test_a_passage_has_an_address(server: Running, watch: Any) -> None:
     text = server.client.get(f"/v1/documents/{id_of(server, 'handbook.md')}/text").json()["text"]
     start = text.index("The first six months")
@@ -69,13 +140,54 @@ def test_a_passage_has_an_address(server: Running, watch: Any) -> None:
 
 def test_all_footnotes_of_an_answer_are_marked_and_the_current_one_stronger(server: Running, watch: Any) -> None:
     page = watch(server).open()
-    turn = ask(page, "What are the notice period and the probation period in the handbook?")
-    turn.locator(".reference button").first.wait_for()
-    markers = {row.get_attribute("data-marker") for row in turn.locator(".reference button").all()}
-    turn.locator(".reference button").first.click()
-    page.locator(".panel mark.current, .panel tr.marked").first.wait_for()
-    if len(markers) > 1:
-        assert page.locator(".panel mark.noted, .panel .noted").count() >= 1
+    turn = ask(page, "How many coats are usual for a violin, and how long do they harden?")
+    first, second = (one.inner_text() for one in turn.locator(".supported").all())
+    assert turn.locator(".reference a").count() == 2
+    for current, other in ((first, second), (second, first)):
+        page.keyboard.press("n")
+        page.locator(".panel mark.current", has_text=current[:20]).wait_for()
+        assert said(page, "mark.current") == current and said(page, "mark.noted") == other
+    strengths = [page.locator(f".panel {mark}").first.evaluate(BACKGROUND) for mark in ("mark.current", "mark.noted")]
+    assert strengths[0] != strengths[1], "the current one is stronger"
+
+
+BACKGROUND = "(mark) => getComputedStyle(mark).backgroundColor"
+
+
+def said(page: Any, mark: str) -> str:
+    """The marked words as one line."""
+    return " ".join(" ".join(page.locator(f".panel {mark}").all_inner_texts()).split())
+
+
+def test_a_name_after_an_at_sign_narrows_the_question(server: Running, watch: Any) -> None:
+    page = watch(server).open()
+    page.locator(".shelf-row").first.wait_for()
+    page.locator("#question").press_sequentially("What does it cost? @repa")
+    page.locator(".mentions li", has_text="repairs.pdf").wait_for()
+    page.keyboard.press("Enter")
+    assert page.locator(".composer .chip").inner_text() == "repairs.pdf"
+    assert page.locator("#question").input_value() == "What does it cost? "
+    page.get_by_text("1 document to answer from").wait_for()
+    page.keyboard.press("Enter")
+    page.locator(".turn .scope-note", has_text="Asked of repairs.pdf").wait_for()
+    page.locator('.turn[aria-busy="false"]').wait_for()
+    page.locator(".turn").get_by_role("button", name="Sources").click()
+    assert "1 document" in page.locator(".panel-sub").inner_text()
+
+
+def test_selected_words_are_asked_about_and_headings_lead_to_their_place(server: Running, watch: Any) -> None:
+    page = watch(server).open()
+    page.locator(".shelf-row", has_text="handbook.md").click()
+    page.locator(".panel .prose p").first.wait_for()
+    page.locator(".panel").get_by_role("button", name="Contents").click()
+    heading = page.locator(".outline button").nth(1)
+    name = heading.inner_text()
+    heading.click()
+    assert said(page, "mark.current") == name
+    page.locator(".panel .prose p").first.select_text()
+    page.get_by_role("button", name="Ask about it").click()
+    assert page.locator("#question").input_value().startswith("“")
+    assert page.locator(".composer .chip").inner_text() == "handbook.md"
 
 
 def test_a_word_document_is_set_from_its_blocks(fresh: Running, watch: Any) -> None:

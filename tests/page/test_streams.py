@@ -38,12 +38,44 @@ def test_unsupported_sentences_look_different_and_say_why(scripted: Any, watch: 
     assert turn.locator(".reference").count() == 1
 
 
+def test_an_answer_that_is_cut_at_its_longest_is_continued(scripted: Any, watch: Any) -> None:
+    running, model = scripted
+    half = "Either side may end the contract with three months of notice [1]. Probation"
+    model.script(
+        fake.says(half, finish="length"),
+        fake.says("How does the probation go on?"),
+        fake.says("Probation lasts six months [1]."),
+    )
+    page = watch(running).open()
+    turn = ask(page, "How long is the notice period?")
+    assert "as long as the model may write" in turn.locator(".turn-notice").inner_text()
+    assert turn.locator(".reference").count() == 1, "half a sentence has no footnote"
+    assert turn.locator(".kind-note").inner_text() == "1 of 1 sentence proved.", "and is not counted"
+    turn.get_by_role("button", name="Continue").click()
+    page.locator(".turn").nth(1).locator(".answer", has_text="six months").wait_for()
+    assert any(half.split(" [1]")[0] in asked.prompt for asked in model.requests[1:])
+    assert turn.get_by_role("button", name="Continue").count() == 0
+
+
+def test_an_answer_of_which_little_is_proved_stays_with_the_passages_below_it(scripted: Any, watch: Any) -> None:
+    running, model = scripted
+    model.script(fake.says("The cat is purple. The moon is made of brass."))
+    page = watch(running).open()
+    turn = ask(page, "How long is the notice period?")
+    assert "The cat is purple." in turn.locator(".answer").inner_text()
+    assert turn.locator(".unsupported").count() == 2
+    assert "0 of 2 sentences proved" in turn.locator(".kind-note").inner_text()
+    assert "three months" in turn.locator(".nearest").inner_text()
+
+
 def test_a_broken_stream_keeps_what_came_and_says_what_happened(scripted: Any, watch: Any) -> None:
     running, model = scripted
     model.script(fake.cuts("Either side may end the contract with three months of notice [1]. And the", reset=True))
     page = watch(running).open()
     turn = ask(page, "How long is the notice period?")
     assert "three months of notice" in turn.locator(".answer").inner_text()
+    assert turn.locator(".reference").count() == 1, "half a sentence has no footnote"
+    assert turn.locator(".kind-note").inner_text() == "", "an answer that broke off is not judged as a whole"
     assert turn.locator(".turn-notice").is_visible()
     assert (
         turn.get_by_role("button", name="Ask again").is_visible()
@@ -90,14 +122,17 @@ def test_the_steps_unfold_and_the_notes_stay_beside_their_lines(server: Running,
     for _ in ("open", "closed"):
         turn.locator(".steps > summary").click()
         page.wait_for_timeout(200)
-        note, reference = (turn.locator(one).first.bounding_box() for one in (".note", ".reference button"))
+        note, reference = (turn.locator(one).first.bounding_box() for one in (".note", ".reference a"))
         assert abs(note["y"] - reference["y"]) < 30
     turn.locator(".steps > summary").click()
     turn.locator(".steps li summary", has_text="Found").click()
     assert "varnish.txt" in turn.locator(".steps pre").inner_text()
 
 
-MODULES = "const at = (name) => import(new URL(name, document.querySelector('script[type=module]').src));"
+MODULES = (
+    "const at = (name) => import(new URL(name, "
+    "document.querySelector('script[type=module]').src.replace('page.js', 'modules/')));"
+)
 
 
 def test_events_are_read_however_they_are_cut(server: Running, watch: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from footnotes import registry
+from footnotes import plugins
 from footnotes.chunk import Chunker
 from footnotes.chunk.assemble import assemble
 from footnotes.chunk.code import CodeChunker
@@ -120,7 +120,7 @@ def test_llm_sizes_hold(text: str) -> None:
 
 
 def test_every_chunker_there_is_is_tested_here() -> None:
-    assert set(CHUNKERS) == set(registry.names("chunkers"))
+    assert set(CHUNKERS) == set(plugins.names("chunkers"))
 
 
 @each_chunker

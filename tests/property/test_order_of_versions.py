@@ -11,13 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from footnotes.config import load
 from footnotes.errors import RequestInvalid
-from footnotes.serve.database import ServerDatabase
-from footnotes.serve.intake import Intake
-from footnotes.serve.jobs import Jobs, ServerJob
-from footnotes.serve.metrics import Metrics
-from footnotes.serve.tenants import Tenants
+from footnotes.server.database import FolderDatabase
+from footnotes.server.intake import Intake
+from footnotes.server.jobs import Jobs, ServerJob
+from footnotes.server.lane import FolderWork
+from footnotes.server.metrics import Metrics
+from footnotes.server.spool import Spool
+from footnotes.server.tenants import Tenants
+from footnotes.settings import load
 from postgres import PostgresServer
 from serving import serving, settled
 
@@ -46,7 +48,7 @@ class Model:
         elif step == "begin" and not self.running[worker]:
             self.running[worker] = self.take(worker)
         elif step == "retry":
-            for job in self.jobs.of("t", state="failed"):
+            for job in self.jobs.all("t", state="failed"):
                 try:
                     self.intake.retry("t", job.id)
                 except RequestInvalid:
@@ -83,15 +85,16 @@ class Model:
 
 @pytest.fixture
 def folder_jobs(tmp_path: Path) -> Iterator[Jobs]:
-    database = ServerDatabase(tmp_path)
-    database.rows("PRAGMA synchronous = OFF")
+    database = FolderDatabase(tmp_path)
+    database._writing.connection.pragma("synchronous", "off")
     yield Jobs(database, 1_000)
     database.close()
 
 
 def intake_of(folder: Path, jobs: Jobs) -> Intake:
     chosen = load(None, embedder="hashing", serve_worker=False)
-    return Intake(Tenants(folder, chosen), jobs, Metrics(), chosen)
+    tenants, spool = Tenants(folder, chosen), Spool(folder, chosen, jobs._database)
+    return Intake(tenants, jobs, FolderWork(jobs, tenants, Metrics(), chosen, spool), spool, chosen)
 
 
 @given(STEPS, st.integers(1, 6), st.sets(st.integers(0, 8)))
@@ -100,12 +103,12 @@ def test_in_a_folder(
     folder_jobs: Jobs, tmp_path: Path, steps: list[tuple[str, str, str, int]], most: int, later: set[int]
 ) -> None:
     jobs = folder_jobs
-    jobs.remove(jobs.of("t", limit=1_000))
+    jobs.remove(jobs.all("t", limit=1_000))
 
     def take(_: int) -> list[ServerJob]:
-        last = [job.id for job in jobs.of("t") if job.request["version"] in later]  # their texts are in already
-        batch = jobs.next_batch("t", most, last)
-        return [jobs.change(job, state="running", attempts=job.attempts + 1) for job in batch]
+        for job in jobs.all("t", state="queued", limit=1_000):  # their texts are in already
+            jobs.change(job, made_way=int(job.request["version"] in later))
+        return jobs.claim(most)
 
     model = Model(jobs, intake_of(tmp_path, jobs), take, workers=1)
     for step in steps:
@@ -118,17 +121,15 @@ def test_in_a_folder(
 def test_in_postgresql(
     postgres_jobs: Jobs, tmp_path: Path, steps: list[tuple[str, str, str, int]], chance: random.Random
 ) -> None:
-    from footnotes.serve.shared.jobs import SharedJobs
-
-    assert isinstance(postgres_jobs, SharedJobs)
     jobs = postgres_jobs
-    jobs.remove(jobs.of("t", limit=1_000))
+    jobs.remove(jobs.all("t", limit=1_000))
 
     def take(worker: int) -> list[ServerJob]:
-        """The queue hands jobs out by priority, not by age: any order must do."""
-        waiting = jobs.of("t", state="queued", limit=1_000)
-        chance.shuffle(waiting)
-        return next((taken for job in waiting if (taken := jobs.take(job.id, worker + 1, 3))), [])
+        """Turns are taken by how many wait, not by age: any order must do."""
+        with jobs._database._pool.transaction("") as connection:  # type: ignore[attr-defined]
+            for job in jobs.all("t", state="queued", limit=1_000):
+                connection.execute("UPDATE jobs SET turn = $1 WHERE id = $2", chance.randrange(9), job.id)
+        return jobs.claim(4, holder=worker + 1)
 
     model = Model(jobs, intake_of(tmp_path, jobs), take, workers=3)
     for step in steps:
@@ -138,15 +139,16 @@ def test_in_postgresql(
 
 @pytest.fixture
 def postgres_jobs(postgres: PostgresServer) -> Iterator[Jobs]:
-    from footnotes.serve.shared.database import SharedDatabase
-    from footnotes.serve.shared.jobs import SharedJobs
+    from footnotes.server.postgres import Lease, PostgresDatabase
 
-    database = SharedDatabase(postgres.fresh())
-    alive = database.pool.lasting("")
-    for holder in (1, 2, 3):
-        alive.execute("SELECT pg_advisory_lock(4610, $1)", holder)
-    yield SharedJobs(database, 1_000)
-    alive.let_go()
+    database = PostgresDatabase(postgres.fresh())
+    leases = [Lease(database) for _ in range(3)]
+    for lease in leases:
+        lease.renew()
+    assert [lease.number for lease in leases] == [1, 2, 3]
+    yield Jobs(database, 1_000)
+    for lease in leases:
+        lease.close()
     database.close()
 
 
@@ -154,14 +156,14 @@ def test_a_newer_upload_outlives_a_crash(tmp_path: Path) -> None:
     """As a kill leaves it: the older version of a source was tried once, something else and the newer one never."""
     folder = tmp_path / "library"
     uploads = (("z.txt", "zebra", 0), ("a.txt", "older", 1), ("a.txt", "newer", 0))
-    database = ServerDatabase(folder)
+    database = FolderDatabase(folder)
     (folder / "spool").mkdir()
     jobs = []
     for name, text, attempts in uploads:
         (folder / "spool" / text).write_text(f"The text is {text}.")
         request = {"filename": name, "source": f"upload:{name}", "collection": "default", "metadata": {}}
         job = Jobs(database, 10).add("local", "upload", name, request, text)
-        database.rows("UPDATE jobs SET attempts = ? WHERE id = ?", (attempts, job.id))
+        Jobs(database, 10).change(job, attempts=attempts)
         jobs.append(job.id)
     database.close()
     with serving(folder) as running:

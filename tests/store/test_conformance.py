@@ -8,12 +8,12 @@ import pytest
 
 pytest.register_assert_rewrite("footnotes.testing.suite")
 
-from footnotes.testing.store_suite import Shelf, StoreSuite  # noqa: E402
+from footnotes.testing.store_suite import StoreHarness, StoreSuite  # noqa: E402
 from postgres import PostgresServer  # noqa: E402
 
 
-class PostgresShelf(Shelf):
-    """A shelf whose residue is looked for in the files of the database too."""
+class PostgresHarness(StoreHarness):
+    """A harness whose residue is looked for in the files of the database too."""
 
     server: PostgresServer
 
@@ -23,7 +23,7 @@ class PostgresShelf(Shelf):
         forms = [canary.encode(), canary[:-1].encode()]
         found = [path.name for path in folder.iterdir() if any(form in path.read_bytes() for form in forms)]
         names = [self._relation(name) for name in found]
-        return [*Shelf.residue(self, canary), *names]
+        return [*StoreHarness.residue(self, canary), *names]
 
     def _relation(self, name: str) -> str:
         number = name.partition("_")[0].partition(".")[0]
@@ -34,13 +34,13 @@ class PostgresShelf(Shelf):
 
 class TestSqlite(StoreSuite):
     @pytest.fixture
-    def shelf(self, tmp_path: Path) -> Shelf:
-        return Shelf(tmp_path / "library")
+    def harness(self, tmp_path: Path) -> StoreHarness:
+        return StoreHarness(tmp_path / "library")
 
 
 class TestPostgres(StoreSuite):
     @pytest.fixture
-    def shelf(self, tmp_path: Path, postgres: PostgresServer) -> Shelf:
-        shelf = PostgresShelf(tmp_path / "library", {"store": postgres.fresh()})
-        shelf.server = postgres
-        return shelf
+    def harness(self, tmp_path: Path, postgres: PostgresServer) -> StoreHarness:
+        harness = PostgresHarness(tmp_path / "library", {"store": postgres.fresh()})
+        harness.server = postgres
+        return harness

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.config import load
-from footnotes.engine import Library
 from footnotes.errors import CopyMismatch, CopyTargetInUse
 from footnotes.ingest.copying import copy_between
 from footnotes.ingest.work import Progress, quiet
-from footnotes.store.groups.conversations import NewTurn, TurnEnd
+from footnotes.library import Library
+from footnotes.settings import load
+from footnotes.store.conversations import NewTurn, TurnEnd
 from postgres import PostgresServer
 
 LONG = "\n\n".join(f"Paragraph {n} speaks of harbours, ledgers and the number {n * 37}." for n in range(4_200))

@@ -12,7 +12,7 @@ import pytest
 pytest.register_assert_rewrite("footnotes.testing.suite", "indexes")
 
 from chroma import ChromaServer  # noqa: E402
-from footnotes.testing.index_suite import IndexSuite, Shelf  # noqa: E402
+from footnotes.testing.index_suite import IndexSuite, StoreHarness  # noqa: E402
 from footnotes.testing.suite.index import check_whole, everything  # noqa: E402
 from footnotes.testing.suite.index_texts import put  # noqa: E402
 from indexes import (  # noqa: E402
@@ -64,7 +64,7 @@ class TestTantivy(IndexSuite):
 
     @pytest.fixture
     def index(self, tmp_path: Path) -> Tantivy:
-        return Tantivy(Shelf(tmp_path / "library"))
+        return Tantivy(StoreHarness(tmp_path / "library"))
 
 
 class TestUsearch(IndexSuite):
@@ -72,7 +72,7 @@ class TestUsearch(IndexSuite):
 
     @pytest.fixture
     def index(self, tmp_path: Path) -> Usearch:
-        return Usearch(Shelf(tmp_path / "library"))
+        return Usearch(StoreHarness(tmp_path / "library"))
 
 
 class TestPgvector(IndexSuite):
@@ -80,7 +80,7 @@ class TestPgvector(IndexSuite):
 
     @pytest.fixture
     def index(self, tmp_path: Path, postgres: PostgresServer) -> Pgvector:
-        return Pgvector(Shelf(tmp_path / "library", {"store": postgres.fresh()}), postgres)
+        return Pgvector(StoreHarness(tmp_path / "library", {"store": postgres.fresh()}), postgres)
 
     def test_without_its_graph_it_finds_the_same(self, index: Pgvector) -> None:
         with index.open() as library:
@@ -99,7 +99,7 @@ class TestPostgresWords(IndexSuite):
 
     @pytest.fixture
     def index(self, tmp_path: Path, postgres: PostgresServer) -> PostgresWords:
-        return PostgresWords(Shelf(tmp_path / "library", {"store": postgres.fresh()}), postgres)
+        return PostgresWords(StoreHarness(tmp_path / "library", {"store": postgres.fresh()}), postgres)
 
 
 class TestQdrantDense(IndexSuite):
@@ -108,7 +108,9 @@ class TestQdrantDense(IndexSuite):
     @pytest.fixture
     def index(self, tmp_path: Path, own_qdrant: QdrantServer) -> Iterator[Qdrant]:
         prefix = f"dense{next(_NUMBERS)}"
-        made = Qdrant(Shelf(tmp_path / "library", {"index": f"{own_qdrant.address}/{prefix}"}), own_qdrant, prefix)
+        made = Qdrant(
+            StoreHarness(tmp_path / "library", {"index": f"{own_qdrant.address}/{prefix}"}), own_qdrant, prefix
+        )
         yield made
         made.close()
 
@@ -120,7 +122,7 @@ class TestQdrantLexical(IndexSuite):
     def index(self, tmp_path: Path, own_qdrant: QdrantServer) -> Iterator[QdrantWords]:
         prefix = f"words{next(_NUMBERS)}"
         settings = {"index": f"{own_qdrant.address}/{prefix}", "index_legs": ["lexical"]}
-        made = QdrantWords(Shelf(tmp_path / "library", settings), own_qdrant, prefix)
+        made = QdrantWords(StoreHarness(tmp_path / "library", settings), own_qdrant, prefix)
         yield made
         made.close()
 
@@ -134,7 +136,7 @@ class TestQdrantBesidePostgres(IndexSuite):
     ) -> Iterator[QdrantBesidePostgres]:
         prefix = f"beside{next(_NUMBERS)}"
         settings = {"store": postgres.fresh(), "index": f"{own_qdrant.address}/{prefix}"}
-        made = QdrantBesidePostgres(Shelf(tmp_path / "library", settings), own_qdrant, prefix)
+        made = QdrantBesidePostgres(StoreHarness(tmp_path / "library", settings), own_qdrant, prefix)
         yield made
         made.close()
 
@@ -146,7 +148,7 @@ class TestChromaFolder(IndexSuite):
     def index(self, tmp_path: Path) -> ChromaFolder:
         pytest.importorskip("chromadb", reason="Chroma needs the extra footnotes[chroma]")
         folder = tmp_path / "library" / "vectors"
-        return ChromaFolder(Shelf(tmp_path / "library", {"index": f"chroma:{folder}"}), folder)
+        return ChromaFolder(StoreHarness(tmp_path / "library", {"index": f"chroma:{folder}"}), folder)
 
 
 class TestChromaServer(IndexSuite):
@@ -155,6 +157,8 @@ class TestChromaServer(IndexSuite):
     @pytest.fixture
     def index(self, tmp_path: Path, own_chroma: ChromaServer) -> Iterator[Chroma]:
         prefix = f"suite{next(_NUMBERS)}"
-        made = Chroma(Shelf(tmp_path / "library", {"index": f"{own_chroma.address}/{prefix}"}), own_chroma, prefix)
+        made = Chroma(
+            StoreHarness(tmp_path / "library", {"index": f"{own_chroma.address}/{prefix}"}), own_chroma, prefix
+        )
         yield made
         made.close()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import StoreFull
+from footnotes.library import Library
 from footnotes.store.sqlite.indexes import Indexes
 from qdrant import QdrantServer
 from snapshots import Tally, open_library, replace, run, text

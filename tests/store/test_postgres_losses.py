@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import FootnotesError, StoreLocked, StoreUnavailable, is_retryable
+from footnotes.library import Library
 from footnotes.testing.embedder import HashingEmbedder
 from libraries import HANDBOOK, TRAVEL, quick_library, words
 from postgres import PostgresServer
@@ -95,7 +95,7 @@ def test_a_connection_cut_at_the_commit(
     from asyncpg.transaction import Transaction
 
     embedder = HashingEmbedder()
-    shared._embedders[shared.settings.embedder] = embedder
+    shared._embedders._loaded[shared.settings.embedder] = embedder
     real = Transaction.commit
     commits = 0
 
@@ -153,7 +153,7 @@ from footnotes.store.records import Draft
 with footnotes.open(sys.argv[1], embedder="hashing", store=sys.argv[2]) as library:
     store = library._store
     with store.writing("local", "holding"):
-        library._pipeline(None)._generation()
+        library._context.pipeline(None)._generation()
         draft = Draft("default", "s", "a.txt", sys.argv[3], 1, "", {})
         from footnotes.store.postgres.claiming import claim
         claim(store.database, "local", store._writers.number("local"), [draft])

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from command_line import run
-from footnotes.config import load
 from footnotes.errors import ConfigError, FootnotesError, MissingExtra, StoreUnavailable, UnknownPlugin
+from footnotes.settings import load
 from footnotes.store.address import redacted
 from footnotes.store.make import open_store
 from libraries import TRAVEL, quick_library

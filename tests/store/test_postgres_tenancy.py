@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import StoreError
-from footnotes.store.groups.conversations import NewTurn
+from footnotes.library import Library
+from footnotes.store.conversations import NewTurn
 from libraries import quick_library
 from postgres import PostgresServer
 

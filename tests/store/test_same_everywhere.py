@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from footnotes.types import Chunk
 from libraries import HANDBOOK, TRAVEL, quick_library, words
 from postgres import PostgresServer

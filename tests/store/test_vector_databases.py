@@ -13,7 +13,7 @@ import pytest
 
 pytest.register_assert_rewrite("footnotes.testing.suite")
 
-from footnotes.testing.store_suite import Shelf, StoreSuite  # noqa: E402
+from footnotes.testing.store_suite import StoreHarness, StoreSuite  # noqa: E402
 from postgres import PostgresServer  # noqa: E402
 from qdrant import QdrantServer, asked  # noqa: E402
 
@@ -34,18 +34,18 @@ def qdrant_place(qdrant_server: QdrantServer) -> Iterator[str]:
 
 class TestSqliteAndQdrant(StoreSuite):
     @pytest.fixture
-    def shelf(self, tmp_path: Path, qdrant_place: str) -> Shelf:
-        return Shelf(tmp_path / "library", {"index": qdrant_place, "index_legs": BOTH})
+    def harness(self, tmp_path: Path, qdrant_place: str) -> StoreHarness:
+        return StoreHarness(tmp_path / "library", {"index": qdrant_place, "index_legs": BOTH})
 
 
 class TestPostgresAndQdrant(StoreSuite):
     @pytest.fixture
-    def shelf(self, tmp_path: Path, postgres: PostgresServer, qdrant_place: str) -> Shelf:
+    def harness(self, tmp_path: Path, postgres: PostgresServer, qdrant_place: str) -> StoreHarness:
         settings = {"store": postgres.fresh(), "index": qdrant_place, "index_legs": BOTH}
-        return Shelf(tmp_path / "library", settings)
+        return StoreHarness(tmp_path / "library", settings)
 
 
 class TestSqliteAndChromaInAFolder(StoreSuite):
     @pytest.fixture
-    def shelf(self, tmp_path: Path) -> Shelf:
-        return Shelf(tmp_path / "library", {"index": f"chroma:{tmp_path / 'library' / 'vectors'}"})
+    def harness(self, tmp_path: Path) -> StoreHarness:
+        return StoreHarness(tmp_path / "library", {"index": f"chroma:{tmp_path / 'library' / 'vectors'}"})

@@ -10,6 +10,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from footnotes.index import dense
+
+dense.SCANNED_ROWS = 2_000  # libraries here are small, and are to have a graph all the same
+
 
 @dataclass
 class Row:

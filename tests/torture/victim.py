@@ -18,8 +18,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from footnotes.engine import Library
 from footnotes.errors import FootnotesError
+from footnotes.library import Library
 from libraries import quick_library
 
 ACTIONS = ("add", "delete", "reindex", "compact", "sync", "server")

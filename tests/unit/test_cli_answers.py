@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from footnotes.cli import main
-from footnotes.engine import Library
+from footnotes.library import Library
 from footnotes.testing import provider as fake
 from footnotes.testing.provider import ScriptedProvider
 

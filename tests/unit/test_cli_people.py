@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from command_line import run
 from footnotes.cli import main
-from footnotes.config import load
+from footnotes.settings import load
 from libraries import HANDBOOK, TRAVEL, write
 
 FOOTNOTES = [sys.executable, "-m", "footnotes"]

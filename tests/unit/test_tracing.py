@@ -118,7 +118,7 @@ def test_nothing_is_imported_without_an_address(tmp_path: Path) -> None:
 
 
 def test_the_standard_variable_is_read(tmp_path: Path) -> None:
-    from footnotes.config import load
+    from footnotes.settings import load
 
     environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
     assert load(tmp_path, environ=environ).otel_endpoint == "http://collector:4318"

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sets import LEARNT, MEASURED, write_set
 
-from footnotes.config import Settings
-from footnotes.engine import Library
 from footnotes.evaluate.golden import Question, read_golden
 from footnotes.evaluate.names import Names
 from footnotes.index import Vector
+from footnotes.library import Library
 from footnotes.retrieve.retriever import Retriever, SearchOptions
+from footnotes.settings import Settings
 from footnotes.store import SearchView
 from footnotes.store.views import Candidates
 from footnotes.store.views import Question as Asked
@@ -78,7 +78,7 @@ class RecordingRetriever(Retriever):
 
 def record(library: Library, questions: Sequence[Question]) -> list[Record]:
     retriever = RecordingRetriever()
-    library._retriever = retriever
+    library._searcher._retriever = retriever
     names, found = Names(library), []
     for question in questions:
         result = library.search(question.text, limit=10)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from footnotes.analyse.imports import IsCode
-from footnotes.analyse.routes_by_annotation import annotated_routes
+from footnotes.analyse.routes_by_annotation import find_annotated_routes
 
 MOST_ENTRY_POINTS = 500
 _M = re.MULTILINE
@@ -192,16 +192,16 @@ _FINDERS: dict[str, tuple[Finder, ...]] = {
     "python": (_python_routes, _python_commands),
     **dict.fromkeys(
         _SCRIPTS,
-        (_script_routes, annotated_routes, _each(_COMMANDER, "cli:"), _main(r"\brequire\.main\s*===?\s*module")),
+        (_script_routes, find_annotated_routes, _each(_COMMANDER, "cli:"), _main(r"\brequire\.main\s*===?\s*module")),
     ),
     "go": (_go_routes, _each(_COBRA, "cli:"), _main(r"^func\s+main\s*\(\s*\)")),
     "rust": (_rust_routes, _main(r"^(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(")),
-    "java": (annotated_routes, _JAVA_MAIN),
-    "kotlin": (annotated_routes, _main(r"^(?:suspend\s+)?fun\s+main\s*\(")),
-    "scala": (annotated_routes, _main(r"\bdef\s+main\s*\(|\bextends\s+App\b")),
-    "csharp": (annotated_routes, _verb_and_path(_MINIMAL), _main(r"\bstatic\s+(?:async\s+)?[\w<>]+\s+Main\s*\(")),
+    "java": (find_annotated_routes, _JAVA_MAIN),
+    "kotlin": (find_annotated_routes, _main(r"^(?:suspend\s+)?fun\s+main\s*\(")),
+    "scala": (find_annotated_routes, _main(r"\bdef\s+main\s*\(|\bextends\s+App\b")),
+    "csharp": (find_annotated_routes, _verb_and_path(_MINIMAL), _main(r"\bstatic\s+(?:async\s+)?[\w<>]+\s+Main\s*\(")),
     "ruby": (_verb_and_path(_SINATRA),),
-    "php": (_verb_and_path(_LARAVEL), annotated_routes),
+    "php": (_verb_and_path(_LARAVEL), find_annotated_routes),
     **dict.fromkeys(("c", "cpp"), (_main(r"^(?:int|void)\s+main\s*\("),)),
     "dart": (_main(r"^(?:void\s+)?main\s*\("),),
     "swift": (_main(r"^@main\b"),),

@@ -25,11 +25,11 @@ _HOLDERS = ("class", "interface", "trait", "struct", "enum", "object", "module",
 _LONGEST_SIGNATURE = 300
 _MOST = 5_000
 _MOST_LINES = 2_000
-"""A definition is not looked for the end of any further."""
+"""The most lines of a definition."""
 
 
 def outline_by_words(text: str) -> Outline:
-    """The definitions whose keywords begin a line; each goes on to the next line that is indented no deeper."""
+    """Find definitions by keywords at the start of a line; each ends at the next line that is not deeper."""
     found = Outline()
     above: list[tuple[int, str, str]] = []
     for number, match in enumerate(_DEFINITION.finditer(text)):
@@ -47,17 +47,17 @@ def outline_by_words(text: str) -> Outline:
         found.spans.append(Span(match.start(), end, inner, "\n".join(each for *_, each in above), signature))
         if kind in _HOLDERS:
             above.append((width, name, signature))
-    _end_where_the_next_begins(found.spans)
+    _close_spans(found.spans)
     return found
 
 
-def _end_where_the_next_begins(spans: list[Span]) -> None:
+def _close_spans(spans: list[Span]) -> None:
     for span, following in pairwise(spans):
         span.end = min(span.end, following.start)
 
 
 def _end(text: str, start: int, width: int) -> int:
-    """Where the lines end that are indented deeper than a definition's first, and a line that closes it."""
+    """The end of a definition: its deeper lines, and a line that closes it."""
     at = text.find("\n", start) + 1
     for _ in range(_MOST_LINES):
         if not at:

@@ -1,12 +1,16 @@
-"""What the tree-sitter grammars call definitions, names and imports."""
+"""The node types of definitions, names and imports in the grammars of tree-sitter."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 from footnotes.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from tree_sitter import Parser
 
 _MODULES = {
     "python": ("tree_sitter_python", "language"),
@@ -52,13 +56,33 @@ _NAME_FIELDS = ("name", "declarator", "type")
 _FUNCTION_VALUES = frozenset(["arrow_function", "function_expression", "function", "class"])
 
 
+class Node(Protocol):
+    """What is used of a node of tree-sitter."""
+
+    type: str
+    text: bytes
+    start_byte: int
+    end_byte: int
+    is_named: bool
+    child_count: int
+    named_child_count: int
+    children: Sequence[Node]
+    named_children: Sequence[Node]
+    prev_sibling: Node | None
+    parent: Node | None
+
+    def child_by_field_name(self, name: str, /) -> Node | None: ...
+
+    def descendant_for_byte_range(self, start: int, end: int, /) -> Node | None: ...
+
+
 def has_grammar(language: str) -> bool:
-    """Whether there is a grammar of a language; it may still have to be installed."""
+    """Whether there is a grammar for a language; it may not be installed."""
     return language in _MODULES
 
 
 @cache
-def parser_of(language: str) -> Any:
+def parser_of(language: str) -> Parser:
     """The tree-sitter parser of a language."""
     try:
         from tree_sitter import Language, Parser
@@ -73,8 +97,8 @@ def parser_of(language: str) -> Any:
     return Parser(Language(getattr(module, function)()))
 
 
-def definition(node: Any) -> Any | None:
-    """The definition a node is or wraps."""
+def definition(node: Node) -> Node | None:
+    """The definition that a node is or wraps."""
     for _ in range(4):
         if node.type in WRAPPERS:
             inner = node.child_by_field_name(WRAPPERS[node.type]) if WRAPPERS[node.type] else None
@@ -87,14 +111,14 @@ def definition(node: Any) -> Any | None:
     return node if definition_type(node) else None
 
 
-def definition_type(node: Any) -> bool:
+def definition_type(node: Node) -> bool:
     """Whether a node by itself defines something."""
     if node.type in DEFINITIONS or node.type in WRAPPERS:
         return bool(node.is_named)
     return node.type in ("lexical_declaration", "variable_declaration") and _declared_function(node) is not None
 
 
-def _declared_function(node: Any) -> Any | None:
+def _declared_function(node: Node) -> Node | None:
     """`const f = () => …`: the declarator whose value is a function."""
     for child in node.named_children:
         value = child.child_by_field_name("value") if child.type == "variable_declarator" else None
@@ -103,8 +127,8 @@ def _declared_function(node: Any) -> Any | None:
     return None
 
 
-def name_of(node: Any) -> str:
-    """The name a definition gives; empty when it has none."""
+def name_of(node: Node) -> str:
+    """The name of a definition; empty if it has none."""
     if node.type in ("lexical_declaration", "variable_declaration"):
         node = _declared_function(node) or node
     if node.type == "type_declaration" and node.named_children:
@@ -118,8 +142,8 @@ def name_of(node: Any) -> str:
     return " ".join(text.split())[:80]
 
 
-def body_of(node: Any) -> Any | None:
-    """What stands inside a definition, after its signature."""
+def body_of(node: Node) -> Node | None:
+    """The body of a definition."""
     if node.type in ("lexical_declaration", "variable_declaration"):
         declared = _declared_function(node)
         value = declared.child_by_field_name("value") if declared is not None else None

@@ -42,14 +42,14 @@ _PATTERNS: dict[str, tuple[re.Pattern[str], ...]] = {
 def imports_of(text: str, language: str, is_code: IsCode) -> list[str]:
     """Imported modules in the order in which they come, each followed by the package it belongs to."""
     found: dict[str, None] = {}
-    for name in _named(text, language, is_code):
+    for name in _find_names(text, language, is_code):
         for each in (name, *_packages(name, language)):
             if each and len(each) <= _LONGEST:
                 found.setdefault(each)
     return list(found)[:MOST_IMPORTS]
 
 
-def _named(text: str, language: str, is_code: IsCode) -> Iterator[str]:
+def _find_names(text: str, language: str, is_code: IsCode) -> Iterator[str]:
     if language == "python":
         yield from _python(text, is_code)
     elif language == "go":

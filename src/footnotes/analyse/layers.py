@@ -31,10 +31,10 @@ def layer_of(path: str, layers: Mapping[str, str]) -> str:
     for pattern, layer in layers.items():
         if glob(pattern).fullmatch(path):
             return layer
-    return guessed_layer(path) or OTHER
+    return guess_layer(path) or OTHER
 
 
-def guessed_layer(path: str) -> str | None:
+def guess_layer(path: str) -> str | None:
     """The layer the file or the nearest of its folders is named after; tests are tests wherever they are."""
     *folders, name = path.lower().split("/")
     if _TEST_FILE.search(name) or any(_LAYER_OF.get(folder) == "tests" for folder in folders):

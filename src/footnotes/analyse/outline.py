@@ -1,25 +1,24 @@
-"""The definitions of a source text, each with what it names, encloses and says of itself."""
+"""The definitions of a source text, with their names, signatures and summaries."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from footnotes.analyse.grammar import IMPORTS, body_of, definition, name_of
+from footnotes.analyse.grammar import IMPORTS, Node, body_of, definition, name_of
 from footnotes.analyse.statements import Cut, cuts_of
 from footnotes.analyse.tree import Tree
 
 LARGE = 1_500
-"""A class of more characters is taken apart into its methods, a function of more knows its statements."""
+"""A longer class is split into its methods; a longer function gets cuts between its statements."""
 _DEEPEST = 6
 _LONGEST_SIGNATURE = 300
-_LONGEST_SAYING = 200
+_LONGEST_SUMMARY = 200
 MOST_SYMBOLS = 100
 _TRANSPARENT = ("preproc_ifdef", "preproc_if", "linkage_specification", "program", "if_statement", "block",
                 "try_statement", "else_clause", "except_clause")  # fmt: skip
-"""What definitions may stand in without being named after it."""
+"""Nodes that contain definitions without being part of their names."""
 _CONSTANTS = {
     "expression_statement": ("assignment",),
     "lexical_declaration": ("variable_declarator",),
@@ -34,7 +33,7 @@ _MARKS = re.compile(r"^[ \t]*(?:///?!?|/\*\*?|\*/?|#+!?|--+|;+)[ \t]?|[ \t]*\*/[
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name that is defined at a place. `name` is qualified by what encloses it."""
+    """A defined name, qualified by the names around it."""
 
     name: str
     kind: str
@@ -43,27 +42,27 @@ class Symbol:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name as it is, and without what encloses it."""
+        """The full name, and its last part."""
         bare = self.name.rpartition(".")[2]
         return (self.name,) if bare == self.name else (self.name, bare)
 
 
 @dataclass(slots=True)
 class Span:
-    """A definition, or the head of one that was taken apart, in characters."""
+    """A definition, or the head of one that was split, in characters."""
 
     start: int
     end: int
     path: tuple[str, ...]
     enclosing: str = ""
     signature: str = ""
-    saying: str = ""
+    summary: str = ""
     cuts: list[Cut] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Outline:
-    """All that is defined in a text: symbols, the spans to cut it by, and the statements between them."""
+    """The symbols of a text, the spans to chunk it by, and the cuts between its statements."""
 
     symbols: list[Symbol] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
@@ -84,9 +83,9 @@ class _Reader:
         self._tree = tree
         self.found = Outline()
 
-    def read(self, parent: Any, path: tuple[str, ...], enclosing: str, depth: int) -> None:
-        """The definitions directly below a node, each with the comments above it."""
-        comments: list[Any] = []
+    def read(self, parent: Node, path: tuple[str, ...], enclosing: str, depth: int) -> None:
+        """Read the definitions directly below a node, with the comments above them."""
+        comments: list[Node] = []
         for node in parent.children:
             if "comment" in node.type or node.type == "attribute_item":
                 comments.append(node)
@@ -100,7 +99,7 @@ class _Reader:
                 self._constants(node, path)
             comments = []
 
-    def _constants(self, node: Any, path: tuple[str, ...]) -> None:
+    def _constants(self, node: Node, path: tuple[str, ...]) -> None:
         for child in node.named_children:
             if child.type in _CONSTANTS.get(node.type, ()):
                 if child.type in _CONSTANTS:
@@ -111,12 +110,12 @@ class _Reader:
                 if _NAME.match(name):
                     self._symbol((*path, name), "constant", node)
 
-    def _symbol(self, path: tuple[str, ...], kind: str, node: Any) -> None:
+    def _symbol(self, path: tuple[str, ...], kind: str, node: Node) -> None:
         start, end = self._tree.offset(node.start_byte), self._tree.offset(node.end_byte)
         self.found.symbols.append(Symbol(".".join(path), kind, start, end))
 
     def _definition(
-        self, node: Any, found: Any, comments: list[Any], path: tuple[str, ...], enclosing: str, depth: int
+        self, node: Node, found: Node, comments: list[Node], path: tuple[str, ...], enclosing: str, depth: int
     ) -> None:
         tree, name, body = self._tree, name_of(found), body_of(found)
         receiver = _receiver(found)
@@ -124,25 +123,27 @@ class _Reader:
         if found.type != "impl_item":
             self._symbol(inner, _kind(found, path), node)
         start = comments[0].start_byte if comments else node.start_byte
-        signature, saying = _signature(node, body), _saying(comments, body)
-        span = Span(tree.offset(start), tree.offset(node.end_byte), inner, enclosing, signature, saying)
+        signature, summary = _signature(node, body), _summary(comments, body)
+        span = Span(tree.offset(start), tree.offset(node.end_byte), inner, enclosing, signature, summary)
         self.found.spans.append(span)
         large = node.end_byte - node.start_byte > LARGE
         nested = list(_nested(body)) if body is not None and not _is_function(found) and depth < _DEEPEST else []
         if large and nested:
             span.end = tree.offset(_with_comments(nested[0]).start_byte)
-            above = "\n".join(filter(None, (enclosing, " ".join(filter(None, (signature, saying))))))
+            above = "\n".join(filter(None, (enclosing, " ".join(filter(None, (signature, summary))))))
+            assert body is not None
             self.read(body, inner, above, depth + 1)
             return
-        if nested:
+        if nested and body is not None:
             self._names_inside(body, inner, depth + 1)
         if large and body is not None:
             span.cuts = cuts_of(tree, body)
 
-    def _names_inside(self, body: Any, path: tuple[str, ...], depth: int) -> None:
-        """What a small class defines: names only, for it is kept whole."""
+    def _names_inside(self, body: Node, path: tuple[str, ...], depth: int) -> None:
+        """Add the names in a small class, which stays one span."""
         for child in _nested(body):
             found = definition(child)
+            assert found is not None
             inner = (*path, name_of(found))
             self._symbol(inner, _kind(found, path), child)
             below = body_of(found)
@@ -150,32 +151,32 @@ class _Reader:
                 self._names_inside(below, inner, depth + 1)
 
 
-def _nested(body: Any) -> Iterator[Any]:
+def _nested(body: Node) -> Iterator[Node]:
     for child in body.children:
         found = definition(child)
         if found is not None and name_of(found):
             yield child
 
 
-def _with_comments(node: Any) -> Any:
+def _with_comments(node: Node) -> Node:
     """The first of the comments directly above a node, or the node itself."""
     while (before := node.prev_sibling) is not None and ("comment" in before.type or before.type == "attribute_item"):
         node = before
     return node
 
 
-def _receiver(node: Any) -> str:
-    """The type a method of Go belongs to."""
+def _receiver(node: Node) -> str:
+    """The type of a Go method."""
     receiver = node.child_by_field_name("receiver") if node.type == "method_declaration" else None
     words = re.findall(r"\w+", receiver.text.decode("utf-8", "replace").partition("[")[0]) if receiver else []
     return words[-1] if words else ""
 
 
-def _is_function(node: Any) -> bool:
+def _is_function(node: Node) -> bool:
     return any(word in node.type for word in ("function", "method", "constructor"))
 
 
-def _kind(node: Any, path: tuple[str, ...]) -> str:
+def _kind(node: Node, path: tuple[str, ...]) -> str:
     if _is_function(node) or node.type in ("lexical_declaration", "variable_declaration"):
         return "method" if path or "method" in node.type else "function"
     for word in ("class", "interface", "struct", "enum", "trait", "module", "namespace", "macro", "property"):
@@ -184,13 +185,13 @@ def _kind(node: Any, path: tuple[str, ...]) -> str:
     return "type"
 
 
-def _signature(node: Any, body: Any | None) -> str:
+def _signature(node: Node, body: Node | None) -> str:
     end = body.start_byte - node.start_byte if body is not None else len(node.text)
     text = node.text[: max(end, 0)][: _LONGEST_SIGNATURE * 4].decode("utf-8", "replace")
     return " ".join(text.split()).rstrip("{ ")[:_LONGEST_SIGNATURE]
 
 
-def _saying(comments: list[Any], body: Any | None) -> str:
+def _summary(comments: list[Node], body: Node | None) -> str:
     """The first paragraph of a docstring, or of the comments above, on one line."""
     first = body.named_children[0] if body is not None and body.named_child_count else None
     inner = first.named_children[0] if first is not None and first.named_child_count == 1 else first
@@ -200,4 +201,4 @@ def _saying(comments: list[Any], body: Any | None) -> str:
         text = "\n".join(each.text.decode("utf-8", "replace") for each in comments if "comment" in each.type)
         text = _MARKS.sub("", text)
     paragraph = " ".join(text.strip().partition("\n\n")[0].split())
-    return paragraph if len(paragraph) <= _LONGEST_SAYING else paragraph[: _LONGEST_SAYING - 1].rstrip() + "…"
+    return paragraph if len(paragraph) <= _LONGEST_SUMMARY else paragraph[: _LONGEST_SUMMARY - 1].rstrip() + "…"

@@ -16,14 +16,14 @@ _WORD = re.compile(r"[A-Z]{3,7}")
 _CLASS = re.compile(r"[^{;(]{0,300}?\b(?:class|interface|object)\b")
 _SKIPPED = re.compile(r"\s{0,200}(?:(?:@|#?\[)[\w.\\]{1,100}(?:\([^()]{0,1000}\))?\]?\s{0,200}){0,10}\]?\s{0,200}")
 _ALONE = re.compile(r"Mapping\Z|\AHttp|\A[A-Z]+\Z")
-"""What says a route also without brackets."""
+"""Annotations that declare a route also without brackets."""
 _PREFIX_ONLY = frozenset(["Controller", "RestController"])
 _STANDS_FOR = {"Request": "ANY", "All": "ANY", "Route": "ANY", "Path": "ANY"}
 
 
-def annotated_routes(text: str) -> Iterator[tuple[int, str]]:
-    """Each route with the path of its class before its own. Of JAX-RS the path may stand apart from the method."""
-    prefix, apart = "", _standing_apart(text)
+def find_annotated_routes(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each route with the path of its class. In JAX-RS path and method are separate annotations."""
+    prefix, apart = "", _jaxrs_paths(text)
     for match in _ANNOTATION.finditer(text):
         found = _PATH.search(match["inside"] or "")
         path = found[1] if found else ""
@@ -34,11 +34,11 @@ def annotated_routes(text: str) -> Iterator[tuple[int, str]]:
             continue
         elif match["call"] or _ALONE.search(match["name"]):
             for method in _methods(match) if match["name"] not in _PREFIX_ONLY else ():
-                yield match.start(), _joined(method, prefix, apart.get(match.start(), path))
+                yield match.start(), _join_paths(method, prefix, apart.get(match.start(), path))
 
 
-def _standing_apart(text: str) -> dict[int, str]:
-    """Where JAX-RS says `@GET @Path("/x")`: the path by the place of the method, and the places of such paths."""
+def _jaxrs_paths(text: str) -> dict[int, str]:
+    """The paths of JAX-RS (`@GET @Path("/x")`) by the offset of the method; the offsets of such paths are empty."""
     found: dict[int, str] = {}
     between = r"(?:@\w{1,100}(?:\([^()]{0,1000}\))?\s{0,200}){0,10}?"
     verbs, path = "GET|POST|PUT|PATCH|DELETE", r"""@(Path)\(\s{0,20}["']([^"'\n]{0,300})["']\s{0,20}\)"""
@@ -51,13 +51,13 @@ def _standing_apart(text: str) -> dict[int, str]:
 
 
 def _methods(match: re.Match[str]) -> list[str]:
-    said = _METHOD.search(match["inside"] or "")
-    if said:
-        return _WORD.findall(said[1] or said[2])
+    stated = _METHOD.search(match["inside"] or "")
+    if stated:
+        return _WORD.findall(stated[1] or stated[2])
     name = match["name"].removesuffix("Mapping").removeprefix("Http")
     return [_STANDS_FOR.get(name, name.upper())]
 
 
-def _joined(method: str, prefix: str, path: str) -> str:
+def _join_paths(method: str, prefix: str, path: str) -> str:
     parts = [part.strip("/") for part in (prefix, path) if part.strip("/")]
     return f"{method} /{'/'.join(parts)}"

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from footnotes.analyse.grammar import Node
 from footnotes.analyse.tree import Tree
 
 Cut = tuple[int, int]
-"""A character before which a text may be cut, and how deep the statement lies that begins there."""
+"""The offset of a statement, before which a text may be cut, and its depth."""
 
 MOST_CUTS = 2_000
 _DEEPEST = 4
 _SMALL = 400
-"""A statement of fewer bytes is not looked into."""
+"""Statements with fewer bytes are not cut."""
 _BLOCKS = ("block", "statement_block", "compound_statement", "body_statement", "declaration_list", "switch_body",
            "match_block", "class_body", "do_block", "then", "enum_body", "field_declaration_list",
            "statement_list")  # fmt: skip
 
 
-def cuts_of(tree: Tree, body: Any, *, deepest: int = _DEEPEST) -> list[Cut]:
-    """The places to cut the inside of a node, in order. A comment goes with the statement below it."""
+def cuts_of(tree: Tree, body: Node, *, deepest: int = _DEEPEST) -> list[Cut]:
+    """The offsets to cut the inside of a node, in order. A comment stays with the statement below it."""
     found: list[Cut] = []
     for begin, depth in _statements(body, 0, deepest):
         at = tree.offset(begin)
@@ -31,7 +31,7 @@ def cuts_of(tree: Tree, body: Any, *, deepest: int = _DEEPEST) -> list[Cut]:
     return sorted(found)
 
 
-def _statements(body: Any, depth: int, deepest: int) -> Iterator[tuple[int, int]]:
+def _statements(body: Node, depth: int, deepest: int) -> Iterator[tuple[int, int]]:
     comment: int | None = None
     for node in body.named_children:
         begin = node.start_byte if comment is None else comment
@@ -45,7 +45,7 @@ def _statements(body: Any, depth: int, deepest: int) -> Iterator[tuple[int, int]
                 yield from _statements(inner, depth + 1, deepest)
 
 
-def _blocks(node: Any, steps: int) -> Iterator[Any]:
+def _blocks(node: Node, steps: int) -> Iterator[Node]:
     """The blocks of statements nearest below a node."""
     for child in node.named_children:
         if child.end_byte - child.start_byte <= _SMALL:

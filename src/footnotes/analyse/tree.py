@@ -1,12 +1,12 @@
-"""A syntax tree whose places are characters, not bytes."""
+"""A syntax tree with offsets in characters, not bytes."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import Any
+from typing import cast
 
-from footnotes.analyse.grammar import parser_of
+from footnotes.analyse.grammar import Node, parser_of
 
 _QUOTED = ("string", "comment", "heredoc", "char_literal", "regex")
 _INSIDE = ("interpolation", "template_substitution")
@@ -18,9 +18,9 @@ class Tree:
     def __init__(self, text: str, language: str) -> None:
         self.text = text
         self.encoded = text.encode("utf-8", "replace")
-        self.root: Any = parser_of(language).parse(self.encoded).root_node
+        self.root = cast(Node, parser_of(language).parse(self.encoded).root_node)
         self._ascii = len(text) == len(self.encoded)
-        # Where each line begins, in bytes and in characters: an offset is then counted from its line.
+        # Where each line begins, in bytes and in characters: offsets are counted from their line.
         lines = [] if self._ascii else self.encoded.split(b"\n")
         self._byte_starts = [0, *accumulate(len(line) + 1 for line in lines)]
         self._starts = [0, *accumulate(len(line.decode("utf-8")) + 1 for line in lines)]

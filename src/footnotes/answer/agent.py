@@ -16,7 +16,7 @@ from footnotes.answer.decompose import follow_up, parts_of
 from footnotes.answer.extractive import extract
 from footnotes.answer.models import ChatModel, ChatRequest, Message, Reply, ToolCall, added_usage, complete
 from footnotes.answer.prompt import escaped, packaged_template
-from footnotes.answer.tools import FINISH, SEARCH, TOOLS, Result, Shelf, call_tool, pooled
+from footnotes.answer.tools import FINISH, SEARCH, TOOLS, LibraryReader, Result, call_tool, pooled
 from footnotes.errors import ProviderError, ProviderRefused
 from footnotes.remote import Deadline
 from footnotes.types import Event, Hit, Leg, SearchResult, Step, Usage
@@ -59,8 +59,8 @@ class Gathered:
 class Agent:
     """Runs one question. `events` gives the steps as they happen; `gathered` holds the outcome."""
 
-    def __init__(self, shelf: Shelf, budget: Budget, model: ChatModel | None = None) -> None:
-        self._shelf, self._budget, self._model = shelf, budget, model
+    def __init__(self, library: LibraryReader, budget: Budget, model: ChatModel | None = None) -> None:
+        self._shelf, self._budget, self._model = library, budget, model
         self._deadline = Deadline(budget.seconds)
         self._tools = model is not None and model.calls_tools
         self.gathered = Gathered()

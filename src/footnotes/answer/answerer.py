@@ -20,7 +20,8 @@ from footnotes.answer.generate import Transcript
 from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, complete, estimated_usage
 from footnotes.answer.models.counting import ModelTokens
 from footnotes.answer.models.make import make_chat_model
-from footnotes.answer.passages import passages_of
+from footnotes.answer.models.table import load_table
+from footnotes.answer.passages import Passage, passages_of
 from footnotes.answer.prompt import answer_messages, load_template, split_template
 from footnotes.answer.questions import form_of
 from footnotes.answer.reader import Reader
@@ -28,7 +29,6 @@ from footnotes.answer.repair import findings_of, is_better, repair_request
 from footnotes.answer.tables.found import Found, best_answer
 from footnotes.answer.tables.write import written_table
 from footnotes.answer.yesno import answered_by
-from footnotes.config import Settings
 from footnotes.errors import (
     ConfigError,
     FootnotesError,
@@ -38,7 +38,8 @@ from footnotes.errors import (
     ProviderError,
 )
 from footnotes.remote import Deadline
-from footnotes.types import Answer, AnswerKind, Citation, Event, Hit, Leg, Step, Usage
+from footnotes.settings import Settings
+from footnotes.types import Answer, AnswerKind, Event, Hit, Leg, Step, Turn, Usage
 
 EXTRACTIVE = "extractive"
 LONGEST_REPLY = 200_000
@@ -59,6 +60,7 @@ class Findings:
     document_frequency: DocumentFrequency | None = None
     read: ReadText | None = None
     collection_prompt: str = ""
+    before: tuple[Turn, ...] = ()  # the last question of the conversation and its answer
     steps: tuple[Step, ...] = ()
     usage: Usage = field(default_factory=Usage)
     request_id: str = ""
@@ -100,8 +102,15 @@ class Answerer:
         for event in self._events(findings, chosen):
             if event.answer is not None:
                 took = round((time.perf_counter() - began) * 1000, 3)
-                event = replace(event, answer=replace(event.answer, took_ms=took))
+                usage = self._priced(event.answer.usage, chosen)
+                event = replace(event, answer=replace(event.answer, took_ms=took, usage=usage))
+            elif event.usage is not None:
+                event = replace(event, usage=self._priced(event.usage, chosen))
             yield event
+
+    def _priced(self, usage: Usage, chosen: Settings) -> Usage:
+        model = self.model(chosen) if usage.model_calls else None
+        return usage if model is None else load_table(chosen.models_file).priced(model.name, usage)
 
     def model(self, settings: Settings | None = None) -> ChatModel | None:
         """The chat model of the settings, loaded once; None when answers are extractive."""
@@ -162,8 +171,9 @@ def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]
     extracted = _extracted(findings, settings)
     kind: AnswerKind = "answer" if extracted.sentences else "nothing"
     text, citations = written(extracted, form_of(findings.question), findings.read, _opening(findings, extracted))
-    if tabled := _from_tables(findings, extracted):
-        kind, (text, citations) = "answer", tabled
+    if found := _from_tables(findings, extracted):
+        kind, (text, citations) = "answer", written_table(*found)
+        findings = replace(findings, hits=_with_those_of(found[1], findings.hits))
     elif not extracted.sentences and not settings.strict and (near := nearest_passages(extracted)):
         kind, (text, citations) = "passages", near
     begin = 0
@@ -213,7 +223,13 @@ TABLE_SURE, TABLE_ALONE = 0.9, 0.75
 """How much of a question a row and its column must say to answer in place of a sentence, and where no sentence does."""
 
 
-def _from_tables(findings: Findings, extracted: Extract) -> tuple[str, tuple[Citation, ...]] | None:
+def _with_those_of(passage: Passage, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """The hits, with those a table was read from that no search found."""
+    known = {hit.chunk_id for hit in hits}
+    return hits + tuple(hit for hit in passage.hits if hit.chunk_id not in known)
+
+
+def _from_tables(findings: Findings, extracted: Extract) -> Found | None:
     """What a table of the hits answers, where it says more of the question than the best sentence."""
     found = best_answer(findings.question, passages_of(findings.hits), findings.read)
     if findings.report is not None and (found is None or found[0].score < TABLE_SURE):
@@ -221,7 +237,7 @@ def _from_tables(findings: Findings, extracted: Extract) -> tuple[str, tuple[Cit
     alone = not extracted.sentences or not _is_sentence(extracted.sentences[0][0].text)
     if found is None or found[0].score < (TABLE_ALONE if alone else TABLE_SURE):
         return None
-    return written_table(*found)
+    return found
 
 
 def _is_sentence(text: str) -> bool:
@@ -392,7 +408,8 @@ def abstention_events(findings: Findings, model: str) -> Iterator[Event]:
 
 def fitted_context(findings: Findings, settings: Settings, model: ChatModel, template: str, count: Count) -> Context:
     """The passages that fit beside the template, the question and the answer, in the model's own tokens."""
-    fixed = "".join((*split_template(template), findings.question, findings.collection_prompt))
+    said = (turn.text for turn in findings.before)
+    fixed = "".join((*split_template(template), findings.question, findings.collection_prompt, *said))
     budget = model.context_tokens - settings.max_tokens - count(fixed) - MARGIN_TOKENS
     return build_context(findings.hits, budget=budget, count=count, read=findings.read)
 
@@ -403,6 +420,7 @@ def chat_request(findings: Findings, settings: Settings, context: Context, templ
         findings.question,
         context,
         collection_prompt=findings.collection_prompt,
+        before=findings.before,
     )
     return sampled(messages, settings)
 

@@ -11,8 +11,19 @@ from functools import cache, cached_property
 from itertools import pairwise
 
 from footnotes.answer.hints import Relations, header_rows, points_back, relations_of, turned
-from footnotes.answer.passages import Passage, headings_at
-from footnotes.answer.questions import DIGITS, FUNCTION_WORDS, NAME, Kind, form_of, names_kind, subject_of
+from footnotes.answer.passages import Passage, headings_at, message_of
+from footnotes.answer.questions import (
+    DIGITS,
+    ELSEWHERE,
+    FUNCTION_WORDS,
+    INSTRUCTS,
+    NAME,
+    Kind,
+    form_of,
+    names_kind,
+    subject_of,
+)
+from footnotes.answer.speakers import is_relative
 from footnotes.text.analysis import analyze
 from footnotes.text.sentences import sentence_spans
 
@@ -27,9 +38,11 @@ SHORTEST_STEM, LONGEST_ENDING = 5, 3
 RAREST = 1e-3
 COMMON = 1.0
 UNKNOWN, NAMED, PAIR = 3.0, 2.0, 0.15
-ON_THE_MATTER, IN_RELEASE_NOTES, DEFINES = 0.8, -2.0, 1.2
-"""Log odds for a sentence under headings that name what is asked, for one in release notes, and for one that says what
-something is where that is asked."""
+ON_THE_MATTER, IN_RELEASE_NOTES, BY_ANOTHER = 0.8, -2.0, -1.5
+"""Log odds for a sentence under headings that name what is asked, for one in release notes, and for one that another
+says in a chat than the one who is asked about."""
+SAYS_IT = {"definition": 1.2, "reason": 0.8}
+"""Log odds for a sentence that says what something is, or why, where that is asked."""
 _RELEASE_NOTES = re.compile(
     r"release[ _-]?notes|change[ _-]?log|\bchanges\b|what.?s[ _-]new|\bhistory\.(?:md|rst|txt)", re.I
 )
@@ -39,10 +52,24 @@ _OF_RELEASES = re.compile(
     re.IGNORECASE,
 )
 _COMPARED = re.compile(r"([a-z]{3,})(?:er|est)")
-INTRODUCES = {"list": 1.2, "howto": 0.8}
+_PHRASES = tuple(
+    (one, re.compile(rf"\b(?:{several})\b", re.IGNORECASE))
+    for one, several in {
+        "disable": "(?:turn|switch|shut)(?:ing|ed|s)? off|deactivate",
+        "enable": "(?:turn|switch)(?:ing|ed|s)? on|activate",
+        "remove": "get rid of|take away",
+        "stop": "shut(?:ting)? down",
+    }.items()
+)
+"""What people ask in several words and documents say in one."""
+INSTRUCTED, SAID_ELSEWHERE = 0.6, -1.5
+"""Log odds for a sentence that says what to do where that is asked, and for one that sends the reader elsewhere."""
+ON_IT = 0.2
+"""The share of the question that a sentence and its heading must speak of for how it is said to count."""
+INTRODUCES = {"list": 2.0, "howto": 0.8}
 """Log odds for a sentence that introduces a list or code where the question wants one whole."""
 _BELOW = re.compile(r"[:：]\s*(?:\n\s*)*(?:[-*+•]\s|\d{1,3}[.)]\s|`{3,}|~{3,}|\{\*)")
-_INNER_CAPITALS = re.compile(r"\b[a-z]\w*[A-Z]\w*|\b[A-Z]{2,}\w*")
+_INNER_CAPITALS = re.compile(r"\b[A-Za-z][a-z]\w*[A-Z]\w*|\b[A-Z]{2,}\w*|\b[a-z][A-Z]\w*")
 _DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%])")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
@@ -64,6 +91,12 @@ class Question:
     kind: Kind
     relations: Relations = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()  # names that stand in no document
+    absent: frozenset[str] = frozenset()  # other words that stand in none
+    alone: frozenset[str] = frozenset()  # terms that are both a word of their own and part of a name: fast, FastAPI
+
+    def only_in_names(self, sentence: str) -> frozenset[str]:
+        """Of these terms those that a sentence has as part of a name alone: what is FastAPI need not be fast."""
+        return self.alone - frozenset(analyze(_INNER_CAPITALS.sub(" ", sentence))) if self.alone else self.alone
 
     @cached_property
     def _stems(self) -> dict[str, list[str]]:
@@ -111,7 +144,7 @@ class Candidate:
     kind: float  # names what the question asks for
     relative: float  # the passage's score beside the best
     carried: float  # what its heading and the sentence it points back to add to the coverage
-    lead: float = 0.0  # the passage's score beside the best of the other documents
+    lead: float = 0.0  # the passage's score beside the best of the others
     cosine: float | None = None
     chosen: float = 0.0  # the log odds a reader gives the sentence, a sixth of them
     window: float = 0.0  # and those it gives the sentences around it together
@@ -132,13 +165,18 @@ def _log_odds(chance: float) -> float:
 def read_question(text: str, passages: Sequence[Passage], document_frequency: DocumentFrequency | None) -> Question:
     """The question's terms weighted by how rare they are in the library, or else among the passages."""
     kind, subject = subject_of(text)
+    subject = _in_one_word(subject, document_frequency)
     content = [term for term in analyze(subject) if term not in function_terms()] or analyze(text)
     frequency = document_frequency or _frequency_among(passages)
     named = frozenset(analyze(" ".join(NAME.findall(text) + _INNER_CAPITALS.findall(text) + DIGITS.findall(text))))
     content = [known_part(term, frequency) for term in content]
     weights = _weights(list(dict.fromkeys(content)), frequency, named)
-    unknown = [term for term in named & weights.keys() if document_frequency and not document_frequency(term)]
-    return Question(text, weights, frozenset(pairwise(content)), kind, relations_of(text), frozenset(unknown))
+    absent = {term for term in weights if document_frequency and not document_frequency(term)}
+    plain, parts = analyze(_INNER_CAPITALS.sub(" ", text)), analyze(" ".join(_INNER_CAPITALS.findall(text)))
+    alone = frozenset(plain) & frozenset(parts) & weights.keys()
+    pairs = frozenset(pairwise(content))
+    unknown, others = frozenset(absent & named), frozenset(absent - named)
+    return Question(text, weights, pairs, kind, relations_of(text), unknown, others, alone)
 
 
 def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candidate]:
@@ -148,7 +186,7 @@ def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candi
     found = []
     for passage in passages:
         prior = _prior(question, passage)
-        others = max((other.score for other in passages if other.document_id != passage.document_id), default=0.0)
+        others = max((other.score for other in passages if other is not passage), default=0.0)
         lead = min(max((passage.score - others) / top, -1.0), 1.0) if top > 0 else 0.0
         for candidate in _in_passage(question, passage, top, lead, prior):
             key = (passage.document_id, candidate.start, candidate.end)
@@ -156,6 +194,18 @@ def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candi
                 seen.add(key)
                 found.append(candidate)
     return found
+
+
+def _in_one_word(subject: str, document_frequency: DocumentFrequency | None) -> str:
+    """The question with `turn off` as `disable` where the documents have that word."""
+
+    def word(found: re.Match[str]) -> str:
+        one = next(one for one, pattern in _PHRASES if pattern.fullmatch(found[0]))
+        return one if document_frequency and document_frequency(analyze(one, "en")[0]) else found[0]
+
+    for _, pattern in _PHRASES:
+        subject = pattern.sub(word, subject)
+    return subject
 
 
 @cache
@@ -201,9 +251,12 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
     before: deque[frozenset[str]] = deque(maxlen=BEFORE)
     spans = sentence_spans(passage.text)
     headers = header_rows(passage.text, spans)
+    asked_about = _named_terms(question, " ".join(passage.speakers))
     for place, (start, end) in enumerate(spans):
         ordered = analyze(passage.text[start:end])
-        asked = question.among(ordered)
+        asked = question.among(ordered) - question.only_in_names(passage.text[start:end])
+        head = message_of(passage, passage.start + start)
+        asked |= _named_terms(question, head.name) if head else frozenset()
         span = _trimmed(passage.text, start, end)
         headings = headings_at(passage, passage.start + start)
         if span and headers.get(place) != place and _can_answer(question, passage.text[slice(*span)], headings):
@@ -211,7 +264,7 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
             headed = asked | _named_terms(question, " ".join(headings[-1:]))
             subject = headed | before[-1] if before and points_back(passage.text[slice(*span)]) else headed
             widened = headed.union(*before) | _named_terms(question, " ".join((header, passage.title, *headings)))
-            own, kind = question.covered(asked), _kind_share(question, passage.text[slice(*span)])
+            own, kind = question.covered(asked), _kind_share(question, passage.text[slice(*span)], in_chat=bool(head))
             yield Candidate(
                 passage,
                 passage.start + span[0],
@@ -228,8 +281,10 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
                 lead=lead,
                 prior=prior
                 + ON_THE_MATTER * question.covered(_named_terms(question, " ".join(headings)))
-                + (DEFINES if question.kind == "definition" and kind else 0.0)
-                + _introduces(question, passage.text, span[1]),
+                + (SAYS_IT.get(question.kind, 0.0) if kind else 0.0)
+                + _manner(question, passage.text[slice(*span)], question.covered(headed))
+                + _introduces(question, passage.text, span[1], question.covered(headed))
+                + (BY_ANOTHER if head and asked_about and not asked_about & asked else 0.0),
             )
         before.append(asked)
 
@@ -240,9 +295,17 @@ def _prior(question: Question, passage: Passage) -> float:
     return IN_RELEASE_NOTES if _RELEASE_NOTES.search(named) and not _OF_RELEASES.search(question.text) else 0.0
 
 
-def _introduces(question: Question, text: str, end: int) -> float:
+def _manner(question: Question, sentence: str, headed: float) -> float:
+    """What it is worth that a sentence says what to do where that is asked, or only where something is said."""
+    if ELSEWHERE.search(sentence):
+        return SAID_ELSEWHERE
+    is_step = headed >= ON_IT and form_of(question.text) == "howto" and INSTRUCTS.match(sentence)
+    return INSTRUCTED if is_step else 0.0
+
+
+def _introduces(question: Question, text: str, end: int, headed: float) -> float:
     """What it is worth that a sentence, which ends in a colon, stands right above a list or code."""
-    bonus = 0.0 if question.kind == "definition" else INTRODUCES.get(form_of(question.text), 0.0)
+    bonus = 0.0 if question.kind == "definition" or headed < ON_IT else INTRODUCES.get(form_of(question.text), 0.0)
     return bonus if bonus and _BELOW.match(text, end - 1) else 0.0
 
 
@@ -257,9 +320,11 @@ def _pair_share(question: Question, ordered: list[str]) -> float:
     return len(question.pairs & here) / len(question.pairs)
 
 
-def _kind_share(question: Question, text: str) -> float:
+def _kind_share(question: Question, text: str, *, in_chat: bool = False) -> float:
     if question.kind == "any":
         return 0.5
+    if question.kind == "date" and in_chat and is_relative(text):
+        return 1.0
     return 1.0 if names_kind(text, question.kind, question.text) else 0.0
 
 

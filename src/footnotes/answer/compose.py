@@ -9,10 +9,13 @@ from footnotes.answer.context import ReadText
 from footnotes.answer.disagree import DISAGREE
 from footnotes.answer.extend import extended, rendered
 from footnotes.answer.extractive import ABSTENTION, Extract
-from footnotes.answer.passages import headings_at, lines_of, origin_of, page_of
+from footnotes.answer.hints import points_back
+from footnotes.answer.passages import Passage, headings_at, lines_of, message_of, origin_of, page_of
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import Form
-from footnotes.answer.speakers import speaker_of
+from footnotes.answer.speakers import day_before, is_relative, opens_message
+from footnotes.errors import FootnotesError
+from footnotes.text.analysis import analyze
 from footnotes.types import Citation
 
 PASSAGES_FOUND = "No sentence in these documents answers this for certain. These passages are the nearest:"
@@ -22,6 +25,13 @@ FEWEST = 3
 """Words a sentence must have to be shown as a passage."""
 NEAR = 0.4
 """The share of the question's weight that a passage must speak of to be near."""
+LONGEST_HEADING = 80
+REPEATED = 0.7
+DAY_ABOVE = 20_000
+"""Characters above a message in which the day of its conversation is looked for."""
+_STANDS_FOR_NOTHING = re.compile(
+    r"it(?:['’]s| is| was) (?:\S+ ){1,3}(?:to|that)\b|(?:this|these|those|such|both) \S+ing\b", re.I
+)
 _ENDED = re.compile(r"[.!?…。！？؟۔:][\"'”’»)\]]*\Z")
 
 
@@ -34,16 +44,55 @@ def written(
     text, citations = f"{DISAGREE}\n\n" if extracted.disagree else opening, list[Citation]()
     for candidate, _ in extracted.sentences:
         whole = extended(candidate, form, read)
-        if any(_overlaps(whole, citation) for citation in citations):
+        if any(_overlaps(whole, citation) or _repeats(whole.text, citation.quote) for citation in citations):
             continue
         piece = as_written(whole.text)
         text += _between(text, piece) if citations else ""
-        if speaker := speaker_of(whole.passage, whole.start):
-            text += f"{speaker}: "
+        if said := _said_by(whole, read):
+            text += said
+        elif whole.start == candidate.start and (about := _antecedent(whole)):
+            text += f"[{about}] "
         begin = len(text)
         text += piece
         citations.append(_footnote(len(citations) + 1, whole, (begin, len(text))))
     return text, tuple(citations)
+
+
+def _said_by(candidate: Candidate, read: ReadText | None) -> str:
+    """Who says a sentence of a chat where it does not say so itself, and the day where it tells a time by that."""
+    passage, at = candidate.passage, candidate.start - candidate.passage.start
+    head = message_of(passage, candidate.start)
+    if head is None:
+        return ""
+    who = "" if opens_message(passage.text, at, head) else f"{head.text}: "
+    when = _day_of(passage, candidate.start, read) if is_relative(candidate.text) else ""
+    return f"[{when}] {who}" if when and when not in who + candidate.text else who
+
+
+def _day_of(passage: Passage, start: int, read: ReadText | None) -> str:
+    """The day above a message: in its passage, over it as a heading, or further up in the document."""
+    if day := day_before(passage.text, start - passage.start):
+        return day
+    headings = " ".join(headings_at(passage, start))
+    if day := day_before(headings, len(headings)):
+        return day
+    if read is None:
+        return ""
+    try:
+        above = read(passage.document_id, max(0, start - DAY_ABOVE), start)
+    except FootnotesError:  # deleted since it was found
+        return ""
+    return day_before(above, len(above))
+
+
+def _antecedent(candidate: Candidate) -> str:
+    """What "it" at the head of a sentence stands for where no sentence before says it: the heading over it."""
+    if not points_back(candidate.text) or _STANDS_FOR_NOTHING.match(candidate.text):
+        return ""
+    headings = headings_at(candidate.passage, candidate.start)
+    about = plain_text(headings[-1]) if headings else ""
+    said = set(analyze(candidate.text))
+    return about if len(about) <= LONGEST_HEADING and set(analyze(about)) - said else ""
 
 
 def nearest_passages(extracted: Extract) -> tuple[str, tuple[Citation, ...]] | None:
@@ -70,8 +119,10 @@ def nearest_passages(extracted: Extract) -> tuple[str, tuple[Citation, ...]] | N
 
 
 def as_written(quote: str) -> str:
-    """A quote as it stands in an answer: without markup, unless nothing else is in it."""
-    return rendered(quote) or " ".join(quote.split())
+    """A quote as it stands in an answer: without markup, unless nothing else is in it, and without a colon that leads
+    to what the answer does not have."""
+    text = rendered(quote) or " ".join(quote.split())
+    return f"{text[:-1]}." if text.endswith(":") and text[-2:-1] not in " :" else text
 
 
 def _between(text: str, piece: str) -> str:
@@ -86,6 +137,13 @@ def _between(text: str, piece: str) -> str:
 def _overlaps(candidate: Candidate, citation: Citation) -> bool:
     same = candidate.passage.document_id == citation.document_id
     return same and candidate.start < citation.end and citation.start < candidate.end
+
+
+def _repeats(text: str, other: str) -> bool:
+    """Whether a list says what one before it said: most words of the shorter stand in the longer."""
+    one, two = frozenset(analyze(text)), frozenset(analyze(other))
+    fewer = min(len(one), len(two))
+    return "\n" in text and "\n" in other and fewer > 0 and len(one & two) >= REPEATED * fewer
 
 
 def _footnote(marker: int, candidate: Candidate, answer_span: tuple[int, int]) -> Citation:

@@ -15,12 +15,15 @@ from footnotes.types import Turn
 TURNS = 6
 """Turns of the conversation that are looked at, the last ones."""
 SHOWN_CHARACTERS = 1_000
+SAID_CHARACTERS = 6_000
+"""Characters of the last answer that a model is shown; its end, where it may have broken off."""
 MAX_TOKENS = 120
 LONGEST = 500
 
 _SYSTEM = (
     "Rewrite the last question of a conversation so that it can be understood without the conversation. Replace words "
-    "like 'it', 'they' or 'there' by what they stand for. Do not answer it. Reply with the question alone."
+    "like 'it', 'they' or 'there' by what they stand for, and keep what else it asks for, such as a table. Do not "
+    "answer it. Reply with the question alone."
 )
 _POINTING = re.compile(
     r"\b(?:it|its|they|them|their|he|him|his|she|her|this|that|these|those|there|then|one|ones|same|former|latter"
@@ -68,6 +71,14 @@ def what_to_answer(question: str, standalone: str) -> str:
     """Which sentences answer is decided by the new question where it says enough: the one before was answered."""
     joined = standalone != question and standalone.endswith(question)
     return question if joined and len(content_terms(question)) >= 2 else standalone
+
+
+def last_said(history: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The last question and its answer, which "make that a table" and "go on" speak of; nothing before an answer."""
+    if len(history) < 2 or (history[-2].role, history[-1].role) != ("user", "assistant"):
+        return ()
+    asked, answered = history[-2:]
+    return Turn("user", asked.text[:LONGEST]), Turn("assistant", answered.text[-SAID_CHARACTERS:])
 
 
 def condense_by_rule(question: str, history: Sequence[Turn]) -> str:

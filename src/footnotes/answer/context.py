@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from footnotes.answer.passages import Passage, lines_of, origin_of, page_of, passages_of
-from footnotes.places import source_place
+from footnotes.render import source_place
 from footnotes.text.analysis import analyze
 from footnotes.types import Hit
 

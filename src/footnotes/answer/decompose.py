@@ -24,6 +24,12 @@ _JOINED = re.compile(
     r"|was|wer|wann|wo|welche[rsmn]?|warum|wie|qué|quién|cuándo|dónde|cómo|qui|quand|où|comment)\b)",
     re.IGNORECASE,
 )
+_EACH = re.compile(
+    r"\b(?P<word>from|of|for|with|in|by|to|about|on|at)\s+(?P<one>[^,;?]{2,60}?),?\s+and\s+(?P=word)\s+"
+    r"(?P<other>[^,;?]{2,60}?)(?=[?.]?\s*\Z)",
+    re.IGNORECASE,
+)
+"""What is asked of each of two: "what came from Bonn and from Rome"."""
 _COMPARED = re.compile(
     r"\b(?:compare|difference[s]? between|(?:more|less|older|larger|longer|higher|better)\b.{0,40}?,)\s+(?P<one>.+?)"
     r"\s+(?:and|or|with|to|versus|vs\.?)\s+(?P<other>.+?)[?.]?\s*\Z",
@@ -38,6 +44,9 @@ def parts_of(question: str) -> list[str]:
     if compared := _COMPARED.search(question):
         rest = question[: compared.start("one")]
         return [f"{rest}{compared['one']}", f"{rest}{compared['other']}"]
+    if (each := _EACH.search(question)) and not _JOINED.search(question):
+        asked = question[: each.start("one")]
+        return [f"{asked}{each['one']}?", f"{asked}{each['other']}?"]
     pieces = [part for sentence in _SENTENCES.split(question) for part in _JOINED.split(sentence)]
     asking = [piece.strip(" ,;") for piece in pieces if _has_content(piece)]
     if len(asking) < 2:

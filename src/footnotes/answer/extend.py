@@ -18,12 +18,14 @@ BACK, AHEAD = 1_500, 2_500
 """How far before and after a sentence its list or code is looked for."""
 LONGEST = 2_400
 """A list or code that is longer is not taken in whole, so the sentence stays alone."""
+FURTHER_LINES, FURTHER_PARAGRAPHS = 8, 2
+"""How far below a sentence that names what is asked for the list of it may be introduced."""
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\(?\d{1,3}[.)])[ \t]+\S")
 _INDENTED = re.compile(r"(?:[ ]{2,}|\t)\S")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _INTRODUCES = re.compile(r"[:：][\"'”’»)\]*_]*\s*\Z")
 _NO_ANTECEDENT = re.compile(r"\s*(?:#|\||>|```|[-*+•]\s|\d{1,3}[.)]\s)")
-LONGEST_ANTECEDENT = 300
+LONGEST_ANTECEDENT, LONGEST_ITEM = 600, 400
 _SKIPPED = re.compile(r"[ \t]*(?:/{3,}.*|:{3,}.*|\{[*%!].*[*%!]\}[ \t]*)\Z")
 
 
@@ -37,19 +39,36 @@ def extended(candidate: Candidate, form: Form, read: ReadText | None = None) -> 
     first = _line_at(lines, start)
     last = _line_at(lines, max(start, end - 1))
     found = _span(text, lines, first, last, form, introduces=bool(_INTRODUCES.search(candidate.text)))
+    if found is None and points_back(candidate.text):
+        return _with_antecedent(candidate, text, begin)
     if found is None:
-        return _with_antecedent(candidate, text, begin) if points_back(candidate.text) else candidate
+        found = _item(text, lines, first, last)
+    if found is None:
+        return candidate
     begins, ends = min(found[0], start) if found[2] else start, max(found[1], end)
     piece = text[begins:ends].rstrip()
     if len(piece) > LONGEST:
         return candidate
-    return replace(candidate, start=begin + begins, end=begin + begins + len(piece), text=piece)
+    whole = replace(candidate, start=begin + begins, end=begin + begins + len(piece), text=piece)
+    # "This includes, for example:" says nothing without the sentence before it.
+    return _with_antecedent(whole, text, begin) if points_back(whole.text) else whole
 
 
-def _with_antecedent(candidate: Candidate, text: str, begin: int) -> Candidate:
-    """The candidate with the sentence before it in the same paragraph, which says what "it" stands for."""
+def _item(text: str, lines: list[Line], first: int, last: int) -> tuple[int, int, bool] | None:
+    """The whole of a short item that a sentence stands in: what a name means and what its default is are one answer."""
+    item = _ITEM.match(text, *lines[first])
+    if item is None or first != last or lines[first][1] - lines[first][0] > LONGEST_ITEM:
+        return None
+    return item.end() - 1, lines[first][1], True
+
+
+def _with_antecedent(candidate: Candidate, text: str, begin: int, further: int = 1) -> Candidate:
+    """The candidate with the sentence before it, which says what "it" stands for, of its paragraph or the one above.
+
+    Where that one points back as well, `further` more are taken.
+    """
     start = candidate.start - begin
-    paragraph = max(text.rfind("\n\n", 0, start) + 2, 0) if "\n\n" in text[:start] else 0
+    paragraph = text.rfind("\n\n", 0, len(text[:start].rstrip())) + 2 if "\n\n" in text[:start].rstrip() else 0
     spans = sentence_spans(text[paragraph:start])
     if not spans or (paragraph == 0 and begin > 0):
         return candidate
@@ -61,7 +80,8 @@ def _with_antecedent(candidate: Candidate, text: str, begin: int) -> Candidate:
         or not before.rstrip().endswith((".", "!", ":"))
     ):
         return candidate
-    return replace(candidate, start=begin + first, text=text[first : start + len(candidate.text)])
+    whole = replace(candidate, start=begin + first, text=text[first : start + len(candidate.text)])
+    return _with_antecedent(whole, text, begin, further - 1) if further and points_back(before) else whole
 
 
 def rendered(text: str) -> str:
@@ -141,6 +161,8 @@ def _span(
         following += 1
     if following == len(lines):
         return None
+    if form == "list" and not introduces and (introduction := _introduced_below(lines, following, line)):
+        return lines[first][0], lines[_list_end(lines, introduction + 1, line)][1], False
     if _ITEM.match(line(following)) and introduces:
         return lines[first][0], lines[_list_end(lines, following, line)][1], False
     if (fence := _FENCE.match(line(following))) and (introduces or form == "howto"):
@@ -149,6 +171,19 @@ def _span(
             closing += 1
         return (lines[first][0], lines[closing][1], False) if closing < len(lines) else None
     return None
+
+
+def _introduced_below(lines: list[Line], place: int, line: Callable[[int], str]) -> int:
+    """The last line before a list that is introduced a paragraph or two below, under the same heading; 0 for none."""
+    prose = 0
+    for number in range(place, min(len(lines) - 1, place + FURTHER_LINES)):
+        if line(number).lstrip().startswith("#") or _FENCE.match(line(number)) or prose > FURTHER_PARAGRAPHS:
+            return 0
+        below = number + 1 if line(number + 1).strip() else number + 2
+        if _INTRODUCES.search(line(number)) and below < len(lines) and _ITEM.match(line(below)):
+            return below - 1
+        prose += bool(line(number).strip())
+    return 0
 
 
 def _whole_list(lines: list[Line], place: int, line: Callable[[int], str]) -> tuple[int, int, bool]:

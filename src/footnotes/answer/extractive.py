@@ -8,8 +8,10 @@ sentence, how likely the documents answer at all. The weights of those with a re
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Protocol
 
 import numpy as np
@@ -23,7 +25,8 @@ from footnotes.answer.candidates import (
     read_question,
 )
 from footnotes.answer.disagree import Dated, disagreement
-from footnotes.answer.passages import Passage, passages_of
+from footnotes.answer.passages import Passage, headings_at, passages_of
+from footnotes.answer.questions import NUMBER, form_of, without_pointers
 from footnotes.answer.reader import Reader
 from footnotes.answer.windows import read_candidates
 from footnotes.embed import Matrix
@@ -35,8 +38,11 @@ ABSTENTION = "Nothing in these documents answers this question."
 MAX_EMBEDDED = 24
 ON_THE_QUESTION = 0.2
 """The share of the question's weight that a further sentence must speak of."""
-UNHEARD = 0.5
-"""What is left of the likelihood of an answer where the question has a name that stands in no document."""
+UNHEARD, UNHEARD_WORD = 0.5, 0.6
+"""What is left of the likelihood of an answer where the question has a name that stands in no document, and where one
+that asks how or whether something is done has another word that stands in none."""
+VALUES, WITHOUT_VALUE = {"number": NUMBER, "date": NUMBER}, 0.6
+"""Kinds of which an answer must name one, and what is left of its likelihood where the best sentence does not."""
 DUPLICATE = 0.8
 NEARLY = 0.15
 """The share of the best sentence's odds that a further sentence must have."""
@@ -152,11 +158,14 @@ def extract(
 
     `dated` tells when a document was written: of two that give different values the newer goes first.
     """
+    question = without_pointers(question)
     passages = passages_of(hits)
     reader = reader if is_english(question) else None
     read = read_question(question, passages, document_frequency)
     ranked = rank(read, passages, embed, reader)
-    confidence = answered(ranked, reader) * (UNHEARD if read.unknown else 1.0)
+    confidence = answered(ranked, reader) * _heard(read)
+    if ranked and read.kind in VALUES and not VALUES[read.kind].search(ranked[0][0].text):
+        confidence *= WITHOUT_VALUE
     if not ranked or confidence < threshold_of(embed, reader):
         return Extract((), confidence, tuple(candidate for candidate, _ in ranked))
     if pair := disagreement(ranked, dated):
@@ -164,7 +173,21 @@ def extract(
     chosen = choose(ranked, limit)
     if read.kind == "definition" and chosen[0][0].kind:
         chosen = [pair for pair in chosen if pair[0].kind]  # what does not say what it is says something else
+    if read.kind == "reason" and not any(candidate.kind for candidate, _ in chosen):
+        chosen += _reason_beside(chosen[0][0], ranked)
     return Extract(tuple(chosen), confidence)
+
+
+def _heard(question: Question) -> float:
+    """What the words of a question that no document has leave of the likelihood that it is answered."""
+    if question.unknown:
+        return UNHEARD
+    return UNHEARD_WORD if question.absent and form_of(question.text) in ("howto", "yesno") else 1.0
+
+
+def _reason_beside(best: Candidate, ranked: Sequence[tuple[Candidate, float]]) -> list[tuple[Candidate, float]]:
+    """The likeliest sentence of the same document that gives a reason, where the best one gives none."""
+    return [pair for pair in ranked if pair[0].kind and pair[0].passage.document_id == best.passage.document_id][:1]
 
 
 def extract_parts(
@@ -200,17 +223,44 @@ def extract_sides(
     reader = reader if is_english(question) else None
     ranked = rank(read_question(question, passages, document_frequency), passages, None, reader)
     named = [frozenset(term for term in analyze(side) if term not in function_terms()) for side in sides]
-    both = [pair for pair in ranked if all(terms & pair[0].terms for terms in named)]
+    both = [pair for pair in ranked if all(map(_names, repeat(pair[0]), sides, named))]
+    both.sort(key=lambda pair: not _is_headed(pair[0], frozenset().union(*named)))
     chosen = both[:1]
     confidence = answered(ranked, reader)
+    told: list[float] = []
     for side, terms in zip(sides, named, strict=True):
         found = rank(read_question(f"What is {side}?", passages, document_frequency), passages, None, reader)
-        about = [pair for pair in found if terms & pair[0].terms]
-        confidence = max(confidence, answered(about[:1], reader) if both else 0.0)
+        about = _about(found, terms, chosen)
+        about = about or ([] if both else _about(found, terms, []))
+        told.append(answered(about[:1], reader))
         chosen += [pair for pair in about if not any(_near_duplicate(pair[0], other) for other, _ in chosen)][:1]
+    confidence = max(confidence, max(told) if both else min(told))  # without a word on both, each must be told
     if confidence < threshold_of(None, reader) or not any(terms & chosen[0][0].terms for terms in named if chosen):
         return Extract((), confidence, tuple(candidate for candidate, _ in ranked))
     return Extract(tuple(chosen), confidence)
+
+
+def _names(candidate: Candidate, side: str, terms: frozenset[str]) -> bool:
+    """Whether a sentence speaks of a side; one word of it is not `Flask-apispec` for `Flask`."""
+    whole = " " in side or re.search(rf"(?<![\w-]){re.escape(side)}(?![\w-])", candidate.text, re.IGNORECASE)
+    return bool(whole and terms & candidate.terms)
+
+
+def _is_headed(candidate: Candidate, terms: frozenset[str]) -> bool:
+    """Whether the heading right over a sentence names one of the terms."""
+    return bool(terms & frozenset(analyze(" ".join(headings_at(candidate.passage, candidate.start)[-1:]))))
+
+
+def _about(
+    found: Sequence[tuple[Candidate, float]], terms: frozenset[str], chosen: Sequence[tuple[Candidate, float]]
+) -> list[tuple[Candidate, float]]:
+    """The sentences that say what one side is; of the document that speaks of both, where one does."""
+    about = [pair for pair in found if terms & pair[0].terms]
+    if chosen:
+        home = chosen[0][0].passage.document_id
+        about = [pair for pair in about if pair[0].passage.document_id == home]
+    further = [pair for pair in about if not any(_near_duplicate(pair[0], other) for other, _ in chosen)] or about
+    return [pair for pair in further if pair[0].kind] or further
 
 
 def rank(

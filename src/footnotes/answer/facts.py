@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from footnotes.answer.numbers import LENIENT, Number, numbers_in
+from footnotes.answer.numeracy import follows
 from footnotes.answer.questions import FUNCTION_WORDS
 from footnotes.text.analysis import analyze
 from footnotes.text.languages import detect
@@ -35,13 +36,14 @@ class Facts:
     numbers: tuple[tuple[Number, frozenset[str]], ...]
     names: tuple[frozenset[str], ...]
     code: tuple[str, ...] = ()
+    claim: str = ""
 
 
 def facts_of(claim: str, *, ordinary: frozenset[str] = frozenset()) -> Facts:
     """The numbers and names of a claim. `ordinary` words are no names, even where they open it with a capital."""
     numbers = [number for number in numbers_in(claim) if number.written not in LENIENT]
     counted = tuple((number, _counted(claim, number)) for number in numbers)
-    return Facts(counted, tuple(_names(claim, ordinary)), tuple(code_names(claim)))
+    return Facts(counted, tuple(_names(claim, ordinary)), tuple(code_names(claim)), claim)
 
 
 def code_names(text: str) -> list[str]:
@@ -59,13 +61,18 @@ def _is_abbreviation(name: str) -> bool:
 
 def missing_fact(facts: Facts, source: str, terms: frozenset[str], passage: str) -> str | None:
     """The first number or name of the claim that the source, a span of the passage with these terms, does not have."""
-    left = list(numbers_in(source))
+    left, known, absent = list(numbers_in(source)), list[Number](), list[Number]()
     for number, counted in facts.numbers:
         # A number that stands twice in the claim must stand twice in the source.
         match = next((other for other in left if other.values & number.values), None)
-        if match is None or not _counts_there(number, counted, passage):
+        if match is not None and not _counts_there(number, counted, passage):
             return number.written
-        left.remove(match)
+        (absent if match is None else known).append(number)
+        if match is not None:
+            left.remove(match)
+    for number in absent:
+        if not follows(facts.claim, number, known):
+            return number.written
     joined = " ".join(source.split())
     for name in facts.code:
         if name not in joined:

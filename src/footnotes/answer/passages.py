@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
-from footnotes.places import source_of
+from footnotes.answer.speakers import Head, head_of, speakers_in
+from footnotes.render import source_of
 from footnotes.types import Hit
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A run of canonical text and the hits it is made of. `rank` is the place of its best hit, from 0."""
+    """A run of canonical text and the hits it is made of. `rank` is the place of its best hit, from 0.
+
+    `speakers` are those who talk in what was found of the document, where it is a chat.
+    """
 
     document_id: str
     filename: str
@@ -21,6 +25,7 @@ class Passage:
     text: str
     rank: int
     hits: tuple[Hit, ...]
+    speakers: frozenset[str] = frozenset()
 
     @property
     def end(self) -> int:
@@ -40,7 +45,9 @@ def passages_of(hits: Sequence[Hit]) -> list[Passage]:
     ranked = sorted(enumerate(hits), key=lambda pair: (pair[1].document_id, pair[1].start, pair[1].end))
     merged: list[Passage] = []
     for _, group in groupby(ranked, key=lambda pair: pair[1].document_id):
-        merged.extend(_merged([_alone(rank, hit) for rank, hit in group]))
+        passages = _merged([_alone(rank, hit) for rank, hit in group])
+        speakers = speakers_in([passage.text for passage in passages])
+        merged.extend(replace(each, speakers=speakers) if speakers else each for each in passages)
     return sorted(merged, key=lambda passage: passage.rank)
 
 
@@ -54,6 +61,11 @@ def headings_at(passage: Passage, start: int) -> tuple[str, ...]:
     """The heading path of the hit a position lies in."""
     inside = [hit for hit in passage.hits if hit.start <= start < hit.end]
     return (inside or list(passage.hits))[-1].headings
+
+
+def message_of(passage: Passage, start: int) -> Head | None:
+    """The head of the message that a position of canonical text lies in, where the passage is of a chat."""
+    return head_of(passage.text, start - passage.start, passage.speakers)
 
 
 def lines_of(passage: Passage, start: int, end: int) -> tuple[int, int] | None:

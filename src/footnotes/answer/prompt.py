@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -18,6 +18,7 @@ from footnotes.answer.context import Context, heading_of
 from footnotes.answer.extractive import ABSTENTION
 from footnotes.answer.models import Message
 from footnotes.errors import ConfigError
+from footnotes.types import Turn
 
 NAMES = (
     "context", "question", "collection_prompt", "abstention", "opening", "closing", "contexts", "query", "metadata",
@@ -52,8 +53,9 @@ def answer_messages(
     context: Context,
     *,
     collection_prompt: str = "",
+    before: Sequence[Turn] = (),
 ) -> list[Message]:
-    """The messages that ask a model to answer from the context."""
+    """The messages that ask a model to answer from the context; `before` is what was said last in the conversation."""
     boundary = _boundary(context)
     values = {
         "context": context_text(context, boundary),
@@ -68,7 +70,8 @@ def answer_messages(
         "closing": f"</passages {boundary}>",
     }
     system, user = (filled(part, values).strip() for part in split_template(template))
-    return [Message("system", system), Message("user", user)]
+    said = [Message(turn.role, escaped(turn.text, boundary)) for turn in before]
+    return [Message("system", system), *said, Message("user", user)]
 
 
 def context_text(context: Context, boundary: str) -> str:

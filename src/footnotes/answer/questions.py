@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (patterns read better whole)
 """What a question asks for: its terms, and the kind of thing an answer must name.
 
 The tables cover English, German, Spanish, French, Chinese and Arabic. A language that is missing costs a little
@@ -34,10 +35,12 @@ _FUNCTION_WORDS = """
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
+_ASKS = r"(?:^|[,;:.?]|\b(?:and|or|but|at|by|for|from|in|of|on|since|to|until|with))\s*\b"
+"""What stands before a word that asks; anywhere else it joins a clause: "what happens when it fails"."""
 _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         "date",
-        r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade|time)\b"
+        rf"{_ASKS}when\b|\bwhen\s*\?|\b(?:what|which) (?:year|date|day|month|century|decade|time)\b"
         r"|\bwann\b|\bwelche[mns]? (?:jahr|tag|datum)|\bcuándo\b|\bqué (?:año|fecha|día)\b"
         r"|\bquand\b|\bquelle (?:année|date)\b|何时|什么时候|哪一?年|متى|في أي عام",
     ),
@@ -49,12 +52,14 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         "number",
         r"\bhow (?:many|much|long|old|far|large|big|high|tall|often|fast|deep|wide|heavy|early|late)\b"
         r"|\b(?:what|which) (?:\w+ )?(?:percent\w*|number|amount|proportion|fraction|rate|price|cost|length)\b"
-        r"|\b(?:what|which) (?:\w+ )?(?:age|size|limit|score|ratio)\b"
+        r"|\b(?:what|which) (?:\w+ )?(?:age|size|limit|score|ratio|version|status code)\b"
+        r"|\bwhat(?:['’]s| is| was) the(?= (?:[\w-]+ ){0,3}(?:age|amount|cost|depth|distance|duration|height|length|limit|number"
+        r"|percentage|population|price|rate|ratio|score|size|speed|temperature|weight|width)\b)"
         r"|\bwie ?(?:viele?n?|lange?|alt|hoch|groß|oft|weit|teuer)\b|\bcuánt[oa]s?\b|\bcombien\b|多少|几|多长|多久|كم",
     ),
     (
         "name",
-        r"\bwho(?:m|se)?\b|\bwhere\b|\b(?:what|which) (?:\w+ )?(?:name|person|player|team|company|country)\b"
+        rf"{_ASKS}(?:who(?:m|se)?|where)\b|\b(?:whom?|where)\s*\?|\b(?:what|which) (?:\w+ )?(?:name|person|player|team|company|country)\b"
         r"|\b(?:what|which) (?:\w+ )?(?:city|state|university|author|president|place)\b"
         r"|\bwer\b|\bwem\b|\bwen\b|\bwessen\b|\bwo\b|\bquién(?:es)?\b|\bdónde\b|\bqui\b|\boù\b|谁|哪里|哪儿|أين",
     ),
@@ -62,7 +67,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
 _KINDS += (
     ("reason", r"\bwhy\b|\bhow come\b|\b(?:what|which) (?:is|are|was|were) the (?:reason|cause|purpose|point)s?\b"
      r"|\bwarum\b|\bwieso\b|\bweshalb\b|\bpor qué\b|\bpourquoi\b|为什么|لماذا"),
-    ("definition", r"^\s*(?:what(?:'s|’s| is| are| does)|define|explain what)\b"
+    ("definition", r"^\s*what (?:is|are) (?!the\b)(?:an? )?(?:\S+ ){1,2}in \S+\s*\??\s*\Z"
+     r"|^\s*(?:what(?:'s|’s| is| are| does)|define|explain what)\b"
      r"(?!.*\b(?:of|in|for|during|at|on|to|from|with|between)\b)(?=(?:\s+\S+){1,4}\s*(?:mean|stand for)?\s*\??\s*\Z)"
      r"|^\s*was (?:ist|sind|bedeutet)\b|^\s*qué (?:es|son|significa)\b|什么是"),
 )  # fmt: skip
@@ -90,12 +96,12 @@ COLOUR = re.compile(
     re.IGNORECASE,
 )
 REASON = re.compile(
-    r"\b(?:because|since|so that|in order to|due to|thanks to|therefore|reason|this way|that way|avoid|prevent|allows?"
+    r"\b(?:because|since|that['’]s why|this is why|as a result|so that|in order to|due to|thanks to|therefore|reason|this way|that way|avoid|prevent|allows?"
     r"|otherwise|weil|damit|denn|deshalb|porque|para que|parce que|afin)\b",
     re.IGNORECASE,
 )
 DEFINITION = re.compile(
-    r"\b(?:is|are|means?|refers? to|stands? for|defines?|does|ist|sind|bedeutet|es|son|est|sont|converts?|allows?)\b",
+    r"\b(?:(?:is|are)(?! (?:also|actually|already|always|less|more|not|now|often|only|still|then|very)\b)|means?|refers? to|stands? for|defines?|does|ist|sind|bedeutet|es|son|est|sont|converts?|allows?)\b",
     re.IGNORECASE,
 )
 _CALLED = re.compile(
@@ -122,8 +128,8 @@ _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = (
         "list",
         re.compile(
             r"^\s*(?:list\b|name (?:all|the)\b"
-            r"|(?:what|which) (?:\w+ ){0,4}\w+s (?:are|can|do|does|exist|have|is|must|should)\b"
-            r"|what are\b|(?:what|which) (?:kinds?|types?|sorts?) of\b|what all\b|welche \w+e[nrs]? (?:gibt|sind)\b)",
+            r"|(?:what|which) (?:\w+ ){0,4}\w+[^siu\W]s (?:are|can|do|does|exist|have|is|must|should)\b"
+            r"|which (?:\w+ ){0,2}?(?!was|has|does)\w+[a-hj-rtv-z]s (?!is\b|was\b|has\b|of\b)\w+|what are\b|(?:what|which) (?:kinds?|types?|sorts?) of\b|what all\b|welche \w+e[nrs]? (?:gibt|sind)\b)",
             re.IGNORECASE,
         ),
     ),
@@ -136,9 +142,38 @@ _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = (
         ),
     ),
 )
+INSTRUCTS = re.compile(
+    r"\W*(?:(?:then|first|next|now|finally|so|and|just),? )*(?:you (?:just )?(?:can|could|should|must|need to|have to|will need to)\b"
+    r"|to \w+ [^.]{3,80}, (?:you|use|run|set|add|call|pass|import|declare|open|press|choose)\b"
+    r"|(?:add|call|choose|click|configure|copy|create|declare|define|disable|download|enable|enter|import|include|inherit|install|make"
+    r"|mount|open|pass|press|put|replace|return|run|select|set|start|turn|use|write)\b(?!\s*:))",
+    re.IGNORECASE,
+)
+"""A sentence that says what to do."""
+ELSEWHERE = re.compile(
+    r"\b(?:for more (?:info|information|details)|(?:read|learn|know|find) (?:out )?more\b|see (?:the|also)\b|have a look at|check (?:out )?the\b"
+    r"|you (?:have )?(?:\w+ )?(?:saw|seen|read) how|(?:later|next) you will (?:see|learn|read)|you can (?:later )?read)",
+    re.IGNORECASE,
+)
+"""A sentence that says where something is said."""
 NAME = re.compile(r"(?<![.!?:\n] )(?<!^)\b[A-ZÀ-ÖØ-ÞА-Я][\w'’-]+")
 DIGITS = re.compile(r"\d[\d.,:]*")
 WORD = re.compile(r"\w+")
+
+
+_POINTS_AT_TEXT = re.compile(
+    r",?\s*\b(?:as (?:\w+ly )?)?(?:described|detailed|discussed|documented|given|mentioned|outlined|presented|referenced|reported|stated)"
+    r" (?:in|by|within) (?:the|this|these|your|my) (?:\w+ )?(?:articles?|conversations?|documents?|files?|papers?|passages?|reports?|texts?)\b"
+    r"|,?\s*\b(?:according to|based on|from|in) (?:the|this|these) (?:\w+ )?(?:articles?|documents?|passages?|texts?)\b(?=\s*[,?.]|\s*\Z)"
+    r"|\A\s*according to (?:the|this|these) (?:articles?|documents?|papers?|passages?|reports?|texts?),?\s+",
+    re.IGNORECASE,
+)
+
+
+def without_pointers(question: str) -> str:
+    """A question without what only says that the documents are to answer it: "according to the text"."""
+    left = _POINTS_AT_TEXT.sub("", question).lstrip(" ,")
+    return left if any(word not in FUNCTION_WORDS for word in WORD.findall(left.lower())) else question
 
 
 def subject_of(question: str) -> tuple[Kind, str]:
@@ -153,7 +188,8 @@ def subject_of(question: str) -> tuple[Kind, str]:
 
 def _defines(sentence: str, question: str) -> bool:
     """Does a sentence say of the last word asked about what it is, or give something its name?"""
-    asked = [word for word in WORD.findall(question.lower()) if word not in FUNCTION_WORDS and word not in _ASKING]
+    subject = _WITHIN.sub("", question.lower())
+    asked = [word for word in WORD.findall(subject) if word not in FUNCTION_WORDS and word not in _ASKING]
     if not asked:
         return False
     at = sentence.lower().find(asked[-1].removesuffix("s"))
@@ -161,10 +197,14 @@ def _defines(sentence: str, question: str) -> bool:
         return False
     after = DEFINITION.search(sentence, at + len(asked[-1]) - 1)
     soon = after is not None and at <= _SOON and after.start() - at <= 2 * _SOON
-    return soon or ((called := _CALLED.search(sentence)) is not None and called.start() < at)
+    longer = _LONGER_NAME.match(sentence, at + len(asked[-1]))
+    return (soon and not longer) or ((called := _CALLED.search(sentence)) is not None and called.start() < at)
 
 
 _ASKING = frozenset({"mean", "means", "stand", "define", "explain"})
+_WITHIN = re.compile(r"(?<=\w) in \S+\s*\??\s*\Z")
+_LONGER_NAME = re.compile(r"s? +[A-Z][a-z]")
+"""What makes a name part of a longer one: Garden Club is no garden."""
 _SOON = 40
 """Characters before what a sentence defines, at most."""
 

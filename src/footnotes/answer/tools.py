@@ -45,7 +45,7 @@ TOOLS = (SEARCH, READ, LIST, FINISH)
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class LibraryReader:
     """What the tools work on; the engine gives its own methods, already bound to the tenant and the filter."""
 
     search: Callable[[str], SearchResult]
@@ -62,15 +62,15 @@ class Result:
     found: SearchResult | None = None
 
 
-def call_tool(shelf: Shelf, name: str, given: Mapping[str, Any]) -> Result:
+def call_tool(library: LibraryReader, name: str, given: Mapping[str, Any]) -> Result:
     """Run a tool. What the model got wrong is told to it, so that it can mend it."""
     try:
         if name == SEARCH.name:
-            return _search(shelf, _text(given, "query"))
+            return _search(library, _text(given, "query"))
         if name == READ.name:
-            return _read(shelf, _text(given, "document"), given.get("section"), given.get("page"))
+            return _read(library, _text(given, "document"), given.get("section"), given.get("page"))
         if name == LIST.name:
-            return _list(shelf)
+            return _list(library)
         raise OptionError(f"there is no tool named {name!r}; use {', '.join(tool.name for tool in TOOLS)}")
     except (OptionError, NotFound) as error:
         return Result(f"Error: {error.message}.")
@@ -80,13 +80,13 @@ def call_tool(shelf: Shelf, name: str, given: Mapping[str, Any]) -> Result:
         raise
 
 
-def _search(shelf: Shelf, query: str) -> Result:
-    found = shelf.search(query)
+def _search(library: LibraryReader, query: str) -> Result:
+    found = library.search(query)
     return Result(shown(found.hits) or "Nothing was found.", found.hits, found)
 
 
-def _list(shelf: Shelf) -> Result:
-    documents = list(shelf.documents())
+def _list(library: LibraryReader) -> Result:
+    documents = list(library.documents())
     lines = [
         f"{document.filename} ({document.pages or 1} pages): {document.title}" for document in documents[:MAX_LISTED]
     ]
@@ -95,18 +95,18 @@ def _list(shelf: Shelf) -> Result:
     return Result(escaped("\n".join(lines)) or "There are no documents.")
 
 
-def _read(shelf: Shelf, wanted: str, section: Any, page: Any) -> Result:
-    document = _document(shelf, wanted)
-    chunks = [chunk for chunk in shelf.chunks(document.id) if _is_part(chunk, section, page)][:MAX_READ]
+def _read(library: LibraryReader, wanted: str, section: Any, page: Any) -> Result:
+    document = _document(library, wanted)
+    chunks = [chunk for chunk in library.chunks(document.id) if _is_part(chunk, section, page)][:MAX_READ]
     if not chunks:
         raise NotFound(f"{document.filename} has no such section or page")
     hits = tuple(_as_hit(document, chunk) for chunk in chunks)
     return Result(shown(hits), hits)
 
 
-def _document(shelf: Shelf, wanted: str) -> Document:
+def _document(library: LibraryReader, wanted: str) -> Document:
     folded = wanted.casefold().strip()
-    documents = list(shelf.documents())
+    documents = list(library.documents())
     for document in documents:
         if folded in (document.id.casefold(), document.filename.casefold(), document.title.casefold()):
             return document

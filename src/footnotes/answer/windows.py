@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from footnotes.answer.candidates import Candidate
-from footnotes.answer.passages import Passage, headings_at
+from footnotes.answer.passages import Passage, headings_at, message_of
 from footnotes.answer.plain import plain_text
 from footnotes.answer.reader import Reader, Window
 from footnotes.text.sentences import sentence_spans
@@ -70,7 +70,13 @@ def _length(span: Span) -> int:
 
 
 def _texts(passage: Passage, spans: Sequence[Span]) -> tuple[str, ...]:
-    return tuple(plain_text(passage.text[start : min(end, start + SENTENCE_CHARACTERS)]) for start, end in spans)
+    """The sentences without markup; those of a chat behind the name of who says them."""
+    texts = [plain_text(passage.text[start : min(end, start + SENTENCE_CHARACTERS)]) for start, end in spans]
+    heads = [message_of(passage, passage.start + start) for start, _ in spans]
+    return tuple(
+        f"{head.name}: {text}" if head and not text.startswith(head.text) else text
+        for text, head in zip(texts, heads, strict=True)
+    )
 
 
 def _title(passage: Passage, first: Span) -> str:

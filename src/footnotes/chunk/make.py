@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, cast
 
-from footnotes import registry
+from footnotes import plugins
 from footnotes.chunk import Chunker
 from footnotes.errors import OptionError
 
@@ -23,7 +23,7 @@ def make_chunker(name: str, options: Mapping[str, Any] | None = None, **given_pa
 
     `embed`, `say` and `memory` are handed to the chunkers that ask for them.
     """
-    chunker = registry.find("chunkers", ALIASES.get(name, name))
+    chunker = plugins.find("chunkers", ALIASES.get(name, name))
     given = dict(options or {})
     arguments = inspect.signature(chunker).parameters
     known = [each for each in arguments if each not in NEEDED]

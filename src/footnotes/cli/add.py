@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from footnotes.cli.follow import MOST_LINES
+from footnotes.cli.languages import note_languages
 from footnotes.cli.options import (
     EXIT_SOME_FAILED,
     chunker_options,
@@ -26,7 +27,7 @@ from footnotes.render import one_line
 
 if TYPE_CHECKING:
     from footnotes.cli.progress import ProgressLine
-    from footnotes.engine import Library
+    from footnotes.library import Library
     from footnotes.types import Added
 
 STANDARD_INPUT = "-"
@@ -74,11 +75,11 @@ def add_command(
             options = {**common, "on_progress": progress, **(given if code else {}), **kept}
             add_repositories(library, paths, progress, wiki=wiki, as_json=as_json, verbose=verbose, options=options)
             return
-        stream = _adding(library, paths, name or "input.txt", {**common, **given, "on_progress": progress})
-        show_added(stream, progress, as_json=as_json, verbose=verbose)
+        stream = _add_paths(library, paths, name or "input.txt", {**common, **given, "on_progress": progress})
+        show_added(note_languages(library, stream), progress, as_json=as_json, verbose=verbose)
 
 
-def _adding(library: Library, paths: Sequence[str], name: str, options: dict[str, Any]) -> Iterator[Added]:
+def _add_paths(library: Library, paths: Sequence[str], name: str, options: dict[str, Any]) -> Iterator[Added]:
     if STANDARD_INPUT in paths:
         text = sys.stdin.buffer.read()
         source = f"stdin:{name}"
@@ -104,7 +105,7 @@ def resume_command(library: Library, collection: str | None, as_json: bool) -> N
 def _repository_options(
     code: bool, wiki: bool, untracked: bool, repo: str | None, analysis: str | None
 ) -> dict[str, Any] | None:
-    """What is meant for a repository or its pages; nothing where neither is added."""
+    """The options of a repository or its pages; None if neither is added."""
     if code and wiki:
         raise click.UsageError("--code and --wiki are different things to add; run the command twice")
     if untracked and not code:
@@ -119,7 +120,7 @@ def _repository_options(
 
 
 def show_added(stream: Iterator[Added], progress: ProgressLine, *, as_json: bool, verbose: bool) -> None:
-    """Print results as they come, then the summary. Failures end the program with a code of their own."""
+    """Print results as they come, then a summary. Exits with its own code if a file failed."""
     began = time.monotonic()
     results: list[Added] = []
     shown = 0
@@ -154,16 +155,16 @@ def _show_one(added: Added) -> None:
         for warning in added.warnings:
             click.secho(f"              note: {one_line(warning)}", fg="yellow")
         if alike := added.near_duplicate_of:
-            said = f"{alike.similarity:.0%} the same as {one_line(alike.filename)} ({alike.document_id})"
-            click.secho(f"              note: {said}", fg="yellow")
+            text = f"{alike.similarity:.0%} the same as {one_line(alike.filename)} ({alike.document_id})"
+            click.secho(f"              note: {text}", fg="yellow")
 
 
 def _show_summary(results: list[Added], took_ms: float) -> None:
     counts: Counter[str] = Counter(added.status for added in results)
     order = ("ready", "indexing", "replaced", "deduplicated", "skipped", "failed")
-    said = ", ".join(f"{counts[status]:,} {status}" for status in order if counts[status]) or "nothing to add"
+    totals = ", ".join(f"{counts[status]:,} {status}" for status in order if counts[status]) or "nothing to add"
     chunks = sum(added.chunks for added in results if added.status in ("ready", "indexing", "replaced"))
-    click.echo(f"{said} in {took_ms / 1000:.1f} s" + (f", {count(chunks, 'chunk')}" if chunks else ""))
+    click.echo(f"{totals} in {took_ms / 1000:.1f} s" + (f", {count(chunks, 'chunk')}" if chunks else ""))
     if counts["failed"]:
         names = [Path(one_line(added.path)).name for added in results if added.status == "failed"]
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -24,7 +24,7 @@ from footnotes.types import Turn
 from footnotes.wire import to_json
 
 if TYPE_CHECKING:
-    from footnotes.engine import Library
+    from footnotes.library import Library
     from footnotes.types import Answer, Event
 
 _answering = stack(
@@ -77,7 +77,7 @@ def chat_command(library: Library, collection: str | None, as_json: bool, **opti
     check_collection(library, collection)
     options["collection"] = collection
     history: list[Turn] = []
-    if _is_spoken(as_json):
+    if _is_interactive(as_json):
         click.secho("Ask about your documents. An empty line, or Ctrl-D, leaves.", dim=True)
     while asked := _next_question(quiet=as_json):
         answer = show_events(library.ask_stream(asked, history=history, **options), as_json)
@@ -85,12 +85,12 @@ def chat_command(library: Library, collection: str | None, as_json: bool, **opti
 
 
 def show_events(events: Iterable[Event], as_json: bool) -> Answer:
-    """The events as lines of JSON, or as text for people."""
+    """Print events as lines of JSON or as text; return the answer."""
     from footnotes.answer import last_answer
     from footnotes.cli.stream import StreamedAnswer
 
     if as_json:
-        return last_answer(_echoed(events))
+        return last_answer(_echo_events(events))
 
     def write(text: str) -> None:
         click.echo(text, nl=False)
@@ -98,18 +98,18 @@ def show_events(events: Iterable[Event], as_json: bool) -> Answer:
     return StreamedAnswer(write, lambda text: click.secho(text, dim=True, nl=False)).show(events)
 
 
-def _is_spoken(quiet: bool) -> bool:
+def _is_interactive(quiet: bool) -> bool:
     return sys.stdin.isatty() and not quiet
 
 
 def _next_question(*, quiet: bool) -> str:
-    """The next line, without what ends it; nothing at the end of the input."""
-    if _is_spoken(quiet):
+    """Read the next question; empty at the end of the input."""
+    if _is_interactive(quiet):
         click.secho("\n? ", bold=True, nl=False)
     return sys.stdin.readline().strip()
 
 
-def _echoed(events: Iterable[Event]) -> Iterator[Event]:
+def _echo_events(events: Iterable[Event]) -> Iterator[Event]:
     for event in events:
         click.echo(json.dumps(to_json(event), ensure_ascii=False))
         yield event

@@ -1,19 +1,19 @@
-"""`footnotes backup` and `footnotes restore`."""
+"""`footnotes backup`, `footnotes restore` and `footnotes copy`."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from footnotes.cli.options import json_option, library_option
+from footnotes.cli.options import json_option, library_option, load_settings, progress_line
 from footnotes.render import one_line
 
 if TYPE_CHECKING:
-    from footnotes.config import Settings
+    from footnotes.settings import Settings
     from footnotes.store.backup import BackupSnapshot
 
 _file = click.argument("file", type=click.Path(path_type=Path))
@@ -31,14 +31,14 @@ def backup_command(file: Path, library: str | None, keep: int | None, as_json: b
     since the last snapshot is not stored again. The snapshot is read back and compared before this command ends.
     """
     from footnotes.ingest.backup import backup_library
-    from footnotes.serve.moving import save_server
+    from footnotes.server.database import save_server
 
-    settings, folder = _settings(library)
+    settings, folder = load_settings(library)
 
     def save(draft: Path) -> None:
         save_server(settings, draft)
 
-    _say(backup_library(settings, folder, file, keep=keep, beside=save), as_json, "backed up as")
+    _print_snapshot(backup_library(settings, folder, file, keep=keep, beside=save), as_json, "backed up as")
 
 
 @click.command("restore")
@@ -50,7 +50,7 @@ def backup_command(file: Path, library: str | None, keep: int | None, as_json: b
 def restore_command(file: Path, library: str | None, snapshot: int | None, listing: bool, as_json: bool) -> None:
     """Restore a snapshot of a backup file into an empty folder or database, and check it."""
     from footnotes.ingest.backup import restore_library
-    from footnotes.serve.moving import load_server
+    from footnotes.server.database import load_server
     from footnotes.store.backup import BackupFile
     from footnotes.store.sqlite.backup import RESTORED_SETTINGS
 
@@ -62,27 +62,53 @@ def restore_command(file: Path, library: str | None, snapshot: int | None, listi
         for one in [] if as_json else snapshots:
             click.echo(_line(one))
         return
-    settings, folder = _settings(library)
+    settings, folder = load_settings(library)
 
     def bring(draft: Path) -> None:
         load_server(settings, draft)
 
-    _say(restore_library(settings, folder, file, snapshot=snapshot, beside=bring), as_json, "restored")
+    _print_snapshot(restore_library(settings, folder, file, snapshot=snapshot, beside=bring), as_json, "restored")
     if not as_json and not settings.store and (folder / RESTORED_SETTINGS).is_file():
         click.echo(f"Its settings are in {RESTORED_SETTINGS}: look at them, then rename it to footnotes.toml.")
 
 
-def _settings(library: str | None) -> tuple[Settings, Path]:
-    from footnotes.config import load
-
-    settings = load(Path(library).expanduser() if library else None)
-    return settings, Path(library or settings.library).expanduser()
-
-
-def _say(snapshot: BackupSnapshot, as_json: bool, done: str) -> None:
+def _print_snapshot(snapshot: BackupSnapshot, as_json: bool, done: str) -> None:
     click.echo(json.dumps(asdict(snapshot)) if as_json else f"{done} {_line(snapshot)}")
 
 
 def _line(one: BackupSnapshot) -> str:
     files = f"{one.files} file" + ("" if one.files == 1 else "s")
     return one_line(f"snapshot {one.id} of {one.created_at}: {files}, {one.bytes / 2**20:.1f} MB, {one.library}")
+
+
+@click.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--user", metavar="NAME", help="The tenant to copy. [default: the one of the settings]")
+@json_option
+def copy_command(source: str, target: str, user: str | None, as_json: bool) -> None:
+    """Copy a library between stores, with its vectors, ids and generations.
+
+    FROM and TO are folders or addresses of PostgreSQL (postgresql://…). A copy that was cut off goes on where it
+    stopped; at the end every document is compared with the one it came from.
+    """
+    from footnotes.ingest.copying import copy_between
+
+    with progress_line() as progress:
+        done = copy_between(_settings_of(source, user), _settings_of(target, user), on_progress=progress)
+    if as_json:
+        click.echo(json.dumps(asdict(done)))
+        return
+    click.echo(
+        f"{done.documents:,} documents copied ({done.already_there:,} were there), {done.chunks:,} chunks in all, "
+        f"{done.generations} generations, {done.originals:,} originals; every document compared"
+    )
+
+
+def _settings_of(store: str, user: str | None) -> Settings:
+    from footnotes.settings import load
+
+    is_address = "://" in store
+    settings = load(None if is_address else Path(store).expanduser())
+    named = replace(settings, store=store) if is_address else replace(settings, store="", library=store)
+    return replace(named, user=user) if user else named

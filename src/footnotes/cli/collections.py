@@ -12,7 +12,7 @@ from footnotes.cli.printing import count, print_json
 from footnotes.render import one_line, shortened
 
 if TYPE_CHECKING:
-    from footnotes.engine import Library
+    from footnotes.library import Library
 
 
 @click.group("collections", invoke_without_command=True)

@@ -12,7 +12,7 @@ from footnotes.cli.printing import print_json
 from footnotes.render import one_line
 
 if TYPE_CHECKING:
-    from footnotes.config import Origin
+    from footnotes.settings import Origin
 
 
 @click.group("config")
@@ -27,18 +27,18 @@ def config_command() -> None:
 @click.option("--all", "everything", is_flag=True, help="Also those at their default.")
 def show_config_command(name: str | None, library: str | None, as_json: bool, everything: bool) -> None:
     """Settings that were changed, or one, each with where it was set; keys are never shown."""
-    from footnotes.config import origins
+    from footnotes.settings import origins
 
     found = origins(_folder(library))
     if name is not None:
-        found = {name: found[_known(name, found)]}
+        found = {name: found[_check_name(name, found)]}
     elif not everything:
         found = {each: origin for each, origin in found.items() if not origin.is_default}
     if as_json:
-        print_json({"settings": {each: {"value": _shown(o), "origin": o.where} for each, o in found.items()}})
+        print_json({"settings": {each: {"value": _display_value(o), "origin": o.where} for each, o in found.items()}})
         return
     for each, origin in found.items():
-        click.echo(f"{each} = {one_line(str(_shown(origin)))}  ({one_line(origin.where)})")
+        click.echo(f"{each} = {one_line(str(_display_value(origin)))}  ({one_line(origin.where)})")
     if not found:
         click.echo("every setting is at its default; --all lists them")
 
@@ -49,7 +49,7 @@ def show_config_command(name: str | None, library: str | None, as_json: bool, ev
 @library_option
 def set_config_command(name: str, value: str, library: str | None) -> None:
     """Set NAME to VALUE in the library's footnotes.toml, after checking it. Comments in the file stay."""
-    from footnotes.config import change_file, check_value, config_path
+    from footnotes.settings import change_file, check_value, config_path
 
     path = config_path(_folder(library))
     change_file(path, {name: check_value(name, value)})
@@ -61,10 +61,10 @@ def set_config_command(name: str, value: str, library: str | None) -> None:
 @library_option
 def unset_config_command(name: str, library: str | None) -> None:
     """Take NAME out of the library's footnotes.toml, so that its default holds again."""
-    from footnotes.config import change_file, config_path, origins
+    from footnotes.settings import change_file, config_path, origins
 
     folder = _folder(library)
-    _known(name, origins(folder))
+    _check_name(name, origins(folder))
     change_file(config_path(folder), {name: None})
     click.echo(f"{name} is no longer set in {config_path(folder)}")
 
@@ -73,7 +73,7 @@ def unset_config_command(name: str, library: str | None) -> None:
 @library_option
 def path_config_command(library: str | None) -> None:
     """Where the library's footnotes.toml is, or would be."""
-    from footnotes.config import config_path
+    from footnotes.settings import config_path
 
     click.echo(str(config_path(_folder(library))))
 
@@ -82,15 +82,15 @@ def _folder(library: str | None) -> Path | None:
     return Path(library).expanduser() if library else None
 
 
-def _known(name: str, found: dict[str, Origin]) -> str:
-    from footnotes.config import unknown_setting
+def _check_name(name: str, found: dict[str, Origin]) -> str:
+    from footnotes.settings import unknown_setting
 
     if name not in found:
         raise unknown_setting(repr(name), name)
     return name
 
 
-def _shown(origin: Origin) -> Any:
+def _display_value(origin: Origin) -> Any:
     if origin.is_secret:
         return "(set, not shown)" if origin.value else ""
     return list(origin.value) if isinstance(origin.value, tuple) else origin.value

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from footnotes.cli.options import check_collection, common_options, open_library, where_option
-from footnotes.cli.original import write_original
 from footnotes.cli.printing import count, page_range, print_json, write_text
 from footnotes.errors import NotFound, OptionError
 from footnotes.render import one_line
 from footnotes.wire import to_json
 
 if TYPE_CHECKING:
-    from footnotes.engine import Library
+    from footnotes.library import Library
     from footnotes.types import Document
 
 SHORTEST_PREFIX = 4
@@ -26,7 +27,7 @@ MOST_NAMED = 5
 
 
 def find_document(library: Library, given: str) -> Document:
-    """A document by its id, by the beginning of its id, or by its file name or source."""
+    """Find a document by its id, the beginning of its id, its file name or its source."""
     try:
         return library.document(given)
     except NotFound:
@@ -83,10 +84,27 @@ def show_command(
     """Show a document, its text or its chunks, or write the file it was made from."""
     found = find_document(library, document)
     if original is not None:
-        write_original(library, found, original, as_json)
+        _write_original(library, found, original, as_json)
         return
     by_name = {"text": _show_text, "chunks": _show_chunks}
     by_name.get(what or "", _show_document)(library, found, as_json)
+
+
+def _write_original(library: Library, document: Document, target: str, as_json: bool) -> None:
+    """Copy the original to a new file, or to standard output."""
+    kept = library.original(document.id)
+    if target == "-":
+        with kept.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        return
+    try:
+        with kept.open("rb") as file, Path(target).open("xb") as written:
+            shutil.copyfileobj(file, written)
+    except OSError as error:
+        remedy = "Name a file that is not there yet, in a folder that is."
+        raise OptionError(f"{target} cannot be written ({error.strerror})", remedy=remedy) from error
+    result = {"document_id": document.id, "file": target, "bytes": kept.stat().st_size}
+    click.echo(json.dumps(result) if as_json else f"wrote {result['bytes']:,} bytes to {target}")
 
 
 def _show_document(library: Library, document: Document, as_json: bool) -> None:
@@ -148,7 +166,7 @@ def delete_command(
         raise click.UsageError("name the documents to delete: an ID, --source PATH, or -c NAME --all-of-collection")
     ids = [find_document(library, given).id for given in documents]
     if checksum:
-        ids += _with_checksum(library, checksum, collection)
+        ids += _find_by_checksum(library, checksum, collection)
     scope = collection if source or all_of_collection else None
     number = len(ids) + (len(library.documents(collection=collection)) if all_of_collection else bool(source))
     if number > 1 and not (yes or as_json) and sys.stdin.isatty():
@@ -162,7 +180,7 @@ def delete_command(
             click.secho(f"Note: the vector database has them still ({one_line(failure.message)}).", fg="yellow")
 
 
-def _with_checksum(library: Library, checksum: str, collection: str | None) -> list[str]:
+def _find_by_checksum(library: Library, checksum: str, collection: str | None) -> list[str]:
     found = library.documents(where={"checksum": checksum.lower()}, collection=collection)
     if not found:
         raise NotFound(f"no document was made from a file with the checksum {checksum}")

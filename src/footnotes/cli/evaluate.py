@@ -15,10 +15,10 @@ from footnotes.cli.options import fusion_options, json_option, library_option, m
 from footnotes.errors import OptionError
 
 if TYPE_CHECKING:
-    from footnotes.engine import Library
     from footnotes.evaluate.compare import Comparison
     from footnotes.evaluate.run import Run
     from footnotes.evaluate.tune import Tuning
+    from footnotes.library import Library
 
 EXIT_WORSE = 4
 
@@ -88,7 +88,7 @@ def _goals(written: Sequence[str]) -> dict[str, float]:
 
 
 def _check_goals(run: Run, goals: Mapping[str, float]) -> None:
-    """Exit where a measure is below what was asked for."""
+    """Exit with an error code if a measure is below its goal."""
     for name in goals:
         if name not in run.means:
             known = ", ".join(run.means)
@@ -112,24 +112,24 @@ def tune_command(
     golden: Path, library: str | None, as_json: bool, chunkers: bool, write: bool, report: Path | None
 ) -> None:
     """Find the settings that suit your documents and questions, judged on questions held out."""
-    from footnotes.config import change_file
     from footnotes.evaluate.golden import read_golden
     from footnotes.evaluate.tune import tune
+    from footnotes.settings import change_file
 
     questions = read_golden(golden)
-    with _opened(library) as opened:
+    with _open_library(library) as opened:
         found = tune(
             opened, questions, chunkers=chunkers, on_variant=lambda each: click.echo(f"trying {each}", err=True)
         )
         written = write and found.worth_it
         if written:
-            change_file(opened.folder / "footnotes.toml", found.best.changes)
+            change_file(opened.folder / "footnotes.toml", found.written(opened.folder))
     _write_report(report, found.best_last, f"Tuning: {golden.name}")
     _show_tuning(found, written=written, as_json=as_json)
 
 
-def _opened(folder: str | None) -> Library:
-    from footnotes.engine import Library
+def _open_library(folder: str | None) -> Library:
+    from footnotes.library import Library
 
     return Library(folder, create=False)
 
@@ -141,7 +141,7 @@ def _run(folder: str | None, golden: Path, name: str, options: dict[str, Any]) -
     questions = read_golden(golden)
     hidden = not sys.stderr.isatty()
     with (
-        _opened(folder) as library,
+        _open_library(folder) as library,
         click.progressbar(length=len(questions), file=sys.stderr, hidden=hidden) as progress,
     ):
         run = evaluate(
@@ -156,7 +156,7 @@ def _run(folder: str | None, golden: Path, name: str, options: dict[str, Any]) -
 
 
 def _make(folder: str | None, golden: Path, count: int | None, *, as_json: bool) -> None:
-    """Questions from the library, or those whose answers were judged where no count is given."""
+    """Write a golden set: `count` questions from the library, or without a count the rated ones."""
     from footnotes.evaluate.golden import write_golden
     from footnotes.evaluate.make import make_golden
     from footnotes.evaluate.model import chat_of
@@ -166,7 +166,7 @@ def _make(folder: str | None, golden: Path, count: int | None, *, as_json: bool)
         raise OptionError(
             f"{golden} exists already", remedy="Name a new file: questions that were edited are not overwritten."
         )
-    with _opened(folder) as library:
+    with _open_library(folder) as library:
         if count is None:
             made = write_golden(golden, questions_of_ratings(library))
         else:
@@ -174,7 +174,7 @@ def _make(folder: str | None, golden: Path, count: int | None, *, as_json: bool)
     if as_json:
         click.echo(json.dumps({"golden": str(golden), "questions": made}))
     else:
-        click.echo(f"{_counted(made)} written to {golden}. Read and mend them before you trust a figure.")
+        click.echo(f"{_count_questions(made)} written to {golden}. Read and mend them before you trust a figure.")
 
 
 def _compare(first: Path, second: Path, *, report: Path | None, as_json: bool) -> None:
@@ -196,7 +196,7 @@ def _compare(first: Path, second: Path, *, report: Path | None, as_json: bool) -
         sys.exit(EXIT_WORSE)
 
 
-def _write_report(path: Path | None, runs: Any, title: str) -> None:
+def _write_report(path: Path | None, runs: Sequence[Run], title: str) -> None:
     if path is None:
         return
     from footnotes.evaluate.report import html_report
@@ -212,12 +212,12 @@ def _show_run(run: Run, *, as_json: bool) -> None:
         shape = {"name": run.name, "questions": len(run.outcomes), "measures": run.means, "median_ms": round(median, 3)}
         click.echo(json.dumps(shape, ensure_ascii=False))
         return
-    click.echo(f"{run.name}: {_counted(len(run.outcomes))}, {median:.1f} ms a search")
+    click.echo(f"{run.name}: {_count_questions(len(run.outcomes))}, {median:.1f} ms a search")
     for name, value in run.means.items():
-        click.echo(f"  {name:18} {value:.4f}  ({_counted(len(run.values(name)))})")
+        click.echo(f"  {name:18} {value:.4f}  ({_count_questions(len(run.values(name)))})")
 
 
-def _counted(questions: int) -> str:
+def _count_questions(questions: int) -> str:
     return "1 question" if questions == 1 else f"{questions} questions"
 
 

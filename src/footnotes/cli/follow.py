@@ -1,4 +1,4 @@
-"""`footnotes sync` and `footnotes watch`: a folder that the library follows."""
+"""`footnotes sync` and `footnotes watch`: a folder or a source that the library follows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -30,17 +29,18 @@ from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.cli.progress import ProgressLine
-    from footnotes.engine import Library
+    from footnotes.library import Library
     from footnotes.types import Followed, Synced
 
 MOST_LINES = 20
-"""Files that are named one by one; of more there is a summary, and -v names them all."""
+"""How many files are named; -v names them all."""
 _SHOWN = ("added", "changed", "renamed", "deleted", "unchanged", "skipped", "failed")
 
 
 _following = stack(
     library_option,
     click.option("--collection", "-c", metavar="NAME", help="The collection that follows the folder."),
+    click.option("--option", "-o", multiple=True, metavar="KEY=VALUE", help="An option of a source: docs/sources.md."),
     json_option,
     chunker_options,
     click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document."),
@@ -50,37 +50,47 @@ _following = stack(
 
 
 @click.command("sync")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("source")
 @_following
 @click.option("--dry-run", "-n", is_flag=True, help="Say what would be done; change nothing.")
-def sync_command(
-    folder: Path, library: str | None, as_json: bool, dry_run: bool, verbose: bool, **options: Any
-) -> None:
+def sync_command(source: str, library: str | None, as_json: bool, dry_run: bool, verbose: bool, **options: Any) -> None:
     """Make the library follow a folder: new, changed, renamed and deleted files.
 
-    Documents from elsewhere are never touched. A folder that is missing is an error, not a deletion.
+    SOURCE is a folder, or an address: s3://, gs://, az://, sftp://, webdav://, git+https://, imaps://, https://,
+    feed+https://, sql+postgresql://, mbox:, maildir:, obsidian:, zotero:, notion:, slack:, confluence:, github://,
+    takeout:. Secrets are named, never written: -o password=env:NAME, file:PATH or keyring:SERVICE/USER.
+
+    Documents from elsewhere are never touched. A source that is missing or away is an error, not a deletion.
     """
-    with _opened(library) as opened, progress_line() as progress:
-        shown = _quiet if as_json else follower(verbose, progress)
-        done = opened.sync(folder, dry_run=dry_run, on_file=shown, on_progress=progress, **_arguments(**options))
+    with _open_library(library) as opened, progress_line() as progress:
+        shown = _quiet if as_json else build_printer(verbose, progress)
+        done = opened.sync(source, dry_run=dry_run, on_file=shown, on_progress=progress, **_arguments(**options))
     _show(done, as_json)
     if any(file.status == "failed" for file in done.files):
         sys.exit(EXIT_SOME_FAILED)
 
 
 @click.command("watch")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("source")
 @_following
-def watch_command(folder: Path, library: str | None, as_json: bool, verbose: bool, **options: Any) -> None:
-    """Follow a folder as it changes, until Ctrl-C.
+@click.option(
+    "--every",
+    type=click.FloatRange(1),
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often a source that is no folder is looked at.",
+)
+def watch_command(source: str, library: str | None, as_json: bool, verbose: bool, every: float, **options: Any) -> None:
+    """Follow a folder as it changes, or look at a source now and then, until Ctrl-C.
 
     With --json, every pass that did anything is one line.
     """
     stop = threading.Event()
     _stop_on_signal(stop)
-    shown = _quiet if as_json else follower(verbose)
-    with _opened(library) as opened:
-        for result in opened.watch(folder, stop=stop, on_file=shown, **_arguments(**options)):
+    shown = _quiet if as_json else build_printer(verbose)
+    with _open_library(library) as opened:
+        for result in opened.watch(source, stop=stop, every=every, on_file=shown, **_arguments(**options)):
             if isinstance(result, FootnotesError):
                 print_error(result, as_json=as_json)
             else:
@@ -90,7 +100,7 @@ def watch_command(folder: Path, library: str | None, as_json: bool, verbose: boo
 
 
 def _stop_on_signal(stop: threading.Event) -> None:
-    """End after the pass that is being made: the first Ctrl-C asks, a second one insists."""
+    """Stop after the current pass at the first Ctrl-C, at once at the second."""
 
     def end(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
@@ -101,14 +111,15 @@ def _stop_on_signal(stop: threading.Event) -> None:
         signal.signal(number, end)
 
 
-def _opened(folder: str | None) -> Library:
-    from footnotes.engine import Library
+def _open_library(folder: str | None) -> Library:
+    from footnotes.library import Library
 
     return Library(folder)
 
 
 def _arguments(
     chunker_option: Sequence[str],
+    option: Sequence[str],
     metadata: Sequence[str],
     collection: str | None,
     chunker: str | None,
@@ -120,15 +131,27 @@ def _arguments(
         "chunker": chunker,
         "chunker_options": pairs(chunker_option) or None,
         "delete_all": delete_all,
+        "options": source_options(option),
     }
+
+
+def source_options(given: Sequence[str]) -> dict[str, str]:
+    """Options of a source, all as texts."""
+    made = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not name:
+            raise click.BadParameter("an option is written KEY=VALUE", param_hint="--option")
+        made[name.strip()] = value
+    return made
 
 
 def _quiet(_: object) -> None:
     return None
 
 
-def follower(verbose: bool, progress: ProgressLine | None = None) -> Callable[[Followed], None]:
-    """Prints a line for every file; of many only the first, and what was left out or failed before only when asked."""
+def build_printer(verbose: bool, progress: ProgressLine | None = None) -> Callable[[Followed], None]:
+    """Build a function that prints a line for each file: the first ones, or with `verbose` all."""
     shown = 0
 
     def show(file: Followed) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,8 @@ from footnotes.cli.printing import count, print_note
 
 if TYPE_CHECKING:
     from footnotes.cli.progress import ProgressLine
-    from footnotes.engine import Library
     from footnotes.ingest.importing.records import TakenOver
+    from footnotes.library import Library
 
 
 @click.command("import")
@@ -47,7 +48,7 @@ def import_command(
     if source is None and any(reading.values()):
         given = next(name for name, value in reading.items() if value)
         raise click.UsageError(f"--{given.replace('_', '-')} needs --from")
-    from footnotes.engine import Library
+    from footnotes.library import Library
 
     with Library(library) as opened, progress_line() as progress:
         if source is not None:
@@ -56,7 +57,7 @@ def import_command(
             _show_imported(opened, str(file), collection, progress, as_json)
             return
     if as_json:
-        click.echo(json.dumps(taken_over_shape(done), ensure_ascii=False))
+        click.echo(json.dumps(import_to_json(done), ensure_ascii=False))
     else:
         _show(done)
 
@@ -69,8 +70,8 @@ def _show_imported(library: Library, file: str, collection: str | None, progress
         click.echo(f"added {count(done.added, 'document')}, {done.skipped} were there already")
 
 
-def taken_over_shape(done: TakenOver) -> dict[str, Any]:
-    """What `--json` prints."""
+def import_to_json(done: TakenOver) -> dict[str, Any]:
+    """The JSON of an import."""
     return {
         **asdict(done),
         "left_out": _reasons(done.left_out),
@@ -79,7 +80,7 @@ def taken_over_shape(done: TakenOver) -> dict[str, Any]:
     }
 
 
-def _reasons(counted: Any) -> list[dict[str, Any]]:
+def _reasons(counted: Mapping[str, int]) -> list[dict[str, Any]]:
     return [{"reason": reason, "count": number} for reason, number in counted.items()]
 
 
@@ -87,7 +88,7 @@ def _show(done: TakenOver) -> None:
     made_of = f"{count(done.chunks, 'chunk')}, of {count(done.records, 'record')} read"
     click.echo(f"added {count(done.added, 'document')} ({made_of}), {done.skipped:,} were there already")
     vectors = done.vectors
-    said = [
+    totals = [
         f"{number:,} {what}"
         for number, what in (
             (vectors.taken_over, "taken over"),
@@ -96,8 +97,8 @@ def _show(done: TakenOver) -> None:
         )
         if number
     ]
-    if said:
-        click.echo(f"vectors: {', '.join(said)}")
+    if totals:
+        click.echo(f"vectors: {', '.join(totals)}")
     for reason, number in vectors.reasons.items():
         print_note(f"{count(number, 'vector')} not taken over: {reason}")
     for reason, number in done.left_out.items():

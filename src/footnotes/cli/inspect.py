@@ -13,8 +13,8 @@ from footnotes.cli.options import chunker_options, json_option, pairs
 from footnotes.errors import OptionError, StoreUnavailable
 
 if TYPE_CHECKING:
-    from footnotes.config import Settings
     from footnotes.inspect.examine import ChunkerFor, Inspection
+    from footnotes.settings import Settings
 
 _PAGES_DRAWN = 20
 
@@ -29,25 +29,25 @@ def inspect_command(
     file: Path, chunker: str | None, chunker_option: Sequence[str], as_json: bool, page: Path | None, pages: int
 ) -> None:
     """Show what is read from a file, and how it is cut. Nothing is stored; no library is needed."""
-    found = _inspected(file, chunker, pairs(chunker_option))
+    found = _inspect(file, chunker, pairs(chunker_option))
     if page is not None:
         if page.exists() and page.samefile(file):
             raise OptionError(f"{page} is the file that is inspected", remedy="Name another file for the page.")
         _write_page(found, page, pages)
     if as_json:
-        from footnotes.inspect.shape import inspection_shape
+        from footnotes.inspect.shape import inspection_to_json
 
-        click.echo(json.dumps(inspection_shape(found), ensure_ascii=False))
+        click.echo(json.dumps(inspection_to_json(found), ensure_ascii=False))
     elif page is None:
         from footnotes.inspect.show import show
 
         show(found)
 
 
-def _inspected(file: Path, chunker: str | None, options: Mapping[str, Any]) -> Inspection:
-    from footnotes.config import load
+def _inspect(file: Path, chunker: str | None, options: Mapping[str, Any]) -> Inspection:
     from footnotes.inspect.examine import inspect_file
     from footnotes.parse.limits import Limits
+    from footnotes.settings import load
 
     settings = load()
     limits = Limits(settings.parse_memory_bytes, settings.parse_seconds, settings.parse_max_characters)
@@ -56,7 +56,7 @@ def _inspected(file: Path, chunker: str | None, options: Mapping[str, Any]) -> I
 
 
 def _chunkers(settings: Settings, name: str | None, options: Mapping[str, Any]) -> ChunkerFor:
-    """The chunker that was named, else the one documents of a kind would be cut with."""
+    """A function that returns the named chunker, or the one for a type of document."""
     from footnotes.chunk import Chunker
     from footnotes.chunk.make import make_chunker
     from footnotes.parse.types_by_name import is_source_code

@@ -15,10 +15,12 @@ from footnotes.render import one_line
 from footnotes.wire import to_json
 
 if TYPE_CHECKING:
+    from footnotes.library import Library
+    from footnotes.server.jobs import ServerJob
     from footnotes.types import Job
 
 STALLED_SECONDS = 60
-"""A running job that reports nothing for so long is said to stall."""
+"""A running job without progress for this long stalls."""
 
 
 @click.command("jobs")
@@ -26,27 +28,45 @@ STALLED_SECONDS = 60
 @json_option
 @click.option("--all", "everything", is_flag=True, help="Also what is done.")
 def jobs_command(library: str | None, as_json: bool, everything: bool) -> None:
-    """The journal: work that runs, was cut off, or failed, with its stage, attempts and reason."""
-    from footnotes.engine import Library
+    """Work that runs, waits, was cut off or failed, with stage, attempts and reason; also what a server accepted."""
+    from footnotes.library import Library
 
     with Library(library, create=False) as opened:
-        jobs = opened.jobs()
+        jobs, accepted = opened.jobs(), _accepted_jobs(opened, everything=everything)
     failing = {job.run for job in jobs if job.run and job.stage != "ready"}
     shown = [job for job in jobs if everything or job.stage != "ready" or job.number in failing]
     moment = datetime.now(UTC)
     if as_json:
-        states = [{"holder": job.holder or None, "stalled_seconds": stalled(job, moment)} for job in shown]
+        states = [{"holder": job.holder or None, "stalled_seconds": stalled_seconds(job, moment)} for job in shown]
         rows = [{**to_json(job), **state} for job, state in zip(shown, states, strict=True)]
-        click.echo(json.dumps({"jobs": rows}))
+        click.echo(json.dumps({"jobs": rows, "accepted": to_json(accepted)}))
         return
     for run in (job for job in shown if job.run is None):
         _show(run, [job for job in jobs if job.run == run.number], moment, everything)
-    if not shown:
+    for job in accepted:
+        _show_accepted(job)
+    if not shown and not accepted:
         click.echo("nothing is running, waiting or failed")
 
 
-def stalled(job: Job, moment: datetime) -> int | None:
-    """For how many seconds a running job has not moved, when that is long."""
+def _accepted_jobs(library: Library, *, everything: bool) -> list[ServerJob]:
+    """The unfinished jobs of the library's server, oldest first."""
+    try:
+        from footnotes.server.overview import accepted_jobs
+    except ModuleNotFoundError:  # without the extra no server ran from here
+        return []
+    found = accepted_jobs(library.folder, library.settings)
+    return [job for job in found if everything or job.state != "ready"]
+
+
+def _show_accepted(job: ServerJob) -> None:
+    click.echo(f"{job.id}  {job.kind:8} {job.stage or job.state:10} {one_line(job.name)}")
+    if job.error is not None:
+        click.echo(f"      {one_line(job.error.message)} [{job.error.code}]")
+
+
+def stalled_seconds(job: Job, moment: datetime) -> int | None:
+    """How many seconds a running job made no progress; None if that is not long."""
     if not job.holder or job.stage in ("ready", "failed"):
         return None
     seconds = int((moment - datetime.fromisoformat(job.updated_at)).total_seconds())
@@ -73,7 +93,7 @@ def _show(run: Job, files: Sequence[Job], moment: datetime, everything: bool) ->
 def _state(run: Job, moment: datetime) -> str:
     if not run.holder:
         return "" if run.stage in ("ready", "failed") else "  (cut off: run `footnotes resume`)"
-    waited = stalled(run, moment)
+    waited = stalled_seconds(run, moment)
     if waited is not None:
         return f"  ({run.holder}: nothing has moved in {run.stage} for {waited} s)"
     done = f", {run.done:,} of {run.total:,}" if run.total else ""

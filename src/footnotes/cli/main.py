@@ -1,4 +1,4 @@
-"""The group of all commands: loads the one that is called, lists them by topic, and turns errors into exit codes."""
+"""The group of all commands: loads the called one, lists them by topic, and translates errors to exit codes."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ import click
 
 from footnotes import __version__, tracing
 from footnotes.cli.printing import print_error
-from footnotes.config import is_colour_refused
 from footnotes.errors import FootnotesError
+from footnotes.settings import is_colour_refused
 
 EXIT_ERROR, EXIT_INTERRUPTED = 1, 130
 
 _TOPICS = {
     "Use": ("add", "ask", "chat", "search", "list", "show"),
     "Library": (
-        "status", "collections", "sync", "watch", "jobs", "resume", "delete", "reindex", "verify", "compact", "export",
-        "import", "backup", "restore", "copy", "config",
+        "status", "collections", "sync", "watch", "sources", "jobs", "resume", "delete", "reindex", "verify", "compact",
+        "export", "import", "backup", "restore", "copy", "config",
     ),
     "Quality": ("inspect", "eval", "tune"),
     "Server": ("serve", "worker", "keys", "mcp", "models", "migrate", "doctor", "completion"),
 }  # fmt: skip
 _DESCRIBED = "Use"
-"""The topic whose commands are listed with what they do; of the others the names, so that all fit on a screen."""
+"""The topic whose commands are listed with descriptions; others only by name, so that all fit on a screen."""
 _MODULES = {
     "add": "add", "resume": "add", "ask": "ask", "chat": "ask", "list": "documents", "show": "documents",
     "delete": "documents", "export": "documents", "collections": "collections", "sync": "follow", "watch": "follow",
     "verify": "upkeep", "compact": "upkeep", "reindex": "upkeep", "import": "importing", "backup": "backup",
-    "restore": "backup", "eval": "evaluate", "tune": "evaluate", "worker": "serve", "keys": "serve", "mcp": "serve",
+    "restore": "backup", "copy": "backup", "migrate": "upkeep",
+    "eval": "evaluate", "tune": "evaluate", "worker": "serve", "keys": "serve", "mcp": "serve",
 }  # fmt: skip
-"""The module of a command where it is not named like it. Only the module of the command that is called is loaded."""
+"""The modules of commands that have another name. Only the module of the called command is loaded."""
 
 
 class Commands(click.Group):
@@ -52,7 +53,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        # Everything after the name belongs to the command: whether it prints JSON is known before its options are read.
+        # All arguments after the name are the command's, so `--json` is known before its options are parsed.
         ctx.meta["footnotes.as_json"] = "--json" in args
         return super().resolve_command(ctx, args)
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from footnotes import registry
-from footnotes.cli.options import json_option, library_option
+from footnotes import plugins
+from footnotes.cli.options import json_option, library_option, open_server_database
 from footnotes.cli.printing import align_table, print_json
 from footnotes.errors import FootnotesError, OptionError
 from footnotes.render import one_line
 
 if TYPE_CHECKING:
-    from footnotes.config import Settings
-    from footnotes.serve.connections import Connections
-    from footnotes.serve.keys import Caller
+    from footnotes.server.connections import Connections
+    from footnotes.server.keys import Caller
+    from footnotes.settings import Settings
 
-_KINDS: tuple[tuple[registry.Kind, str], ...] = (
+_KINDS: tuple[tuple[plugins.Kind, str], ...] = (
     ("chat_models", "chat"),
     ("embedders", "embedder"),
     ("rerankers", "reranker"),
@@ -50,7 +50,7 @@ def models_command(context: click.Context, library: str | None, as_json: bool, t
 
     The commands below connect models for the server, as its page does: no file to edit, no restart.
     """
-    from footnotes.config import load
+    from footnotes.settings import load
 
     if context.invoked_subcommand is not None:
         return
@@ -76,20 +76,20 @@ def models_command(context: click.Context, library: str | None, as_json: bool, t
 def _lines(settings: Settings, *, tested: bool) -> Iterator[ModelLine]:
     chosen = {"chat": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}
     for kind, name in _KINDS:
-        for provider in registry.names(kind):
+        for provider in plugins.names(kind):
             if provider == "hashing":  # for tests, and for trying things without a model
                 continue
-            is_chosen = registry.split_name(chosen[name])[0] == provider
+            is_chosen = plugins.split_name(chosen[name])[0] == provider
             state = _state(kind, provider, settings)
             if tested and is_chosen and name != "reranker" and state == "installed":
                 state = _answer(name, settings)
             yield ModelLine(name, provider, chosen[name] if is_chosen else "", state)
 
 
-def _state(kind: registry.Kind, provider: str, settings: Settings) -> str:
+def _state(kind: plugins.Kind, provider: str, settings: Settings) -> str:
     """Whether it can be used: its package is there, and its key where it needs one."""
     try:
-        registry.find(kind, provider)
+        plugins.find(kind, provider)
     except FootnotesError as error:
         return f"not installed: {error.remedy}" if error.code == "missing_extra" else f"broken: {error.message}"
     if getattr(settings, f"{provider}_api_key", None) == "":
@@ -110,24 +110,46 @@ def _answer(name: str, settings: Settings) -> str:
         return f"fails: {error.message}. {error.remedy} [{error.code}]"
 
 
+@models_command.command("fetch")
+@click.argument("name", metavar="NAME[@REVISION]")
+@click.option("--to", "folder", metavar="DIR", help="Where models are kept. [default: models_dir of the settings]")
+@click.option("--file", default="", metavar="PATH", help="Which of its ONNX files. [default: model.onnx]")
+@json_option
+def fetch_command(name: str, folder: str | None, file: str, as_json: bool) -> None:
+    """Fetch an embedding model or a cross-encoder from a hub, to be used as onnx:NAME, also where there is no network.
+
+    The revision is written down and every file is checked. HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are heeded.
+    """
+    from footnotes.embed.hub import fetch_model
+    from footnotes.settings import load
+
+    model, _, revision = name.partition("@")
+    kept = Path(folder or load(None).models_dir).expanduser()
+
+    def say(path: str, size: int) -> None:
+        click.echo(f"{path}  {size / 1e6:.1f} MB", err=True)
+
+    made = fetch_model(model, kept / model, revision=revision, file=file, on_file=say)
+    if as_json:
+        print_json(asdict(made))
+        return
+    click.echo(f"{made.folder}  revision {made.revision[:12]}, {made.files} files, {made.bytes / 1e6:.1f} MB")
+    click.echo(f"footnotes config set embedder onnx:{model}")
+    if folder:
+        click.echo(f"footnotes config set models_dir {kept}")
+
+
 # ── models that answer on the server
 
 
 @contextmanager
 def _connections(library: str | None, tenant: str) -> Iterator[tuple[Connections, Caller]]:
-    from footnotes.config import load
-    from footnotes.serve.connections import Connections
-    from footnotes.serve.database import open_database
-    from footnotes.serve.keys import Caller
+    from footnotes.server.connections import Connections
+    from footnotes.server.keys import Caller
 
-    settings = load(Path(library).expanduser() if library else None)
-    folder = Path(library or settings.library).expanduser()
-    database = open_database(folder, settings)
-    try:
-        # Whoever may write the server's folder operates it, whichever tenant the model is for.
+    with open_server_database(library) as (database, settings, folder):
+        # A user who can write the server's folder operates it, for any tenant.
         yield Connections(database, folder, replace(settings, user=tenant)), Caller(tenant, "", frozenset(("admin",)))
-    finally:
-        database.close()
 
 
 _tenant_option = click.option("--tenant", default="local", show_default=True, help="Whose questions it answers.")
@@ -148,14 +170,14 @@ def connect_command(
 ) -> None:
     """Connect a model: openai, anthropic, gemini, cohere, ollama, compatible or llama. It is asked one small thing."""
     from footnotes.answer.models.connect import tried
-    from footnotes.config import load
-    from footnotes.serve.connections import NewConnection
+    from footnotes.server.connections import NewConnection
+    from footnotes.settings import load
 
     keyless = no_key or key_env or provider in ("ollama", "llama")
     key = "" if keyless else click.prompt("Key", hide_input=True, default="", show_default=False, err=True)
     given = NewConnection(provider, model, place["address"], place["path"], key, key_env)
     with _connections(library, tenant) as (connections, caller):
-        found = tried(connections.checked(caller, given), load(Path(library).expanduser() if library else None))
+        found = tried(connections.build(caller, given), load(Path(library).expanduser() if library else None))
         if found.error is not None:
             raise OptionError(f"it does not answer: {found.error.message}", remedy=found.error.remedy)
         made = connections.add(caller, given)
@@ -205,7 +227,7 @@ def disconnect_command(connection: str, library: str | None, tenant: str, as_jso
 def found_command(as_json: bool) -> None:
     """Servers of models on this machine: Ollama, LM Studio and llama.cpp at their usual ports."""
     from footnotes.answer.models.connect import found_here
-    from footnotes.config import load
+    from footnotes.settings import load
 
     found = list(found_here(load(None)))
     if as_json:

@@ -1,17 +1,21 @@
-"""The options that commands share, and what is written after them as the values it stands for."""
+"""Options that commands share, and the values of what is written after them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from footnotes.cli.progress import ProgressLine
-    from footnotes.engine import Library
+    from footnotes.library import Library
+    from footnotes.server.database import ServerDatabase
+    from footnotes.settings import Settings
 
 Command = Callable[..., None]
 
@@ -62,30 +66,48 @@ fusion_options = stack(
 
 
 def open_library(command: Command) -> Command:
-    """Give the command an open library in place of its folder; only `add` makes one that is not there."""
-    return _opening(command, create=False)
+    """Pass the command an open library instead of its folder; raise if there is none."""
+    return _with_library(command, create=False)
 
 
 def create_library(command: Command) -> Command:
-    """As `open_library`, making a new library where there is none."""
-    return _opening(command, create=True)
+    """Like `open_library`, but create a library that does not exist."""
+    return _with_library(command, create=True)
 
 
-def _opening(command: Command, *, create: bool) -> Command:
+def _with_library(command: Command, *, create: bool) -> Command:
     @wraps(command)
     def run(library: str | None, **options: Any) -> None:
-        from footnotes.engine import Library
+        from footnotes.library import Library
 
-        with Library(library, create=create) as opened:
-            command(opened, **options)
+        with Library(library, create=create) as found:
+            command(found, **options)
 
     return run
 
 
 def check_collection(library: Library, collection: str | None) -> None:
-    """Raise where a collection is named that does not exist."""
+    """Raise if a named collection does not exist."""
     if collection is not None:
         library.check_collection(collection)
+
+
+def load_settings(library: str | None) -> tuple[Settings, Path]:
+    """Load the settings of a library, with its folder."""
+    from footnotes.settings import load
+
+    settings = load(Path(library).expanduser() if library else None)
+    return settings, Path(library or settings.library).expanduser()
+
+
+@contextmanager
+def open_server_database(library: str | None) -> Iterator[tuple[ServerDatabase, Settings, Path]]:
+    """Open the server's database of a library, with its settings and folder."""
+    from footnotes.server.database import open_database
+
+    settings, folder = load_settings(library)
+    with closing(open_database(folder, settings)) as database:
+        yield database, settings, folder
 
 
 def progress_line() -> ProgressLine:

@@ -9,7 +9,6 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -21,19 +20,19 @@ MOST_COLUMNS = 100
 _TABLE_RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*\|?")
 
 
-def print_json(value: Any) -> None:
-    """One line of JSON."""
+def print_json(value: object) -> None:
+    """Print one line of JSON."""
     shown = to_json(value)
     text = json.dumps(shown, ensure_ascii=False)
     try:
         text.encode("utf-8")
-    except UnicodeEncodeError:  # a question may hold what is no Unicode; as an escape it is JSON all the same
+    except UnicodeEncodeError:  # invalid Unicode is valid JSON as an escape
         text = json.dumps(shown)
     click.echo(text)
 
 
 def print_error(error: FootnotesError, *, as_json: bool) -> None:
-    """What happened, what to do, and the code."""
+    """Print what happened, what to do, and the code."""
     if as_json:
         print_json({"error": error.info()})
         return
@@ -51,7 +50,7 @@ def count(number: int | None, noun: str) -> str:
 
 
 def near(path: str) -> str:
-    """A path as the user would write it from here."""
+    """A path relative to the current folder."""
     return one_line(path.removeprefix(str(Path.cwd()) + "/"))
 
 
@@ -61,19 +60,19 @@ def page_range(pages: tuple[int, int]) -> str:
 
 
 def columns() -> int:
-    """How wide text may be."""
+    """The width for text."""
     return min(shutil.get_terminal_size().columns, MOST_COLUMNS)
 
 
 def wrap(text: str, indent: str = "", first: str | None = None) -> str:
-    """The text wrapped at words, every line but the first behind `indent`."""
+    """Wrap a text at words; every line but the first is indented."""
     start = indent if first is None else first
     return textwrap.fill(text, max(columns(), len(indent) + 20), initial_indent=start, subsequent_indent=indent,
                          break_on_hyphens=False)  # fmt: skip
 
 
 def wrap_lines(text: str) -> str:
-    """A text for reading: every line wrapped on its own, continued below where its words began."""
+    """Wrap every line of a text on its own, with a hanging indent."""
     return "\n".join(
         wrap(line.strip(), _hanging(line), _own_indent(line)) if line.strip() else "" for line in text.split("\n")
     )
@@ -84,13 +83,13 @@ def _own_indent(line: str) -> str:
 
 
 def _hanging(line: str) -> str:
-    """The place under the first word: behind a footnote's or a list's mark."""
+    """The indent below the first word: after the mark of a footnote or list."""
     mark = re.match(r"\s*(?:\[\d+\]|\[[?~]\]|[-*•]|\d+[.)])?\s*", line)
     return " " * (mark.end() if mark else 0)
 
 
 def mark_words(text: str, words: Iterable[str]) -> str:
-    """The text with the words of a question marked, in any ending."""
+    """Mark the words of a question in a text, with any ending."""
     stems = sorted({re.escape(word[: max(4, len(word) - 2)]) for word in words if len(word) > 2}, key=len, reverse=True)
     if not stems:
         return text
@@ -99,7 +98,7 @@ def mark_words(text: str, words: Iterable[str]) -> str:
 
 
 def table_rows(text: str) -> list[list[str]] | None:
-    """The cells of a text that is a table, with `|` between them; None where it is not one."""
+    """The cells of a text that is a table with `|`; None if it is not one."""
     lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
     if len(lines) < 2 or sum("|" in line for line in lines) < len(lines):
         return None
@@ -108,7 +107,7 @@ def table_rows(text: str) -> list[list[str]] | None:
 
 
 def align_table(rows: Sequence[Sequence[str]], *, indent: str = "", most: int = 12) -> str:
-    """Rows with their columns below each other; a cell that is too long is cut."""
+    """Align the columns of rows; cut cells that are too long."""
     number = max(len(row) for row in rows)
     room = max((columns() - len(indent)) // number - 2, 6)
     cut = [[cell if len(cell) <= room else cell[: room - 1] + "…" for cell in row] for row in rows[:most]]
@@ -119,6 +118,6 @@ def align_table(rows: Sequence[Sequence[str]], *, indent: str = "", most: int = 
 
 
 def write_text(text: str) -> None:
-    """A document's own text: to a file or pipe exactly as it is, to a terminal without what could draw on it."""
+    """Write a document's text: unchanged to a file or pipe, without control characters to a terminal."""
     sys.stdout.write(printable(text, "\ufffd") if sys.stdout.isatty() else text)
     sys.stdout.flush()

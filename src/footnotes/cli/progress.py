@@ -1,4 +1,4 @@
-"""Shows how far a long piece of work is: a live line on a terminal, plain lines elsewhere, nothing when it is short."""
+"""Shows the progress of long work: a live line on a terminal, plain lines elsewhere, nothing for short work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN_AFTER = 1.0
 PLAIN_EVERY = 5.0
 STALLED_AFTER = 30.0
 LEAST_SECONDS = 5.0
-"""Before this, and before a tenth is done, no time left is said."""
+"""No time left is shown before this, or before a tenth is done."""
 _UNITS = {
     "importing": "records",
     "reading": "files",
@@ -28,7 +28,7 @@ _UNITS = {
 
 
 class ProgressLine:
-    """A callable for `on_progress`. Use it as a context, so that the live line goes away with the work."""
+    """A callable for `on_progress`. Use it as a context, so that the live line is removed at the end."""
 
     def __init__(self, stream: IO[str], *, live: bool) -> None:
         self._stream = stream
@@ -55,7 +55,7 @@ class ProgressLine:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Take the bar away while something is printed where it stands."""
+        """Hide the bar while something is printed."""
         shows = self._bar is not None and sys.stdout.isatty()
         if shows:
             self._bar.stop()
@@ -66,13 +66,13 @@ class ProgressLine:
                 self._bar.start()
 
     def _watch(self) -> None:
-        """Say so when nothing moves for long, and in which stage."""
+        """Print a line when there is no progress for long."""
         while not self._ended.wait(1.0):
             waited = time.monotonic() - self._moved
             if self._stage and waited >= STALLED_AFTER * (self._stalls + 1):
                 self._stalls += 1
-                said = f"nothing has moved in {self._stage} for {_duration(waited)}"
-                (self._bar.console.print if self._bar is not None else self._print)(said)
+                text = f"nothing has moved in {self._stage} for {_duration(waited)}"
+                (self._bar.console.print if self._bar is not None else self._print)(text)
 
     def _print(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -108,7 +108,7 @@ class ProgressLine:
         return text if left is None else f"{text}, {_duration(left)} left"
 
     def _seconds_left(self, progress: Progress, now: float) -> float | None:
-        """One estimate: of all files where there are several, else of the stage; none while it would be a guess."""
+        """Estimate the time left, of all files or of the stage; None while it would be a guess."""
         done, total = self._files
         began = self._began
         if progress.stage == "graph" or total < 2:
@@ -129,7 +129,7 @@ class ProgressLine:
                 TextColumn("{task.description}"),
                 console=Console(file=self._stream),
                 transient=True,
-                redirect_stdout=False,  # click writes past it; whoever prints results pauses the bar
+                redirect_stdout=False,  # click writes past it; code that prints results pauses the bar
                 redirect_stderr=False,
             )
             self._task = self._bar.add_task("", total=None)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from footnotes.cli.follow import follower, summary
+from footnotes.cli.follow import build_printer, summary
 from footnotes.cli.options import EXIT_SOME_FAILED
 from footnotes.types import Followed, Synced, SyncStatus
 from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.cli.progress import ProgressLine
-    from footnotes.engine import Library
+    from footnotes.library import Library
 
 
 def add_repositories(
@@ -31,19 +31,19 @@ def add_repositories(
     verbose: bool,
     options: dict[str, Any],
 ) -> None:
-    """Take in repositories, or with `wiki` folders of pages, and say what became of every file."""
+    """Add repositories, or with `wiki` folders of pages, and print the result of every file."""
     failed = False
     for path in paths:
         stream = library.adding_wiki(path, **options) if wiki else library.adding_code(path, **options)
-        failed = _shown(path, stream, follower(verbose, progress), as_json=as_json, verbose=verbose) or failed
+        failed = _show_files(path, stream, build_printer(verbose, progress), as_json=as_json, verbose=verbose) or failed
     if failed:
         sys.exit(EXIT_SOME_FAILED)
 
 
-def _shown(
+def _show_files(
     path: str, stream: Iterable[Followed], show: Callable[[Followed], None], *, as_json: bool, verbose: bool
 ) -> bool:
-    """Print files as they come, then how many there were; whether one of them failed."""
+    """Print files as they come, then the counts; return whether one of them failed."""
     began = time.monotonic()
     files: list[Followed] = []
     counts: dict[SyncStatus, int] = dict.fromkeys(get_args(SyncStatus), 0)
@@ -65,5 +65,5 @@ def _shown(
 def _show_left_out(files: list[Followed]) -> None:
     reasons = Counter(file.warnings[0] for file in files if file.status == "skipped" and file.warnings)
     if reasons:
-        said = "; ".join(f"{count:,} {reason}" for reason, count in reasons.most_common(6))
-        click.echo(f"left out: {said} (-v lists them)")
+        totals = "; ".join(f"{count:,} {reason}" for reason, count in reasons.most_common(6))
+        click.echo(f"left out: {totals} (-v lists them)")

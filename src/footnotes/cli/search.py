@@ -21,7 +21,7 @@ from footnotes.parse.types_by_name import is_code_name
 from footnotes.render import hit_place, note_on_search, one_line, printable, shortened
 
 if TYPE_CHECKING:
-    from footnotes.engine import Library
+    from footnotes.library import Library
     from footnotes.types import Hit
 
 INDENT = "   "
@@ -60,7 +60,7 @@ def search_command(
 
 
 def show_hit(number: int, hit: Hit, words: Sequence[str]) -> None:
-    """A hit: where it is, its text with the words of the question marked, and what each leg says of it."""
+    """Print a hit: its place, its text with the words of the question marked, and its scores."""
     heading = f"  {one_line(hit.headings[-1])}" if hit.headings else ""
     legs = []
     for name, leg in (("lexical", hit.scores.lexical), ("dense", hit.scores.dense)):
@@ -73,7 +73,7 @@ def show_hit(number: int, hit: Hit, words: Sequence[str]) -> None:
 
 
 def _text(hit: Hit) -> str:
-    """Code with its lines, a table as a table, prose wrapped at words."""
+    """The text of a hit: code by lines, a table aligned, prose wrapped."""
     text = printable(hit.text).strip("\n")
     if is_code_name(hit.filename):
         lines = text.split("\n")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from footnotes.cli.options import json_option, library_option
+from footnotes.cli.options import json_option, library_option, load_settings, open_server_database
 from footnotes.render import one_line
 from footnotes.wire import to_json
 
 if TYPE_CHECKING:
-    from footnotes.serve.keys import Key, Keys
+    from footnotes.server.keys import Key, Keys
 
 
 log_format_option = click.option(
@@ -29,16 +29,23 @@ log_format_option = click.option(
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
 @click.option("--read-only", is_flag=True, help="Search and ask alone, on a replica of PostgreSQL.")
+@click.option("--workers", type=click.IntRange(0, 256), help="Processes that search, each on a core.  [default: 0]")
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser once it is served.")
 @log_format_option
 def serve_command(
-    library: str | None, host: str, port: int, read_only: bool, opens: bool, log_format: str | None
+    library: str | None,
+    host: str,
+    port: int,
+    read_only: bool,
+    workers: int | None,
+    opens: bool,
+    log_format: str | None,
 ) -> None:
     """Serve the library over HTTP, with a page to ask in.
 
     Without keys it listens on this machine alone. For others, make keys first with `footnotes keys create`.
     """
-    from footnotes.serve.run import serve
+    from footnotes.server.run import serve
 
     folder = Path(library).expanduser() if library else None
     serve(
@@ -47,13 +54,14 @@ def serve_command(
         port,
         say=lambda text: click.echo(text, err=True),
         read_only=read_only,
+        workers=workers,
         opens=opens,
         plain_logs=_plain_logs(log_format),
     )
 
 
 def _plain_logs(log_format: str | None) -> bool:
-    """Plain lines for a person at a terminal; JSON for whatever collects them."""
+    """Whether logs are plain lines, for a terminal, or JSON, for a collector."""
     return log_format == "plain" if log_format else sys.stderr.isatty()
 
 
@@ -64,23 +72,22 @@ def _plain_logs(log_format: str | None) -> bool:
 @log_format_option
 def worker_command(library: str | None, concurrency: int, once: bool, log_format: str | None) -> None:
     """Take in what servers accepted, for a store in PostgreSQL. Start as many as you like, on any machine."""
-    from footnotes.config import load
     from footnotes.errors import ConfigError
-    from footnotes.serve.logs import set_up_logs
-    from footnotes.serve.run import missing
+    from footnotes.server.logs import set_up_logs
+    from footnotes.server.run import missing_extra
 
-    settings = load(Path(library).expanduser() if library else None)
+    settings, folder = load_settings(library)
     if not settings.store:
         raise ConfigError(
             "workers need a store that several processes share",
             remedy="Set FOOTNOTES_STORE=postgresql://…; a library in a folder is served by `footnotes serve` alone.",
         )
     try:
-        from footnotes.serve.shared.running import run
+        from footnotes.server.standalone import run
     except ModuleNotFoundError as error:
-        raise missing(error) from error
+        raise missing_extra(error) from error
     set_up_logs(plain=_plain_logs(log_format))
-    run(Path(library or settings.library).expanduser(), settings, concurrency, once=once)
+    run(folder, settings, concurrency, once=once)
 
 
 @click.command("mcp")
@@ -88,13 +95,13 @@ def worker_command(library: str | None, concurrency: int, once: bool, log_format
 @click.option("--read-only", is_flag=True, help="Leave out what changes the library.")
 def mcp_command(library: str | None, read_only: bool) -> None:
     """Serve the library to an agent over standard input and output (Model Context Protocol)."""
-    from footnotes.engine import Library
-    from footnotes.serve.run import missing
+    from footnotes.library import Library
+    from footnotes.server.run import missing_extra
 
     try:
-        from footnotes.serve.mcp import serve_stdio
+        from footnotes.server.mcp import serve_stdio
     except ModuleNotFoundError as error:
-        raise missing(error) from error
+        raise missing_extra(error) from error
     with Library(Path(library).expanduser() if library else None) as opened:
         serve_stdio(opened, read_only=read_only)
 
@@ -106,16 +113,10 @@ def keys_command() -> None:
 
 @contextmanager
 def _keys(library: str | None) -> Iterator[Keys]:
-    from footnotes.config import load
-    from footnotes.serve.database import open_database
-    from footnotes.serve.keys import Keys
+    from footnotes.server.keys import Keys
 
-    settings = load(Path(library).expanduser() if library else None)
-    database = open_database(Path(library or settings.library).expanduser(), settings)
-    try:
+    with open_server_database(library) as (database, _, _):
         yield Keys(database)
-    finally:
-        database.close()
 
 
 @keys_command.command("create")

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from footnotes.cli.languages import language_state, language_text
 from footnotes.cli.options import common_options
 from footnotes.cli.printing import count, print_json
 from footnotes.errors import FootnotesError
 from footnotes.render import index_state_as_text, one_line
 
 if TYPE_CHECKING:
-    from footnotes.engine import Library
+    from footnotes.library import Library
 
 MODEL_SECONDS = 5.0
 
@@ -24,7 +25,7 @@ MODEL_SECONDS = 5.0
 @common_options
 def status_command(library: str | None, collection: str | None, as_json: bool) -> None:
     """What the library holds, what serves it, what waits and what failed."""
-    from footnotes.engine import Library
+    from footnotes.library import Library
 
     with Library(library, create=False) as opened:
         found = library_state(opened)
@@ -38,12 +39,13 @@ def status_command(library: str | None, collection: str | None, as_json: bool) -
 
 
 def library_state(library: Library) -> dict[str, Any]:
-    """The library's own status, with its queue, its disk and its chat model."""
-    from footnotes.serve.overview import queue_state
+    """The library's status with its queue, disk and chat model."""
+    from footnotes.server.overview import queue_state
 
     return {
         **library.status(),
         "outdated": len(library.outdated()),
+        "languages": language_state(library),
         "queue": queue_state(library.folder, library.settings),
         "disk_free": _free_bytes(library.folder),
         "chat_model": chat_model_state(library),
@@ -51,7 +53,7 @@ def library_state(library: Library) -> dict[str, Any]:
 
 
 def chat_model_state(library: Library) -> dict[str, Any]:
-    """Whether the chat model answers: asked one word, with little patience."""
+    """Ask the chat model one word, with a short timeout."""
     from footnotes.answer.answerer import EXTRACTIVE
     from footnotes.doctor.models import ask_model
 
@@ -85,6 +87,8 @@ def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "out of date", f"{count(found['outdated'], 'document')}: `footnotes reindex --outdated` makes them again"
     yield "chunks", f"{found['chunks']:,}"
     yield "embedder", _embedder(found)
+    if found["languages"]["documents"]:
+        yield "languages", language_text(found["languages"])
     yield "chat model", _chat_model(found["chat_model"])
     yield "generation", str(found["generation"] or "none yet")
     if found["index"]:

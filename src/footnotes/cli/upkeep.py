@@ -1,7 +1,8 @@
-"""`footnotes verify`, `compact` and `reindex`."""
+"""`footnotes verify`, `compact`, `reindex` and `migrate`."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,11 +11,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from footnotes.cli.main import EXIT_ERROR
-from footnotes.cli.options import chunker_options, common_options, open_library, pairs, progress_line
+from footnotes.cli.options import (
+    chunker_options,
+    common_options,
+    json_option,
+    load_settings,
+    open_library,
+    pairs,
+    progress_line,
+)
 from footnotes.cli.printing import count, print_json
 
 if TYPE_CHECKING:
-    from footnotes.engine import Library
+    from footnotes.library import Library
+    from footnotes.settings import Settings
 
 
 @click.command("verify")
@@ -127,3 +137,38 @@ def _gate(library: Library, golden: Path | None, min_recall: float | None) -> Ca
     from footnotes.evaluate.gate import golden_gate
 
     return golden_gate(library, golden, min_recall, say=lambda text: click.echo(text, err=True))
+
+
+@click.command("migrate")
+@click.option("--library", metavar="FOLDER", envvar="FOOTNOTES_LIBRARY", help="The library's folder.")
+@json_option
+def migrate_command(library: str | None, as_json: bool) -> None:
+    """Bring the schema of the library's store up to date, as opening it does unless the setting migrate is false.
+
+    Safe while servers run and when several do it at once: each step is one transaction, done by one of them. In
+    PostgreSQL it also makes roles, grants, policies and the server's own tables again, whatever of them was lost.
+    """
+    from footnotes.store.make import migrate_store, repair_store
+
+    settings, folder = load_settings(library)
+    repaired = repair_store(settings)
+    applied, version = migrate_store(settings, folder)
+    if settings.store:
+        _migrate_server(settings)
+    if as_json:
+        click.echo(json.dumps({"applied": applied, "version": version, "repaired": repaired}))
+        return
+    if repaired:
+        click.echo(f"Made again: {', '.join(repaired)}.")
+    if applied:
+        click.echo(f"The schema is at {version} now; applied: {', '.join(map(str, applied))}.")
+    elif not repaired:
+        click.echo(f"The schema is at {version}; nothing was to be done.")
+
+
+def _migrate_server(settings: Settings) -> None:
+    try:
+        from footnotes.server.postgres import migrate_server
+    except ModuleNotFoundError:  # without the extra no server runs from here; one that has it makes its own tables
+        return
+    migrate_server(settings)

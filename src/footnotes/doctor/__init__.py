@@ -13,7 +13,7 @@ State = Literal["ok", "warning", "problem", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: what was found, and what to do where that is not as it should be."""
+    """One check: its result, and what to do about a problem."""
 
     name: str
     state: State
@@ -25,7 +25,7 @@ Checks = Iterator[Check]
 
 
 def guard(name: str, checks: Callable[[], Checks]) -> Checks:
-    """Run checks of one topic. One that breaks is a problem of its own and stops no other topic."""
+    """Run the checks of one topic. An error is reported as a problem, and other topics go on."""
     try:
         yield from checks()
     except FootnotesError as error:

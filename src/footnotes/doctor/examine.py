@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from footnotes.config import Settings, load
 from footnotes.doctor import Check, Checks, guard
 from footnotes.doctor.library import check_database, check_queue, check_search
 from footnotes.doctor.machine import check_clock, check_disk, check_folder, check_limits, check_port, check_versions
 from footnotes.doctor.models import check_chat_model, check_embedder, check_reranker
-from footnotes.engine import Library
 from footnotes.errors import ConfigError, NotALibrary
+from footnotes.library import Library
+from footnotes.settings import Settings, load
 
 Queue = Mapping[str, Any] | None
 
@@ -51,6 +51,6 @@ def _check_library(folder: Path, settings: Settings) -> Checks:
 
 
 def _queue(folder: Path, settings: Settings) -> Queue:
-    from footnotes.serve.overview import queue_state
+    from footnotes.server.overview import queue_state
 
     return queue_state(folder, settings)

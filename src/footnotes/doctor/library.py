@@ -1,4 +1,4 @@
-"""The library: its database, its indexes, the vector database beside them, and the work that waits."""
+"""Checks of the library: database, indexes, vector database and queue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from footnotes.doctor import Check, Checks
 
 if TYPE_CHECKING:
-    from footnotes.engine import Library
+    from footnotes.library import Library
 
 
 def check_database(library: Library) -> Checks:
@@ -33,7 +33,7 @@ def check_database(library: Library) -> Checks:
 
 
 def check_search(library: Library) -> Checks:
-    """Both legs are asked once: an index that cannot be read fails here, with its reason."""
+    """Search once with both legs: an index that cannot be read fails here."""
     found = library.search("Do both legs answer?", limit=1, reranker="")
     for name, leg in found.legs.items():
         if leg.status == "failed":
@@ -51,7 +51,7 @@ def check_search(library: Library) -> Checks:
 
 
 def check_queue(queue: Mapping[str, Any] | None) -> Checks:
-    """What a server left to its workers; nothing where none was ever started."""
+    """Check the queue and workers of a server, if one ever ran."""
     if queue is None:
         yield Check("queue", "skipped", "no server has run on this library")
         return

@@ -1,4 +1,4 @@
-"""The machine: versions, folders and their permissions, disk, clock, limits, ports."""
+"""Checks of the machine: versions, folders, permissions, disk, clock, limits, ports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST_PYTHON = (3, 11)
 LEAST_SQLITE = (3, 51, 3)
 LEAST_FREE_BYTES = 1 << 30
 LEAST_FREE_SHARE = 0.5
-"""Of the library's own size: `compact` and a reindex write the library beside itself."""
+"""Share of the library's size: `compact` and a reindex write a second copy."""
 LEAST_DESCRIPTORS = 1024
 EARLIEST_YEAR = 2026
 SKEW_SECONDS = 5.0
@@ -141,7 +141,7 @@ def check_limits() -> Checks:
 
 def check_port(host: str, port: int) -> Checks:
     """Whether `footnotes serve` could listen."""
-    from footnotes.serve.run import check_port as check_server_port
+    from footnotes.server.run import check_port as check_server_port
 
     try:
         check_server_port(host, port)

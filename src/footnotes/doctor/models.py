@@ -1,4 +1,4 @@
-"""The models: each is loaded and asked one small thing."""
+"""Checks of the models: each is loaded and asked once."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from footnotes.answer.answerer import EXTRACTIVE
 from footnotes.answer.models import ChatRequest, Message
 from footnotes.answer.models.make import make_chat_model
-from footnotes.config import Settings
 from footnotes.doctor import Check, Checks
 from footnotes.embed.checked import embed_one
 from footnotes.embed.make import make_embedder
 from footnotes.errors import ProviderBadResponse
 from footnotes.remote import Deadline
+from footnotes.settings import Settings
 
 if TYPE_CHECKING:
-    from footnotes.engine import Library
+    from footnotes.library import Library
 
 ANSWER_SECONDS = 15.0
 
@@ -38,7 +38,7 @@ def check_chat_model(settings: Settings) -> Checks:
 
 
 def ask_model(settings: Settings, *, seconds: float = ANSWER_SECONDS) -> float:
-    """Seconds to the first words of the model; its own error where it does not answer."""
+    """Return the seconds to the first words of the model; raise its error if it does not answer."""
     model = make_chat_model(settings.model, settings)
     request = ChatRequest(messages=[Message("user", "Reply with the word yes.")], max_tokens=8, temperature=0.0)
     began = time.perf_counter()

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from random import Random
 
 import numpy as np
 
 from footnotes import tracing
 from footnotes.embed import Embedder, Matrix
 from footnotes.embed.metric import as_unit, stored_dimensions
-from footnotes.errors import DimensionMismatch, FootnotesError, InvalidVector, ProviderError
+from footnotes.errors import DimensionMismatch, InvalidVector, ProviderError
+from footnotes.remote.deadline import backoff
 from footnotes.types import Role
 
 ATTEMPTS = 5
 QUERY_ATTEMPTS = 2
 """Somebody waits for a question: what fails twice is left to the other leg."""
-FIRST_WAIT = 0.5
 LONGEST_WAIT = 30.0
 
 
@@ -75,19 +74,8 @@ def with_retries(
         except ProviderError as error:
             if not error.retryable:
                 raise
-            sleep(_wait_seconds(error, attempt, Random()))
+            sleep(min(backoff(attempt + 1, asked=error.retry_after), LONGEST_WAIT))
     return embedder.embed(texts, role=role)
-
-
-def _wait_seconds(error: FootnotesError, attempt: int, jitter: Random) -> float:
-    """What the provider asked for, else doubling from half a second with full jitter.
-
-    Full jitter: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
-    """
-    asked = getattr(error, "retry_after", None)
-    if asked is not None:
-        return min(float(asked), LONGEST_WAIT)
-    return jitter.uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2.0**attempt))
 
 
 def checked_vectors(vectors: Matrix, embedder: Embedder, role: Role, count: int) -> Matrix:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from footnotes.config import Settings
 from footnotes.embed import Matrix
 from footnotes.embed.openai import CHARACTERS_A_TOKEN, as_matrix
 from footnotes.errors import ProviderBadResponse
 from footnotes.remote import Deadline, Endpoint, Remote
 from footnotes.remote.presets import endpoint_for
+from footnotes.settings import Settings
 from footnotes.types import Role
 
 DEFAULT_MODEL = "embed-v4.0"
@@ -22,6 +22,8 @@ _INPUT_TYPES = {"query": "search_query", "passage": "search_document"}
 
 class CohereEmbedder:
     """One embedding model of Cohere. Tries once: retries, batches and checks are wrapped around it."""
+
+    is_remote = True
 
     def __init__(self, model: str, endpoint: Endpoint, *, query_seconds: float = 10.0) -> None:
         self._model = model or DEFAULT_MODEL

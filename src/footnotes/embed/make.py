@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from footnotes import registry
-from footnotes.config import Settings
+from footnotes import plugins
 from footnotes.embed import Embedder
+from footnotes.settings import Settings
 
 
 def make_embedder(settings: Settings) -> Embedder:
@@ -15,8 +15,8 @@ def make_embedder(settings: Settings) -> Embedder:
     A class with `from_settings(name, settings)` is made by it; any other is handed the model's name, and `local` its
     own settings as well.
     """
-    provider, model = registry.split_name(settings.embedder)
-    factory = registry.find("embedders", settings.embedder)
+    provider, model = plugins.split_name(settings.embedder)
+    factory = plugins.find("embedders", settings.embedder)
     if from_settings := getattr(factory, "from_settings", None):
         return cast(Embedder, from_settings(settings.embedder, settings))
     options = _local_options(settings) if provider == "local" else {}

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from footnotes.config import Settings
 from footnotes.embed import Matrix
 from footnotes.embed.checked import with_retries
 from footnotes.errors import ConfigError, ProviderBadResponse
 from footnotes.remote import Deadline, Endpoint, Remote
 from footnotes.remote.presets import endpoint_for
+from footnotes.settings import Settings
 from footnotes.types import Role
 
 MAX_TOKENS = 8_191
@@ -38,6 +38,8 @@ PROBE_ATTEMPTS = 3
 
 class OpenAIEmbedder:
     """One embedding model of a server. Tries once: retries, batches and checks are wrapped around it."""
+
+    is_remote = True
 
     def __init__(
         self, provider: str, model: str, endpoint: Endpoint, *, dimensions: int = 0, query_seconds: float = 10.0

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from footnotes.config import Settings
 from footnotes.embed import Matrix
 from footnotes.errors import ConfigError, MissingExtra
+from footnotes.settings import Settings
 from footnotes.types import Role
 
 

@@ -14,18 +14,19 @@ MAX_CHARACTERS = 16_384
 class WordPieceTokenizer:
     """Token ids of texts, from a `vocab.txt` or a `tokenizer.json`."""
 
-    def __init__(self, path: Path, *, max_tokens: int) -> None:
+    def __init__(self, path: Path, *, max_tokens: int, characters: int = MAX_CHARACTERS) -> None:
+        self._characters = characters
         self._path = path
         self._tokenizer = _load(path)
         self._tokenizer.enable_truncation(max_length=max_tokens)
 
     def __call__(self, texts: Sequence[str]) -> list[list[int]]:
-        encodings = self._tokenizer.encode_batch_fast([_clean(text) for text in texts])
+        encodings = self._tokenizer.encode_batch_fast([_clean(text[: self._characters]) for text in texts])
         return [encoding.ids for encoding in encodings]
 
     def count(self, text: str) -> int:
         """How many tokens a text has, [CLS] and [SEP] included, however long it is."""
-        return len(self._uncut.encode(text.encode("utf-8", "replace").decode("utf-8")).ids)
+        return len(self._uncut.encode(_clean(text)).ids)
 
     @cached_property
     def _uncut(self) -> Any:
@@ -41,8 +42,8 @@ def _load(path: Path) -> Any:
 
 
 def _clean(text: str) -> str:
-    """The text cut, and without lone surrogates, which no UTF-8 library accepts."""
-    return text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+    """The text without lone surrogates, which no UTF-8 library accepts."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _from_json(path: Path) -> Any:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from footnotes.engine import Library
 from footnotes.errors import OptionError, ReindexRefused
 from footnotes.evaluate.compare import Comparison, compare
 from footnotes.evaluate.golden import read_golden
 from footnotes.evaluate.report import main_measure, verdict
 from footnotes.evaluate.run import Run, evaluate
+from footnotes.library import Library
 
 RECALL = "recall@10"
 
@@ -26,8 +26,7 @@ def golden_gate(
 
     def check(generation: int) -> dict[str, Any]:
         before = evaluate(library, questions, name="serving")
-        with library.trying(generation):
-            after = evaluate(library, questions, name="next")
+        after = evaluate(library.at_generation(generation), questions, name="next")
         measure = main_measure(after)
         found = compare(before.values(measure), after.values(measure))
         say(verdict(before, after, measure, found))

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from footnotes.engine import Library
 from footnotes.evaluate.golden import Question
 from footnotes.evaluate.questions import person_question
+from footnotes.library import Library
 from footnotes.text.analysis import analyze, analyze_question
 from footnotes.text.sentences import sentence_spans
 from footnotes.types import Chunk, Document

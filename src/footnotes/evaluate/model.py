@@ -5,9 +5,9 @@ from __future__ import annotations
 from footnotes.answer import Answerer
 from footnotes.answer.models import ChatRequest, Message, complete
 from footnotes.answer.prompt import escaped
-from footnotes.config import Settings
 from footnotes.evaluate.make import Say
 from footnotes.remote import Deadline
+from footnotes.settings import Settings
 
 _MOST_TOKENS = 120
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
-from footnotes.engine import Library
 from footnotes.errors import GoldenError
 from footnotes.evaluate.golden import Question
 from footnotes.evaluate.metrics import Span
+from footnotes.library import Library
 from footnotes.types import Document
 
 _LONGEST_PASSAGE = 2_000

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from footnotes.engine import Library
 from footnotes.evaluate.golden import Question
+from footnotes.library import Library
 from footnotes.types import KeptTurn
 
 
 def questions_of_ratings(library: Library) -> Iterator[Question]:
     """What an answer found good quotes is what should be found. Of one found bad only the question is known.
 
-    The ids of the latter begin with `down-`: whoever edits the set says what they should have found.
+    The ids of the latter begin with `down-`: the editor of the set says what they should have found.
     """
     names = {document.id: document.filename for document in library.documents()}
     for place, turn in enumerate(library.conversations.rated(library.settings.user), start=1):

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from footnotes.engine import Library
 from footnotes.errors import GoldenError
 from footnotes.evaluate import metrics
 from footnotes.evaluate.golden import Question
 from footnotes.evaluate.names import Names
+from footnotes.library import Library
 from footnotes.types import Hit
 
 DEPTH = 10

@@ -14,13 +14,15 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from footnotes.config import Settings
-from footnotes.engine import Library
+from footnotes.embed.adapter import Adapter
 from footnotes.errors import GoldenError
+from footnotes.evaluate.adapting import FILE, STRENGTHS, Adapting
 from footnotes.evaluate.compare import Comparison, compare
 from footnotes.evaluate.golden import Question
 from footnotes.evaluate.report import main_measure
 from footnotes.evaluate.run import Run, evaluate
+from footnotes.library import Library
+from footnotes.settings import Settings
 
 FOLDS = 5
 FEWEST_QUESTIONS = 20
@@ -33,6 +35,9 @@ class Variant:
 
     name: str
     changes: Mapping[str, Any]
+
+    strength: float = 0.0
+    """Of a map of questions' vectors that is to be learnt; 0 for none."""
 
     @property
     def rebuilds(self) -> bool:
@@ -47,6 +52,8 @@ class Tuning:
     runs: tuple[Run, ...]
     best: Variant
     held_out: Comparison
+    adapter: Adapter | None = None
+    """Learnt from all questions, where it is the best."""
 
     @property
     def best_last(self) -> tuple[Run, ...]:
@@ -56,7 +63,15 @@ class Tuning:
 
     @property
     def worth_it(self) -> bool:
-        return bool(self.best.changes) and self.held_out.verdict == "better"
+        return bool(self.best.changes or self.adapter) and self.held_out.verdict == "better"
+
+    def written(self, folder: Path) -> dict[str, Any]:
+        """The settings that differ; a map that was learnt is put in a file of the library's folder."""
+        if self.adapter is None:
+            return dict(self.best.changes)
+        file = folder.resolve() / FILE
+        self.adapter.save(file)
+        return {"question_adapter": str(file)}
 
 
 def search_variants(settings: Settings) -> list[Variant]:
@@ -73,6 +88,11 @@ def search_variants(settings: Settings) -> list[Variant]:
             for depth in (10, 30)
         ]
     return found
+
+
+def adapter_variants() -> list[Variant]:
+    """Maps of questions' vectors that follow the golden set more and more closely."""
+    return [Variant(f"questions adapted, {strength:g}", {}, strength) for strength in STRENGTHS]
 
 
 def chunker_variants() -> list[Variant]:
@@ -104,28 +124,37 @@ def tune(
             f"{len(questions)} questions are too few to tune by; {FEWEST_QUESTIONS} are the least",
             remedy="Write more, or begin with `footnotes eval --make 50`.",
         )
+    adapting = Adapting(library, questions)
     variants = search_variants(library.settings) + (chunker_variants() if chunkers else [])
+    if len(adapting.pairs) >= FEWEST_QUESTIONS:
+        variants += adapter_variants()
     runs = []
     for variant in variants:
         on_variant(variant.name)
-        runs.append(_run(library, variant, questions))
+        runs.append(_run(library, variant, questions, adapting))
     measure = main_measure(runs[0])
     scores = [_scores(run, measure) for run in runs]
-    return Tuning(measure, tuple(runs), variants[_best(scores)], compare(scores[0], held_out_scores(scores)))
+    best = variants[_best(scores)]
+    adapter = adapting.learn(best.strength) if best.strength else None
+    return Tuning(measure, tuple(runs), best, compare(scores[0], held_out_scores(scores)), adapter)
 
 
 def held_out_scores(scores: Sequence[Sequence[float]], *, folds: int = FOLDS) -> list[float]:
     """The score of every question under the variant that was best on the other folds."""
     count = len(scores[0])
-    order = Random(1).sample(range(count), count)
     found = [0.0] * count
-    for fold in range(folds):
-        inside = set(order[fold::folds])
+    for inside in _folds(count, folds):
         rest = [[row[at] for at in range(count) if at not in inside] for row in scores]
         chosen = scores[_best(rest)]
         for at in inside:
             found[at] = chosen[at]
     return found
+
+
+def _folds(count: int, folds: int) -> list[frozenset[int]]:
+    """The same parts each time, as large as each other."""
+    order = Random(1).sample(range(count), count)
+    return [frozenset(order[fold::folds]) for fold in range(folds)]
 
 
 def _best(scores: Sequence[Sequence[float]]) -> int:
@@ -138,14 +167,16 @@ def _scores(run: Run, measure: str) -> list[float]:
     return [outcome.measures.get(measure, 0.0) for outcome in run.outcomes]
 
 
-def _run(library: Library, variant: Variant, questions: Sequence[Question]) -> Run:
+def _run(library: Library, variant: Variant, questions: Sequence[Question], adapting: Adapting) -> Run:
+    if variant.strength:
+        return adapting.run(variant.name, variant.strength, _folds(len(questions), FOLDS))
     for opened in _opened(library, variant):
         return evaluate(opened, questions, name=variant.name)
     raise AssertionError("a library was not opened")
 
 
 def _opened(library: Library, variant: Variant) -> Iterator[Library]:
-    """The library under other settings; under another chunker as a copy, cut and embedded anew."""
+    """The library under other settings; under another chunker as a copy, cut and embedded again."""
     settings = replace(library.settings, **variant.changes)
     if not variant.rebuilds:
         with Library(library.folder, settings=settings) as same:

@@ -1,4 +1,4 @@
-"""Our own client for pages on the web: it knows where it may connect to, how much it may read, and how to behave.
+"""Fetches pages of the web, with limits on addresses, sizes and rates.
 
-`client` fetches, `address` says where it may connect to, `robots` what a site asks for, `sitemap` what it lists.
+`client` fetches, `address` checks network addresses, `robots` reads robots.txt, `sitemap` reads sitemaps.
 """

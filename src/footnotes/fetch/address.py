@@ -1,4 +1,4 @@
-"""Which network addresses may be connected to. Names are resolved once, and the address that was checked is dialled."""
+"""Checks network addresses. A name is resolved once, and the checked address is the one that is used."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ _INSIDE_4 = tuple(
         ),
     )
 )
+_METADATA = ("168.63.129.16", "100.100.100.200", "fd00:ec2::254")
+"""Metadata services of clouds, which hand out secrets, beside the link-local addresses."""
 _OUTSIDE_6 = IPv6Network("2000::/3")
 _INSIDE_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
 _TRANSLATED = IPv6Network("64:ff9b::/96")
@@ -29,31 +31,30 @@ _TRANSLATED = IPv6Network("64:ff9b::/96")
 
 
 def is_public(text: str) -> bool:
-    """Whether an address belongs to the public internet, in whichever way it is written or wrapped.
+    """Whether an address belongs to the public internet, however it is written or embedded.
 
-    The ranges are those of the registries of special addresses; what the standard library knows of them depends on
-    its version.
+    The ranges come from the registries of special addresses; those of the standard library depend on its version.
     """
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _INSIDE_4)
-    wrapped = _wrapped(address)
+    wrapped = _embedded_ipv4(address)
     if wrapped is not None:
         return is_public(str(wrapped))
     return address in _OUTSIDE_6 and not any(address in network for network in _INSIDE_6)
 
 
-def _wrapped(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address an IPv6 address stands for: mapped, translated or 6to4."""
+def _embedded_ipv4(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address in an IPv6 address: mapped, translated or 6to4."""
     if address in _TRANSLATED:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour
 
 
 def connect(host: str, port: int, *, left: Callable[[], float], private: bool) -> socket.socket:
-    """A connection to a host, to none of its addresses that may not be reached.
+    """Connect to a host, at an allowed address.
 
-    `left` says how many seconds there still are, for the name and for all its addresses together.
+    `left` returns the remaining seconds, for the name and all its addresses together.
     """
     found = _resolve(host, port, left())
     allowed = [each for each in found if private or is_public(str(each[4][0]))]
@@ -76,15 +77,24 @@ def connect(host: str, port: int, *, left: Callable[[], float], private: bool) -
 
 
 def public_address(host: str, port: int, seconds: float) -> str:
-    """The first public address of a host; one that has none is not to be dialled."""
+    """The first public address of a host; raises if it has none."""
     for each in _resolve(host, port, seconds):
         if is_public(str(each[4][0])):
             return str(each[4][0])
     raise UrlBlocked(f"{host} is an address inside a network, not on the internet")
 
 
+def check_not_metadata(host: str, port: int, seconds: float) -> None:
+    """Raise if a host is a metadata service, which hands secrets to virtual machines."""
+    for each in _resolve(host, port, seconds):
+        address = ip_address(str(each[4][0]).partition("%")[0])
+        bare = _embedded_ipv4(address) or address if isinstance(address, IPv6Address) else address
+        if bare.is_link_local or str(bare) in _METADATA:
+            raise UrlBlocked(f"{host} is an address that only virtual machines use")
+
+
 def _resolve(host: str, port: int, seconds: float) -> list[Any]:
-    """The addresses of a host. The system's own resolver knows no deadline, so it is asked in a thread."""
+    """Resolve a host, in a thread because the system's resolver has no deadline."""
     answer: Future[list[Any]] = Future()
 
     def ask() -> None:

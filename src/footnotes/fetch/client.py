@@ -1,4 +1,4 @@
-"""Fetches pages: checks every address it connects to, follows few redirects, reads no more than it may, and waits."""
+"""Fetches pages: checks every address, follows few redirects, limits sizes, and waits between requests."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from footnotes.errors import FetchFailed, RobotsDisallowed, UnsupportedType
-from footnotes.fetch.http import Deadline, Response, request
+from footnotes.fetch.http import PageDeadline, Response, request
 from footnotes.fetch.robots import MOST_BYTES, Robots
-from footnotes.fetch.url import Url, joined, parsed
+from footnotes.fetch.url import Url, join_url, parse_url
 
 AGENT = "footnotes"
 MOST_REDIRECTS = 5
@@ -25,7 +25,7 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a client may do. `accepts` says whether a content type is worth reading."""
+    """The limits of a client. `accepts` says whether a content type is read."""
 
     private: bool
     max_bytes: int
@@ -36,7 +36,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A page that was written to a file. `url` is where it came from in the end."""
+    """A page that was written to a file. `url` is its address after redirects."""
 
     url: Url
     mime: str
@@ -47,13 +47,13 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """The server says that the page is as it was."""
+    """The page has not changed."""
 
     url: Url
 
 
 class Client:
-    """Fetches for one run. Between two requests to a host it waits as long as the rules, or the host, ask for."""
+    """Fetches pages of one run, and waits between requests to a host as the rules or the host ask."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
@@ -63,10 +63,10 @@ class Client:
     def fetch(
         self, address: str, target: Path, *, etag: str | None = None, modified: str | None = None
     ) -> Fetched | Unchanged:
-        """Write a page to a file. With the version that is known, a page that has not changed is not sent again."""
+        """Write a page to a file. With a known version, an unchanged page is not sent again."""
         conditions = {"If-None-Match": etag, "If-Modified-Since": modified}
         known = {name: value for name, value in conditions.items() if value and value.isprintable()}
-        with self._answer(parsed(address), known, robots=True) as (url, response):
+        with self._answer(parse_url(address), known, robots=True) as (url, response):
             if response.status == 304 and known:
                 return Unchanged(url)
             if response.status != 200:
@@ -82,8 +82,8 @@ class Client:
 
     @contextmanager
     def _answer(self, url: Url, headers: Mapping[str, str], *, robots: bool) -> Iterator[tuple[Url, Response]]:
-        """The answer at the end of the redirects. Every hop is checked like the first."""
-        deadline = Deadline(self._rules.seconds)
+        """Open the response after redirects. Every hop is checked like the first."""
+        deadline = PageDeadline(self._rules.seconds)
         for _ in range(MOST_REDIRECTS + 1):
             if robots:
                 self._check(url)
@@ -94,7 +94,7 @@ class Client:
                 if response.status not in _REDIRECTS or not location:
                     yield url, response
                     return
-                url = joined(url, location)
+                url = join_url(url, location)
         raise FetchFailed(f"{url.host} redirects more than {MOST_REDIRECTS} times")
 
     def _check(self, url: Url) -> None:
@@ -102,9 +102,9 @@ class Client:
             raise RobotsDisallowed(f"the robots.txt of {url.host} does not allow {url.text}")
 
     def _robots_text(self, url: Url) -> tuple[int, str]:
-        """Status and text of a site's robots.txt, of which no more is read than a reader owes it."""
+        """Status and text of a site's robots.txt, up to the size that clients must read."""
         text = b""
-        with self._answer(joined(url, "/robots.txt"), {}, robots=False) as (_, response):
+        with self._answer(join_url(url, "/robots.txt"), {}, robots=False) as (_, response):
             if response.status == 200:
                 for block in response.body(self._rules.max_bytes):
                     text += block
@@ -113,7 +113,7 @@ class Client:
             return response.status, text.decode("utf-8", "replace")
 
     def _wait(self, url: Url, asked: float) -> None:
-        """Let a host rest between two requests."""
+        """Wait between two requests to a host."""
         now = time.monotonic()
         if (pause := self._next.get(url.host, now) - now) > 0:
             time.sleep(pause)
@@ -121,7 +121,7 @@ class Client:
 
 
 def _content_type(header: str) -> tuple[str, str]:
-    """The type and the character set a server names."""
+    """Parse a content type into type and character set."""
     mime, _, rest = header.partition(";")
     charset = ""
     for parameter in rest.split(";"):

@@ -1,4 +1,4 @@
-"""One request and its answer, over a connection whose address was checked; the body is counted while it is read."""
+"""One request over a connection with a checked address; the size of the body is limited while it is read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import http.client
 import io
 import socket
 import ssl
-import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,27 +14,25 @@ from typing import Any
 from footnotes.errors import DocumentTooLarge, FetchFailed
 from footnotes.fetch.address import connect
 from footnotes.fetch.url import Url
+from footnotes.remote.deadline import Deadline
 
 _BLOCK = 1 << 16
+LONGEST_STEP = 86_400.0
 
 
-class Deadline:
-    """The time a page has, all its redirects together."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
+class PageDeadline(Deadline):
+    """The deadline of a page with all its redirects."""
 
     def left(self) -> float:
-        left = self._end - time.monotonic()
-        if left <= 0:
+        if self.over:
             raise FetchFailed("the page took longer than fetch_seconds allows")
-        return left
+        return self.remaining(LONGEST_STEP)
 
 
 class _TimedSocket:
-    """A socket as `http.client` uses it, each of whose steps has only the time that is left of the deadline."""
+    """A socket for `http.client` whose every step has the remaining time of the deadline."""
 
-    def __init__(self, inner: socket.socket, deadline: Deadline) -> None:
+    def __init__(self, inner: socket.socket, deadline: PageDeadline) -> None:
         self._inner = inner
         self._deadline = deadline
 
@@ -47,11 +44,11 @@ class _TimedSocket:
         return io.BufferedReader(_TimedReader(self._inner, self._deadline))
 
     def close(self) -> None:
-        """Closed by whoever opened it: `http.client` would do it before the body is read."""
+        """Do nothing: `http.client` would close it before the body is read. `_Connection.end` closes it."""
 
 
 class _TimedReader(io.RawIOBase):
-    def __init__(self, inner: socket.socket, deadline: Deadline) -> None:
+    def __init__(self, inner: socket.socket, deadline: PageDeadline) -> None:
         self._inner = inner
         self._deadline = deadline
 
@@ -64,9 +61,9 @@ class _TimedReader(io.RawIOBase):
 
 
 class _Connection(http.client.HTTPConnection):
-    """Connects where `connect` lets it. Connecting, TLS, headers and body share one deadline."""
+    """Connects to allowed addresses. Connecting, TLS, headers and body share one deadline."""
 
-    def __init__(self, url: Url, deadline: Deadline, private: bool) -> None:
+    def __init__(self, url: Url, deadline: PageDeadline, private: bool) -> None:
         super().__init__(url.host, url.port)
         self._url = url
         self._until = deadline
@@ -77,7 +74,7 @@ class _Connection(http.client.HTTPConnection):
         self._opened = connect(self._url.host, self._url.port, left=self._until.left, private=self._private)
         if self._url.scheme == "https":
             self._opened.settimeout(self._until.left())
-            self._opened = _secured(self._opened, self._url.host)
+            self._opened = _wrap_tls(self._opened, self._url.host)
         self.sock = _TimedSocket(self._opened, self._until)
 
     def end(self) -> None:
@@ -86,12 +83,12 @@ class _Connection(http.client.HTTPConnection):
             self._opened.close()
 
 
-def _secured(bare: socket.socket, host: str) -> socket.socket:
+def _wrap_tls(bare: socket.socket, host: str) -> socket.socket:
     return ssl.create_default_context().wrap_socket(bare, server_hostname=host)
 
 
 class Response:
-    """An answer whose body is still to be read."""
+    """A response whose body is not read yet."""
 
     def __init__(self, url: Url, raw: http.client.HTTPResponse) -> None:
         self._url = url
@@ -102,15 +99,15 @@ class Response:
         return (self._raw.getheader(name) or "").strip()
 
     def body(self, max_bytes: int) -> Iterator[bytes]:
-        """The body, unpacked; neither what comes nor what it unpacks to is more than `max_bytes`."""
+        """Yield the decompressed body; at most `max_bytes` before and after decompression."""
         encoding = self.header("content-encoding").lower() or "identity"
         if encoding not in ("identity", "gzip", "x-gzip", "deflate"):
             raise FetchFailed(f"the server packed the page as {encoding[:40]!r}, which was not asked for")
-        received = counted(self._received(), max_bytes)
-        with _translated(self._url):
-            yield from received if encoding == "identity" else counted(gunzipped(received), max_bytes)
+        received = limit_bytes(self._read_blocks(), max_bytes)
+        with _translate_errors(self._url):
+            yield from received if encoding == "identity" else limit_bytes(decompress(received), max_bytes)
 
-    def _received(self) -> Iterator[bytes]:
+    def _read_blocks(self) -> Iterator[bytes]:
         while block := self._raw.read1(_BLOCK):
             yield block
         if self._raw.length:
@@ -118,12 +115,12 @@ class Response:
 
 
 @contextmanager
-def request(url: Url, headers: Mapping[str, str], *, deadline: Deadline, private: bool) -> Iterator[Response]:
-    """Ask for a page once; redirects are the caller's to follow."""
-    with _translated(url):
+def request(url: Url, headers: Mapping[str, str], *, deadline: PageDeadline, private: bool) -> Iterator[Response]:
+    """Request a page once, without following redirects."""
+    with _translate_errors(url):
         connection = _Connection(url, deadline, private)
     try:
-        with _translated(url):
+        with _translate_errors(url):
             connection.request("GET", url.target, headers={"Connection": "close", **headers})
             raw = connection.getresponse()
         with raw:
@@ -133,16 +130,16 @@ def request(url: Url, headers: Mapping[str, str], *, deadline: Deadline, private
 
 
 @contextmanager
-def _translated(url: Url) -> Iterator[None]:
-    """What goes wrong on the way leaves as an error of the tree."""
+def _translate_errors(url: Url) -> Iterator[None]:
+    """Translate errors of the connection to errors of the tree."""
     try:
         yield
     except (OSError, http.client.HTTPException, zlib.error, ValueError) as error:
         raise FetchFailed(f"{url.host} did not answer as it should ({type(error).__name__}: {error})") from error
 
 
-def gunzipped(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Packed bytes unpacked, never much at once: a small block may unpack to a thousand times as much."""
+def decompress(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Decompress gzip or zlib in small steps: a small block may expand a thousandfold."""
     unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip or zlib, as its first bytes say
     for block in blocks:
         while block:
@@ -157,7 +154,7 @@ def gunzipped(blocks: Iterator[bytes]) -> Iterator[bytes]:
         raise FetchFailed("the packed page ends too early")
 
 
-def counted(blocks: Iterator[bytes], max_bytes: int) -> Iterator[bytes]:
+def limit_bytes(blocks: Iterator[bytes], max_bytes: int) -> Iterator[bytes]:
     size = 0
     for block in blocks:
         size += len(block)

@@ -1,4 +1,4 @@
-"""What a site asks of programs: which pages they may read, and how fast."""
+"""Reads robots.txt: which pages programs may read, and how fast."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REFUSES = "User-agent: *\nDisallow: /"
 class Robots:
     """The robots.txt of every site that was asked, each read once.
 
-    A site without one allows everything. One that cannot say because it fails allows nothing, for now.
+    A site without one allows everything. A site that fails to answer allows nothing, for now.
     """
 
     def __init__(self, agent: str, read: Callable[[Url], tuple[int, str]]) -> None:
@@ -24,13 +24,13 @@ class Robots:
         self._rules: dict[tuple[str, str, int], Any] = {}
 
     def allows(self, url: Url) -> bool:
-        return bool(self._of(url).can_fetch(url.text, self._agent))
+        return bool(self._rules_of(url).can_fetch(url.text, self._agent))
 
     def delay(self, url: Url) -> float:
-        """The seconds a site wants between two requests; within reason."""
-        return min(float(self._of(url).crawl_delay(self._agent) or 0.0), LONGEST_DELAY)
+        """The seconds that a site asks for between two requests, up to a limit."""
+        return min(float(self._rules_of(url).crawl_delay(self._agent) or 0.0), LONGEST_DELAY)
 
-    def _of(self, url: Url) -> Any:
+    def _rules_of(self, url: Url) -> Any:
         if url.site not in self._rules:
             from protego import Protego
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from footnotes.errors import ParseError
-from footnotes.fetch.http import counted, gunzipped
+from footnotes.fetch.http import decompress, limit_bytes
 
 _GZIP = b"\x1f\x8b"
 _START = 2_000
@@ -17,14 +17,14 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """The addresses a sitemap lists: of pages, or of further sitemaps."""
+    """The addresses of a sitemap: of pages, or of further sitemaps."""
 
     pages: tuple[str, ...]
     sitemaps: tuple[str, ...]
 
 
 def is_sitemap(path: Path, max_bytes: int) -> bool:
-    """Whether a file is a sitemap, by what it says; its name does not matter, and it may be packed."""
+    """Whether a file is a sitemap, by its content; it may be compressed."""
     try:
         start = _read(path, max_bytes, most=_START)
     except Exception:
@@ -33,7 +33,7 @@ def is_sitemap(path: Path, max_bytes: int) -> bool:
 
 
 def read_sitemap(path: Path, max_bytes: int, most: int) -> Sitemap:
-    """What a sitemap lists, `most` addresses of it at most. Nothing outside of the file is looked up."""
+    """Read at most `most` addresses of a sitemap, without network access."""
     from lxml import etree
 
     pages: list[str] = []
@@ -57,13 +57,13 @@ def read_sitemap(path: Path, max_bytes: int, most: int) -> Sitemap:
 
 
 def _read(path: Path, max_bytes: int, most: int | None = None) -> bytes:
-    """The bytes of a file, unpacked where it is packed, as many as are wanted."""
+    """Read a file, decompressed, up to `most` bytes."""
     with path.open("rb") as file:
         packed = file.read(2) == _GZIP
         file.seek(0)
         blocks: Iterator[bytes] = iter(lambda: file.read(_BLOCK), b"")
         content = io.BytesIO()
-        for block in counted(gunzipped(blocks) if packed else blocks, max_bytes):
+        for block in limit_bytes(decompress(blocks) if packed else blocks, max_bytes):
             content.write(block)
             if most is not None and content.tell() >= most:
                 break

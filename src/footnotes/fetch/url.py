@@ -1,4 +1,4 @@
-"""Addresses of pages, as they are fetched and named for good."""
+"""Addresses of pages, normalised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEPT = "/%:@!$&'()*+,;=~-._"
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """The parts of an address that a request needs. `text` is the whole, in one spelling."""
+    """The parts of an address that a request needs. `text` is the whole address, normalised."""
 
     text: str
     scheme: str
@@ -31,8 +31,8 @@ def is_url(text: str) -> bool:
     return text[:8].lower().startswith(("http://", "https://"))
 
 
-def parsed(text: str) -> Url:
-    """An address taken apart; one that is none, or that carries a password, is refused."""
+def parse_url(text: str) -> Url:
+    """Parse and normalise an address. Raises if it is invalid or holds a password."""
     try:
         parts = urlsplit(text.strip())
         host, port = (parts.hostname or "").encode("idna").decode("ascii"), parts.port
@@ -50,9 +50,9 @@ def parsed(text: str) -> Url:
     return Url(urlunsplit((parts.scheme, netloc, path, query, "")), parts.scheme, host, number, target)
 
 
-def joined(base: Url, location: str) -> Url:
-    """Where a redirect leads."""
-    return parsed(urljoin(base.text, location))
+def join_url(base: Url, location: str) -> Url:
+    """Resolve a link or redirect against an address."""
+    return parse_url(urljoin(base.text, location))
 
 
 def same_site(one: Url, other: Url) -> bool:
@@ -61,5 +61,5 @@ def same_site(one: Url, other: Url) -> bool:
 
 
 def last_part(url: Url) -> str:
-    """What comes last in the path of an address: the nearest a page has to a file name."""
+    """The last part of the path, the nearest to a file name."""
     return unquote(url.target.partition("?")[0].rstrip("/").rpartition("/")[2])

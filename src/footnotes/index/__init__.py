@@ -114,7 +114,7 @@ class Allowed:
     facets: tuple[tuple[str, ...], ...] = ()
     """Conjunction of disjunctions of facet terms; empty when the filter cannot be said in facets."""
     listed: bool = True
-    """Whether the keys are given. Where not, there are facets, and whoever asked looks at what was found once more."""
+    """Whether the keys are given. Where not, there are facets, and the caller looks at what was found once more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from footnotes.config import Settings
 from footnotes.errors import ConfigError, MissingExtra
+from footnotes.settings import Settings
 
 PREFIX = "footnotes"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")

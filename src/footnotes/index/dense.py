@@ -1,4 +1,4 @@
-"""The dense leg: vectors in key order, compared exactly while few, and through a graph (HNSW) when many.
+"""The dense leg: vectors in key order, all compared while few, and through a graph (HNSW) when many.
 
 Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using Hierarchical Navigable Small
 World graphs", 2018. The graph holds int8 copies; whatever it proposes is scored again from the stored vectors.
@@ -27,7 +27,7 @@ from footnotes.index.dense_files import (
     write_contents,
     write_segment,
 )
-from footnotes.index.dense_view import EXACT_ROWS, DenseView
+from footnotes.index.dense_view import EXACT_ROWS, SCANNED_ROWS, DenseView
 
 FORMAT = 2
 GRAPH_TAIL = 500
@@ -160,7 +160,7 @@ class DenseIndex:
         return DenseView(all_keys, parts, _alive(all_keys, contents.removed), graph, rows)
 
     def _load_graph(self, contents: Contents, keys: Keys) -> tuple[Any, int]:
-        if contents.graph is None:
+        if contents.graph is None or len(keys) <= SCANNED_ROWS:  # a graph of so few is of an earlier version
             return None, 0
         path = self._folder / contents.graph.name
         if contents.graph.name not in self._checked:
@@ -273,7 +273,7 @@ class DenseIndex:
         """Whether enough rows stand outside the graph to be worth taking in."""
         share = int(self._view.graph_rows * GRAPH_TAIL_SHARE)
         enough = min(max(GRAPH_TAIL, share), GRAPH_TAIL_MOST)
-        return len(self._view.keys) > EXACT_ROWS and self._view.uncovered > enough
+        return len(self._view.keys) > SCANNED_ROWS and self._view.uncovered > enough
 
     def build_graph(self, *, progress: Callable[[int, int], None] | None = None, threads: int = 0) -> GrownGraph:
         """All rows in a graph, made on a copy and without a lock: searches and writes go on meanwhile."""

@@ -13,12 +13,13 @@ from footnotes.index.dense_files import SCALE, Rows
 from footnotes.index.products import row_products
 
 EXACT_ROWS = 2_048
-"""Up to here every search compares all rows: as fast as a graph, and exact."""
-ROWS_IN_MEMORY = 32_768
-"""So many rows are held in single precision: all of a small library, or those outside the graph of a large one."""
-SCANNED_ROWS = 8_000
-"""Up to here all of the graph's small copies are compared: no slower than walking it widely enough, and exact."""
-_GRAPH_CANDIDATES = 64
+"""Up to here every search compares all rows in single precision."""
+SCANNED_ROWS = 32_768
+"""Up to here every search compares small copies (int8) of all rows and scores the best of them exactly: about as
+fast as a graph, which takes half a minute of a processor to build."""
+COPIED_ROWS = 262_144
+"""So many rows outside the graph have small copies in memory; beyond it searches read the rows themselves."""
+_CANDIDATES = 64
 _BLOCK_ROWS = 8_192
 _COMPARED_AT_ONCE = 512
 
@@ -34,7 +35,7 @@ class DenseView:
         self._parts = list(parts)
         self._starts = np.cumsum([0] + [len(part) for part in parts])
         self._tail: NDArray[np.float32] | None = None
-        self._all: NDArray[np.float32] | None = None
+        self._copies: NDArray[np.int8] | None = None
 
     @property
     def uncovered(self) -> int:
@@ -69,10 +70,6 @@ class DenseView:
         """Cosine of each row with a unit vector."""
         if len(positions) == 0:
             return np.zeros(0, dtype=np.float32)
-        if len(self.keys) <= ROWS_IN_MEMORY:
-            if 2 * len(positions) > len(self.keys):  # to copy that many rows costs more than to compare all
-                return row_products(self._in_memory(), vector)[positions]
-            return row_products(self._in_memory()[positions], vector)
         scaled = vector / SCALE
         if len(positions) <= _COMPARED_AT_ONCE:
             return row_products(self.raw(positions).astype(np.float32), scaled)
@@ -83,24 +80,12 @@ class DenseView:
 
     def rows(self, positions: NDArray[np.intp]) -> NDArray[np.float32]:
         """Vectors in single precision."""
-        if len(self.keys) <= ROWS_IN_MEMORY:
-            return self._in_memory()[positions]
         return self.raw(positions).astype(np.float32) / np.float32(SCALE)
 
     def prepare_like(self, before: DenseView) -> None:
         """Make what the first search would have to make, if searches made it of the picture before this one."""
-        if before._all is not None and len(self.keys) <= ROWS_IN_MEMORY:
-            self._in_memory()
-        elif (before._all is not None or before._tail is not None) and 0 < self.uncovered <= ROWS_IN_MEMORY:
-            self._tail_similarities(np.zeros(self._parts[0].shape[1], dtype=np.float32))
-
-    def _in_memory(self) -> NDArray[np.float32]:
-        """Every row in single precision, made once."""
-        if self._all is None:
-            rows = np.concatenate([part.astype(np.float32) for part in self._parts])
-            rows /= np.float32(SCALE)
-            self._all = rows  # complete before another thread can see it
-        return self._all
+        if (before._copies is not None or before._tail is not None) and self.uncovered:
+            self._nearest_in_tail(np.ones(self._parts[0].shape[1], dtype=np.float32), 1)
 
     def raw(self, positions: NDArray[np.intp]) -> Rows:
         """Vectors as the segments hold them."""
@@ -116,6 +101,9 @@ class DenseView:
     def _nearest_in_tail(self, vector: Vector, limit: int) -> tuple[NDArray[np.intp], Vector]:
         if self.uncovered == 0:
             return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.float32)
+        if EXACT_ROWS < self.uncovered <= COPIED_ROWS and limit <= self.uncovered // 4:
+            positions = self._nearest_copies(vector, limit)
+            return positions, self.similarities(vector, positions)
         scores = self._tail_similarities(vector)
         alive = self.alive[self.graph_rows :]
         if not alive.all():
@@ -125,12 +113,26 @@ class DenseView:
         best = best[np.isfinite(scores[best])]
         return best + self.graph_rows, scores[best]
 
+    def _nearest_copies(self, vector: Vector, limit: int) -> NDArray[np.intp]:
+        """Candidates from the small copies of rows outside the graph; widened until enough of them are alive."""
+        from usearch.index import search
+
+        if self._copies is None:
+            self._copies = np.concatenate([_small_copies(block) for block in self._tail_blocks()])
+        query, wanted = _small_copies(vector[np.newaxis])[0], max(limit + limit // 4, _CANDIDATES)
+        while True:
+            wanted = min(wanted, self.uncovered)
+            found: Any = search(self._copies, query, wanted, exact=True, threads=1)  # cosine
+            positions = np.asarray(found.keys, dtype=np.intp) + self.graph_rows
+            positions = positions[self.alive[positions]]
+            if len(positions) >= limit or wanted == self.uncovered:
+                return positions
+            wanted *= 4
+
     def _tail_similarities(self, vector: Vector) -> Vector:
         """Cosine of every row outside the graph."""
-        if len(self.keys) <= ROWS_IN_MEMORY:
-            return row_products(self._in_memory()[self.graph_rows :], vector)
         scaled = vector / SCALE
-        if self.uncovered > ROWS_IN_MEMORY:
+        if self.uncovered > EXACT_ROWS:
             return np.concatenate([row_products(block.astype(np.float32), scaled) for block in self._tail_blocks()])
         if self._tail is None:
             self._tail = np.concatenate([block.astype(np.float32) for block in self._tail_blocks()])
@@ -144,9 +146,9 @@ class DenseView:
 
     def _nearest_in_graph(self, vector: Vector, limit: int) -> NDArray[np.intp]:
         """Candidates from the graph; widened until enough of them are alive, for removed rows stay in a graph."""
-        wanted = max(limit + limit // 4, _GRAPH_CANDIDATES)
+        wanted = max(limit + limit // 4, _CANDIDATES)
         while True:
-            found = self.graph.search(vector, wanted, threads=1, exact=self.graph_rows <= SCANNED_ROWS)
+            found = self.graph.search(vector, wanted, threads=1)
             keys = np.asarray(found.keys, dtype=np.int64)
             positions = self.positions(keys)
             if len(positions) >= limit or wanted >= self.graph_rows or len(keys) < wanted:
@@ -161,3 +163,10 @@ class DenseView:
         by_key = positions.argsort()
         order = by_key[(-scores[by_key]).argsort(kind="stable")[:limit]]
         return Found(self.keys[positions[order]].tolist(), scores[order].tolist())
+
+
+def _small_copies(rows: NDArray[Any]) -> NDArray[np.int8]:
+    """Rows in a byte a dimension, each scaled by its own largest value: what compares directions does not mind."""
+    largest = np.maximum(np.abs(rows).max(axis=1, keepdims=True).astype(np.float32), np.float32(1e-9))
+    copies: NDArray[np.int8] = np.rint(rows * (np.float32(127) / largest)).astype(np.int8)
+    return copies

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsInt
 
 from footnotes.index import (
     FIELD_WEIGHTS,
@@ -34,7 +34,7 @@ from footnotes.index.lexical_reader import LexicalReader
 
 FORMAT = 2
 """1 had a single field for title and sections."""
-SCATTERED_LEAST, SCATTERED_MOST, SCATTERED_SHARE = 1_000, 20_000, 0.2
+SCATTERED_LEAST, SCATTERED_MOST, SCATTERED_SHARE, SCATTERED_SEGMENTS = 1_000, 20_000, 0.2, 5
 _WRITER_BYTES = 24_000_000
 
 
@@ -93,11 +93,13 @@ class LexicalIndex:
         return self._reader.keys()
 
     def is_scattered(self) -> bool:
-        """Whether it is small, and in so many pieces that writing it anew as one is worth it.
+        """Whether it is small, and in so many pieces that writing it again as one is worth it.
 
         tantivy joins pieces of its own accord only when there are eight; until then every search goes through each.
         """
-        if not SCATTERED_LEAST <= self.count() <= SCATTERED_MOST or int(self._reader.searcher.num_segments) < 3:
+        if not SCATTERED_LEAST <= self.count() <= SCATTERED_MOST:
+            return False
+        if int(self._reader.searcher.num_segments) < SCATTERED_SEGMENTS:
             return False
         sizes = segment_sizes(self._folder)
         return sum(sizes) - max(sizes, default=0) >= SCATTERED_SHARE * sum(sizes)
@@ -138,14 +140,17 @@ class LexicalIndex:
 
     # ── writing
 
-    def apply(self, changes: Iterable[Change], *, position: int) -> None:
-        """Take changes in and commit them; a crash in between leaves the last commit, to be applied over."""
+    def apply(self, changes: Iterable[Change], *, position: SupportsInt) -> None:
+        """Take changes in and commit them; a crash in between leaves the last commit, to be applied over.
+
+        `position` is asked for its number when all changes are taken.
+        """
         self._prepare()
         changes = iter(changes)
         first = next(changes, None)
         if first is None and self._reader.searcher is not None:
-            self._write_manifest(clean=True, seq=position)
-            self._reader = LexicalReader(self._reader.searcher, self._index.schema, self._boosts, position)
+            self._write_manifest(clean=True, seq=int(position))
+            self._reader = LexicalReader(self._reader.searcher, self._index.schema, self._boosts, int(position))
             return
         changes = chain([] if first is None else [first], changes)
         self._write_manifest(clean=False, seq=self.position)
@@ -154,8 +159,8 @@ class LexicalIndex:
             self._commit(changes)
         self._checksums = checksums(self._folder, self._checksums)
         self._checked |= set(self._checksums)
-        self._write_manifest(clean=True, seq=position)
-        self._load(position)
+        self._write_manifest(clean=True, seq=int(position))
+        self._load(int(position))
 
     def _commit(self, changes: Iterable[Change]) -> None:
         import tantivy

@@ -13,6 +13,8 @@ from footnotes.index.lexical_query import QueryBuilder
 POSTINGS_BUDGET = 400_000
 """A search reads about this many postings to find candidates; below it the leg is exact BM25 over all terms."""
 _BUDGET_CANDIDATES = 200
+_WIDE_KEYS, _WIDE_SHARE, _MORE_THAN_ENOUGH = 500, 0.1, 1.5
+"""A filter that names so many keys, and lets such a share of all chunks through, is wide."""
 
 
 class LexicalReader:
@@ -35,7 +37,8 @@ class LexicalReader:
             return Found()
         queries = self._queries
         if allowed is not None:
-            return self._run(queries.any_within(terms, allowed), limit)
+            found = self._among_all(terms, limit, allowed) if _is_wide(allowed, self.count()) else None
+            return self._run(queries.any_within(terms, allowed), limit) if found is None else found
         essential = self._essential(terms)
         if len(essential) == len(terms):
             return self._run(queries.any_of(terms), limit)
@@ -44,6 +47,20 @@ class LexicalReader:
             return self._run(queries.any_of(terms), limit)
         exact = self._run(queries.scored(terms, found.keys), len(found.keys))
         return Found(exact.keys[:limit], exact.scores[:limit])
+
+    def _among_all(self, terms: Terms, limit: int, allowed: Allowed) -> Found | None:
+        """The best that are allowed among the best of all; None where too few of these are, or too much is read.
+
+        To look for each of thousands of keys takes longer than to go through a few hits more.
+        """
+        if self._queries is None or len(self._essential(terms)) < len(terms):
+            return None
+        asked = int(_MORE_THAN_ENOUGH * limit * self.count() / len(allowed.keys)) + _BUDGET_CANDIDATES
+        found = self._run(self._queries.any_of(terms), asked)
+        kept = np.flatnonzero(np.isin(np.asarray(found.keys, dtype=np.int64), allowed.keys, kind="sort"))[:limit]
+        if len(kept) < limit and len(found.keys) == asked:
+            return None
+        return Found([found.keys[at] for at in kept], [found.scores[at] for at in kept])
 
     def _having(self, facets: Sequence[str], limit: int, allowed: Allowed | None) -> Found:
         if not facets or self._queries is None or limit < 1:
@@ -102,3 +119,7 @@ class LexicalReader:
             chosen[term] = terms[term]
             spent += frequency
         return chosen
+
+
+def _is_wide(allowed: Allowed, count: int) -> bool:
+    return not allowed.facets and len(allowed.keys) > max(_WIDE_KEYS, _WIDE_SHARE * count)

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from footnotes.config import Settings
 from footnotes.errors import CopyTargetInUse, NotFound
 from footnotes.ingest.copying import copy_library, copy_state
 from footnotes.ingest.work import quiet
+from footnotes.settings import Settings
 from footnotes.store.backup import BackupSnapshot
 from footnotes.store.make import open_store
 from footnotes.store.sqlite.backup import backup_folder, restore_folder

@@ -9,9 +9,9 @@ from typing import Any
 
 from footnotes.chunk import Chunker
 from footnotes.chunk.make import make_chunker
-from footnotes.config import Settings
 from footnotes.ingest.derive import ChunkerOf
 from footnotes.parse.types_by_name import WIKI, is_source_code
+from footnotes.settings import Settings
 
 Choices = Mapping[str, Sequence[str | None]]
 """Of every collection: its chunker, if it chose one, and that one's options as JSON."""

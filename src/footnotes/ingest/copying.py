@@ -10,9 +10,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from footnotes.config import Settings
 from footnotes.errors import CopyMismatch, CopyTargetInUse, NotFound, OptionError
 from footnotes.ingest.work import OnProgress, Progress
+from footnotes.settings import Settings
 from footnotes.store import Store
 from footnotes.store.copying import Side, digest
 from footnotes.store.make import open_store

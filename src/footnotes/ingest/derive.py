@@ -1,4 +1,4 @@
-"""Parts → new chunks: the same for a file that comes in and for stored text that is indexed anew."""
+"""Parts → new chunks: the same for a file that comes in and for stored text that is indexed again."""
 
 from __future__ import annotations
 
@@ -39,9 +39,12 @@ def named_in_prefix(title: str, mime: str, metadata: Metadata) -> str:
 class Deriver:
     """Cuts one document's parts, in order, into chunks that know who they are."""
 
-    def __init__(self, chunker: Chunker, file_hash: str, title: str, describe: Describe | None = None) -> None:
+    def __init__(
+        self, chunker: Chunker, file_hash: str, title: str, describe: Describe | None = None, *, fingerprint: str = ""
+    ) -> None:
+        """`fingerprint` is the chunker's, where the caller knows it."""
         self._chunker = chunker
-        self._fingerprint = chunker_fingerprint(chunker)
+        self._fingerprint = fingerprint or chunker_fingerprint(chunker)
         self._file_hash = file_hash
         self.title = title
         self._describe = describe

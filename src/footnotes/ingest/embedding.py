@@ -73,11 +73,14 @@ def _pooled(inputs: Sequence[Sequence[str]], embedder: Embedder, batch: int) -> 
     """One vector an input: the mean of its pieces, each of which is embedded once however many share it."""
     pieces = {piece: row for row, piece in enumerate(dict.fromkeys(piece for each in inputs for piece in each))}
     vectors = embed_all(embedder, list(pieces), role="passage", batch=batch)
+    if all(len(each) == 1 for each in inputs):  # of unit length already
+        alone: Matrix = vectors[[pieces[each[0]] for each in inputs]]
+        return alone
     return np.stack([_mean(vectors, [pieces[piece] for piece in each]) for each in inputs])
 
 
 def _mean(vectors: Matrix, rows: Sequence[int]) -> Matrix:
-    if len(rows) == 1:  # of unit length already
+    if len(rows) == 1:
         one: Matrix = vectors[rows[0]]
         return one
     return mean_vector(vectors[rows])

@@ -17,6 +17,7 @@ from footnotes.errors import FootnotesError, StoreError, is_retryable
 from footnotes.ingest.work import Progress
 from footnotes.store import Store
 from footnotes.store.records import JobUpdate, NewJob
+from footnotes.tracing import JOB_ID
 from footnotes.types import Added, DocumentStatus, Job, JobKind
 
 WRITTEN_EVERY_SECONDS = 2.0
@@ -44,9 +45,11 @@ class Journal:
             self._files = {job.source: job.number for job in store.jobs.all(user_id) if job.run == run}
             store.jobs.take(user_id, [run, *self._files.values()], self._holder)
         else:
-            (self._run,) = store.jobs.make(user_id, None, [NewJob(kind, source, request)], self._holder)
+            asked = {**request, "job": JOB_ID.get()} if JOB_ID.get() else request
+            (self._run,) = store.jobs.make(user_id, None, [NewJob(kind, source, asked)], self._holder)
         self._updates: dict[int, JobUpdate] = {}
-        self._state = JobUpdate(self._run, "queued")
+        self._last: Progress | None = None
+        self._read: Progress | None = None
         self._written = time.monotonic()
 
     def __enter__(self) -> Journal:
@@ -67,11 +70,9 @@ class Journal:
         self._files.update(zip(fresh, numbers, strict=True))
 
     def progress(self, progress: Progress) -> None:
-        stage = _STAGES[progress.stage]
-        self._state = JobUpdate(self._run, stage, done=progress.done, total=progress.total)
-        if progress.path in self._files and progress.stage in ("reading", "parsing"):
-            number = self._files[progress.path]
-            self._updates[number] = JobUpdate(number, stage, done=progress.done if progress.stage == "parsing" else 0)
+        self._last = progress
+        if progress.path and progress.stage in ("reading", "parsing"):
+            self._read = progress
         if time.monotonic() - self._written >= WRITTEN_EVERY_SECONDS:
             self._write()
 
@@ -91,16 +92,28 @@ class Journal:
     def close(self, error: BaseException | None = None, *, finished: bool) -> None:
         """The end. A run that was cut off stays queued, for `resume`; one that could not be done has failed."""
         if isinstance(error, FootnotesError):
-            self._state = JobUpdate(self._run, "failed", error=error.info(), retryable=error.retryable)
+            state = JobUpdate(self._run, "failed", error=error.info(), retryable=error.retryable)
         else:
-            self._state = JobUpdate(self._run, "ready" if finished else "queued")
-        self._write()
+            state = JobUpdate(self._run, "ready" if finished else "queued")
+        self._write(state)
         self._store.jobs.let_go(self._user_id)
 
-    def _write(self) -> None:
-        updates, self._updates = [self._state, *self._updates.values()], {}
+    def _write(self, state: JobUpdate | None = None) -> None:
+        """Write the state of the run, of the file that is read now, and what became of others since the last time."""
+        now, last = [state] if state is not None else [], self._last
+        if state is None and last is not None:
+            now = [JobUpdate(self._run, _STAGES[last.stage], done=last.done, total=last.total)]
+        if self._read is not None and (number := self._files.get(self._read.path)) and number not in self._updates:
+            done = self._read.done if self._read.stage == "parsing" else 0
+            now.append(JobUpdate(number, _STAGES[self._read.stage], done=done))
+        updates, self._updates, self._read = [*now, *self._updates.values()], {}, None
         self._store.jobs.update(self._user_id, updates)
         self._written = time.monotonic()
+
+
+def own_runs(runs: Iterable[Job]) -> list[Job]:
+    """Runs that somebody began by hand: those of a server's job are that job."""
+    return [run for run in runs if not run.request.get("job")]
 
 
 def unfinished_runs(jobs: Iterable[Job]) -> list[Job]:

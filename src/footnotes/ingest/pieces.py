@@ -56,9 +56,10 @@ def embedding_pieces(
     a piece that has more all the same (one long sentence, a row of numbers) is halved between words until it fits.
     """
     spans: Sequence[Span] = [(start - made.start, end - made.start) for start, end in made.parts] or [(0, len(text))]
-    room = int(max_tokens / MODEL_TOKENS) - count_tokens(made.prefix)
-    if not made.parts and made.tokens > room > 0:
-        spans = equal_spans(text, math.ceil(made.tokens / room))
+    if max_tokens and not made.parts:
+        room = int(max_tokens / MODEL_TOKENS) - count_tokens(made.prefix)
+        if made.tokens > room > 0:
+            spans = equal_spans(text, math.ceil(made.tokens / room))
     if count is None or not max_tokens:
         return tuple(_with_prefix(made, text[start:end]) for start, end in spans)
     return tuple(piece for start, end in spans for piece in _fitting(made, text[start:end], max_tokens, count))

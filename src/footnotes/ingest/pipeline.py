@@ -1,14 +1,15 @@
 """Files through the stages: parse, chunk, store, index the words, embed, index the vectors.
 
 First all texts: small documents are written together in one transaction, a large one piece by piece, visible in one
-step at its end. From then on they are found by their words. Then all vectors. A document is reported only after it is
-durable and both indexes have it.
+step at its end. From then on they are found by their words. Then all vectors; an embedder that makes them faster than
+texts are written makes those of many small documents beforehand. A document is reported only after it is durable and
+both indexes have it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,7 +33,7 @@ from footnotes.ingest.embedding import embed_missing, open_generation
 from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.reading import KnownDocuments, ReadFile, read_together
 from footnotes.ingest.waiting import WaitingDocuments
-from footnotes.ingest.wiki.chunks import describer
+from footnotes.ingest.wiki.chunks import build_describer
 from footnotes.ingest.work import NewSource, OnProgress, Progress
 from footnotes.parse import Source
 from footnotes.parse.open import Limits, parse_document, parser_fingerprint
@@ -41,7 +42,7 @@ from footnotes.parse.sniff import Sniffed, sniff
 from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
 from footnotes.text.script import stated_language
-from footnotes.text.sketch import Sketcher
+from footnotes.text.sketch import Sketcher, sketch_together
 from footnotes.types import TAKEN_IN, Added, AddStatus, Document, ErrorInfo, JsonValue, Part, Report
 
 PIPELINE_VERSION = 1
@@ -53,10 +54,14 @@ BATCH_SECONDS = 4.0
 """A batch is sized so that the next one is done in about this time: visible soon, yet few commits."""
 _ONE_FILE = (DocumentError, MissingExtra)
 """What is the matter with one file, and no reason to stop the others."""
-WORTH_A_PROCESS = 1_000
-"""A batch of so many chunks is handed to another process to index, while this one goes on."""
+WORTH_A_PROCESS = 5_000
+"""With about so many chunks to come, another process indexes words while this one goes on; to start it takes time."""
 CUT_BY_RULES = "cut by rules, for the embedder was away"
 """How the warning begins of a document whose own chunker could not be asked."""
+_HICCUP_SECONDS = 0.05
+QUICK_DOCUMENTS, QUICK_INPUTS, QUICK_RATE, QUICK_TRIES = 256, 16, 500.0, 3
+"""With so many documents to take in, so many inputs are tried: an embedder that makes this many a second is quick. A
+busy machine may make it look slow once or twice."""
 _SERVED = ("ready", "indexing", "queued", "embedding")
 """Documents whose text is found; those that are not ready get their vectors before the work is done."""
 BATCH_CHARACTERS = 3_000_000
@@ -122,7 +127,7 @@ class Pipeline:
         self._on_progress = on_progress
         self._pending = _Pending()
         self._known = KnownDocuments(store, user_id)
-        self._versions: dict[tuple[str, int], tuple[Chunker, str]] = {}
+        self._versions: dict[tuple[str, int], tuple[Chunker, str, str]] = {}
         self._waiting: list[tuple[int, Added]] = []
         self._behind: list[Added] = []
         self._elsewhere: list[tuple[NewSource, int | None]] = []
@@ -130,6 +135,11 @@ class Pipeline:
         self._serving: Generation | None = None
         self._published = False
         self._is_embedder_away = False
+        self._tries = 0
+        """How often the embedder may still be slow before it is not tried beforehand any more."""
+        self._indexed = 0
+        self._progress = (0, 0)
+        """Files that were read, and those that are left."""
         self._on_text: Callable[[Added], object] = lambda _: None
         self._batch_chunks = FIRST_BATCH
 
@@ -146,6 +156,8 @@ class Pipeline:
         """
         self._on_text = on_text
         self._serving = self._generation()
+        many, is_remote = len(sources) >= QUICK_DOCUMENTS, getattr(self._embedder, "is_remote", False)
+        self._tries = QUICK_TRIES if many and not is_remote else 0
         yield from self._add(sources, chunker_of)
         while self._elsewhere:
             # Another writer is at the same bytes: when it is done they are here already, or still to be taken in.
@@ -162,6 +174,7 @@ class Pipeline:
             for file in files:
                 self._on_progress(Progress("reading", number, len(sources), file.origin.source))
                 number += 1
+                self._progress = (number, len(sources) - number)
                 try:
                     yield from self._take(file, chunker_of)
                 except _ONE_FILE as error:
@@ -209,11 +222,10 @@ class Pipeline:
         draft.title = document.title
         origin = NewSource(Path(document.filename), document.source, document.filename, document.collection)
         work = _Work(origin, draft, "replaced", list(document.warnings))
-        described = describer(document.mime, document.metadata, document.title)
+        described = build_describer(document.mime, document.metadata, document.title)
         derive = Deriver(chunker, document.file_hash, document.title, described)
         for part in self._store.documents.parts(self._user_id, document.id):
             self._derive(work, derive, part)
-        draft.sketch = work.sketcher.sketch()
         draft.publication = Publication(
             mime=document.mime,
             title=document.title,
@@ -299,10 +311,11 @@ class Pipeline:
                 break
             if derive is None:
                 draft.title = document_title(source.filename, item)
-                described = describer(source.mime, draft.metadata, draft.title)
+                described = build_describer(source.mime, draft.metadata, draft.title)
                 named = named_in_prefix(draft.title, source.mime, draft.metadata)
                 chunker = self._able_chunker(work, chunker, item, source.mime)
-                derive = Deriver(chunker, draft.file_hash, named, described)
+                cut_by = self._made_with(source.mime, chunker)[2]
+                derive = Deriver(chunker, draft.file_hash, named, described, fingerprint=cut_by)
                 work.language = stated_language(item.text)
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
@@ -316,7 +329,6 @@ class Pipeline:
         if report is None or derive is None or derive.count == 0:
             raise EmptyDocument(f"{source.filename} holds no text")
         work.warnings.extend([*report.warnings, *notes_of(chunker)])
-        draft.sketch = work.sketcher.sketch()
         draft.publication = Publication(
             mime=report.mime,
             title=derive.title,
@@ -429,12 +441,16 @@ class Pipeline:
 
     def ingestion_version(self, mime: str, chunker: Chunker) -> str:
         """What a document of a type would be made with now."""
+        return self._made_with(mime, chunker)[1]
+
+    def _made_with(self, mime: str, chunker: Chunker) -> tuple[Chunker, str, str]:
+        """The chunker, the version of a document that it cuts, and its fingerprint."""
         known = self._versions.get((mime, id(chunker)))  # the chunker is kept, so that no other gets its number
         if known is None:
-            made_with = (parser_fingerprint(mime), chunker_fingerprint(chunker), self._embedder.fingerprint)
-            known = (chunker, "/".join((str(PIPELINE_VERSION), *made_with)))
-            self._versions[mime, id(chunker)] = known
-        return known[1]
+            cut_by = chunker_fingerprint(chunker)
+            made_with = (str(PIPELINE_VERSION), parser_fingerprint(mime), cut_by, self._embedder.fingerprint)
+            known = self._versions[mime, id(chunker)] = (chunker, "/".join(made_with), cut_by)
+        return known
 
     # ── many files
 
@@ -449,6 +465,9 @@ class Pipeline:
         began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
         try:
             self._write_replacements_ahead([work.draft for work in works])
+            self._embed_quickly([work.draft for work in works])
+            for work, sketch in zip(works, sketch_together([work.sketcher for work in works]), strict=True):
+                work.draft.sketch = sketch
             with tracing.span("store", documents=len(works), chunks=count):
                 self._store.documents.save(self._user_id, self._now(), [work.draft for work in works])
                 self._known.forget_written(work.draft for work in works)
@@ -456,7 +475,7 @@ class Pipeline:
             self._begin_again(works)
             return
         self._on_progress(Progress("indexing", 0, len(works)))
-        behind = self._published and count >= WORTH_A_PROCESS
+        behind = self._published and self._is_worth_a_process(count)
         with tracing.span("index", documents=len(works), chunks=count):
             (self._store.publish_behind if behind else self._store.publish)(self._user_id, self._now())
         self._adapt(count, time.monotonic() - began)
@@ -471,6 +490,12 @@ class Pipeline:
             else:
                 yield self._followed(_added(work))
         self._published = True
+
+    def _is_worth_a_process(self, count: int) -> bool:
+        """Whether words are indexed by another process: one that is at it, or by the chunks of files seen so far."""
+        self._indexed += count
+        seen, left = self._progress
+        return self._store.is_indexing_behind or count + left * self._indexed / max(seen, 1) >= WORTH_A_PROCESS
 
     def _write_replacements_ahead(self, drafts: Sequence[Draft]) -> None:
         """Write next versions of documents that are served, without publishing them, so that they have their vectors
@@ -495,8 +520,24 @@ class Pipeline:
         wanted = {
             key: pieces for draft, found in inputs if not self._is_left_to_another(draft) for key, pieces in found
         }
-        if not wanted or self._is_embedder_away:
+        if wanted and not self._is_embedder_away:
+            self._embed(wanted)
+
+    def _embed_quickly(self, drafts: Sequence[Draft]) -> None:
+        """Make vectors before their texts are written, while the embedder is quick: these are then ready at once."""
+        if not self._tries or self._is_embedder_away:
             return
+        inputs = [each for draft in drafts for each in _inputs(draft, self._embedder)]
+        for some in (inputs[:QUICK_INPUTS], inputs[QUICK_INPUTS:]):
+            began = time.monotonic()
+            if some:
+                self._embed(dict(some))
+            if self._is_embedder_away or time.monotonic() - began > len(some) / QUICK_RATE + _HICCUP_SECONDS:
+                self._tries -= 1
+                return
+
+    def _embed(self, wanted: Mapping[bytes, Sequence[str]]) -> None:
+        """Embed inputs whose texts are not served yet. Where that fails, words find these texts, and vectors follow."""
         try:
             embed_missing(
                 self._store,
@@ -508,11 +549,11 @@ class Pipeline:
             )
         except (StoreError, DocumentError):
             raise
-        except FootnotesError:  # the text is found by its words, and its vectors follow
+        except FootnotesError:
             self._is_embedder_away = True
 
     def _begin_again(self, works: Sequence[_Work]) -> None:
-        """The library was indexed anew while these were read: they are made for the generation that serves now."""
+        """The library was indexed again while these were read: they are made for the generation that serves now."""
         self._known.forget()
         self._serving = self._generation()
         self._elsewhere.extend((work.origin, None) for work in works)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from footnotes.errors import DocumentError, MissingExtra, all_errors
-from footnotes.ingest.archive.members import named_archive
+from footnotes.ingest.archive.members import has_archive_name
 from footnotes.store.naming import INSIDE
-from footnotes.store.records import Known, Signature
+from footnotes.store.records import KnownSource, Signature
 from footnotes.types import TAKEN_IN
 
 SETTLING_NS = 2_000_000_000
@@ -24,6 +24,8 @@ class Seen:
 
     path: Path
     signature: Signature
+    stamp: str | None = None
+    """What tells that an entry of a source has not changed, in place of sizes and times."""
 
 
 @dataclass(slots=True)
@@ -33,11 +35,11 @@ class Plan:
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     moved: dict[str, str] = field(default_factory=dict)
-    gone: list[Known] = field(default_factory=list)
-    unchanged: list[Known] = field(default_factory=list)
+    gone: list[KnownSource] = field(default_factory=list)
+    unchanged: list[KnownSource] = field(default_factory=list)
     touched: list[str] = field(default_factory=list)
-    failed_before: list[Known] = field(default_factory=list)
-    left_alone: list[Known] = field(default_factory=list)
+    failed_before: list[KnownSource] = field(default_factory=list)
+    left_alone: list[KnownSource] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +47,20 @@ class Looks:
     """The questions a plan asks of the world."""
 
     hash_of: Callable[[Path], str]
-    is_current: Callable[[Known], bool]
+    is_current: Callable[[KnownSource], bool]
     is_gone: Callable[[str], bool]
+    owner_of: Callable[[str], str | None] = lambda source: archive_of(source)
 
 
-def make_plan(seen: Mapping[str, Seen], known: Mapping[str, Known], looks: Looks, made_by: str) -> Plan:
+def make_plan(seen: Mapping[str, Seen], known: Mapping[str, KnownSource], looks: Looks, made_by: str) -> Plan:
     """Compare the files that are there with those that are known."""
     plan, hashes = Plan(), dict[str, str]()
     for source, file in seen.items():
         _place(source, file, known.get(source), plan, hashes, looks, made_by)
     for source, before in known.items():
-        if source not in seen and archive_of(source) not in seen:
-            (plan.gone if looks.is_gone(archive_of(source) or source) else plan.left_alone).append(before)
+        owner = looks.owner_of(source)
+        if source not in seen and owner not in seen:
+            (plan.gone if looks.is_gone(owner or source) else plan.left_alone).append(before)
     _find_moves(plan, seen, known, hashes, looks)
     return plan
 
@@ -64,7 +68,7 @@ def make_plan(seen: Mapping[str, Seen], known: Mapping[str, Known], looks: Looks
 def archive_of(source: str) -> str | None:
     """The archive a source is a member of, if it is one."""
     archive, inside, _ = source.partition(INSIDE)
-    return archive if inside and named_archive(archive) else None
+    return archive if inside and has_archive_name(archive) else None
 
 
 def may_change(error_code: str) -> bool:
@@ -73,12 +77,12 @@ def may_change(error_code: str) -> bool:
 
 
 def _place(
-    source: str, file: Seen, before: Known | None, plan: Plan, hashes: dict[str, str], looks: Looks, made_by: str
+    source: str, file: Seen, before: KnownSource | None, plan: Plan, hashes: dict[str, str], looks: Looks, made_by: str
 ) -> None:
     """Put one file that is there under what it is."""
     if before is None:
         plan.added.append(source)
-    elif _same(before.signature, file.signature):
+    elif _same(before.signature, file.signature) if file.stamp is None else before.stamp == file.stamp:
         _place_unchanged(source, before, plan, looks, made_by)
     elif before.document_id is None:
         plan.changed.append(source)
@@ -95,7 +99,7 @@ def _place(
             plan.touched.append(source)
 
 
-def _place_unchanged(source: str, before: Known, plan: Plan, looks: Looks, made_by: str) -> None:
+def _place_unchanged(source: str, before: KnownSource, plan: Plan, looks: Looks, made_by: str) -> None:
     if before.error is not None:
         hopeless = before.made_by == made_by and not may_change(before.error.code)
         (plan.failed_before.append(before) if hopeless else plan.changed.append(source))
@@ -113,18 +117,18 @@ def _same(before: Signature | None, now: Signature) -> bool:
 
 
 def _find_moves(
-    plan: Plan, seen: Mapping[str, Seen], known: Mapping[str, Known], hashes: dict[str, str], looks: Looks
+    plan: Plan, seen: Mapping[str, Seen], known: Mapping[str, KnownSource], hashes: dict[str, str], looks: Looks
 ) -> None:
     """Content that left one name and came up under another has moved; two files may also have changed places."""
     left = [before for before in plan.gone if archive_of(before.source) is None]
     left += [known[source] for source in plan.changed if source in hashes]
-    vacated: dict[str, list[Known]] = {}
+    vacated: dict[str, list[KnownSource]] = {}
     for before in left:
         if before.document_id is not None and before.file_hash and hashes.get(before.source) != before.file_hash:
             vacated.setdefault(before.file_hash, []).append(before)
     sizes = {before.bytes for group in vacated.values() for before in group}
     for source in [*plan.added, *plan.changed]:
-        if seen[source].signature.size in sizes and not named_archive(source):
+        if seen[source].signature.size in sizes and not has_archive_name(source):
             content = hashes.get(source) or _hash_or_nothing(seen[source].path, looks)
             if group := vacated.get(content):
                 before = _nearest(source, group)
@@ -146,11 +150,11 @@ def _settle_moves(plan: Plan) -> None:
     plan.gone = [before for before in plan.gone if before.source not in plan.moved]
 
 
-def _nearest(source: str, group: list[Known]) -> Known:
+def _nearest(source: str, group: list[KnownSource]) -> KnownSource:
     """Of files with the same content, the one whose name is most alike: the same file name, then the same folder."""
     folder, _, name = source.rpartition("/")
 
-    def likeness(before: Known) -> tuple[bool, bool]:
+    def likeness(before: KnownSource) -> tuple[bool, bool]:
         before_folder, _, before_name = before.source.rpartition("/")
         return before_name == name, before_folder == folder
 

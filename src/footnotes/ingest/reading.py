@@ -95,7 +95,7 @@ class KnownDocuments:
         return self._store.documents.find_by_source(self._user_id, collection, source)
 
     def forget(self) -> None:
-        """Ask anew for each from now on: documents may have changed."""
+        """Ask again for each from now on: documents may have changed."""
         self._by_hash, self._by_source = {}, {}
 
     def forget_written(self, drafts: Iterable[Draft]) -> None:

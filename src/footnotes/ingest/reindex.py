@@ -12,7 +12,7 @@ from footnotes.errors import NotFound, StoreLocked
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, named_in_prefix
 from footnotes.ingest.embedding import check_embedder, embed_missing
 from footnotes.ingest.pieces import pieces_to_embed
-from footnotes.ingest.wiki.chunks import describer
+from footnotes.ingest.wiki.chunks import build_describer
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Generation, NewChunk
@@ -51,7 +51,7 @@ class Reindex:
         """
         before = self._store.generations.serving(self._user_id)
         if before is None:
-            raise NotFound("the library has no documents to index anew")
+            raise NotFound("the library has no documents to index again")
         building = self._store.generations.begin(
             self._user_id,
             embedder=self._embedder.name,
@@ -102,7 +102,7 @@ class Reindex:
                 return documents, embedded
             more = self._fill(to)
             documents, embedded = documents + more[0], embedded + more[1]
-        raise StoreLocked("documents come faster than they can be indexed anew", remedy="Try again when fewer do.")
+        raise StoreLocked("documents come faster than they can be indexed again", remedy="Try again when fewer do.")
 
     def _plan(self) -> dict[str, Any]:
         names = [collection["name"] for collection in self._store.collections.all(self._user_id)]
@@ -120,7 +120,7 @@ class Reindex:
 
     def _fill_one(self, generation: Generation, row: DocumentRow) -> int:
         chunker = self._chunker_of(row.document.collection, row.document.mime)
-        described = describer(row.document.mime, row.document.metadata, row.document.title)
+        described = build_describer(row.document.mime, row.document.metadata, row.document.title)
         named = named_in_prefix(row.document.title, row.document.mime, row.document.metadata)
         derive = Deriver(chunker, row.document.file_hash, named, described)
         made: list[NewChunk] = []

@@ -12,46 +12,52 @@ from typing import get_args
 
 from footnotes.errors import SourceUnreadable, SyncRefused
 from footnotes.ingest.archive import is_archive
+from footnotes.ingest.ingestor import Ingestor, IngestTarget, made_by
 from footnotes.ingest.names import as_text
 from footnotes.ingest.plan import Looks, Plan, Seen, archive_of, make_plan, may_change
-from footnotes.ingest.take import Place, Taking, made_by
 from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.work import NewSource, hash_file
 from footnotes.store import Store
 from footnotes.store.naming import INSIDE
-from footnotes.store.records import Known, Origin, Signature
+from footnotes.store.records import KnownSource, Origin, Signature
 from footnotes.types import Added, Followed, Synced, SyncStatus
 
 MANY = 10
 NOTED_AT_ONCE = 500
 
 
-class FolderSync:
-    """One pass over one folder. The caller holds the library for writing, unless it only wants the plan."""
+class SyncPass:
+    """What one pass over anything that is followed knows and says: a folder, a repository, a source by address."""
+
+    root: Path | str
 
     def __init__(
-        self, store: Store, user_id: str, taking: Taking, place: Place, folder: Path, *, max_file_bytes: int
+        self,
+        store: Store,
+        user_id: str,
+        ingestor: Ingestor,
+        target: IngestTarget,
+        root: Path | str,
+        *,
+        max_file_bytes: int,
     ) -> None:
-        self._taking = taking
-        self._place = place
-        self._avoid = store.folder
+        self._ingestor = ingestor
+        self._target = target
         self._max_file_bytes = max_file_bytes
-        self._origins = store.sources(user_id, place.collection)
-        self.root = checked_root(folder)
-        self._prefix = as_text(self.root).rstrip(os.sep) + os.sep
+        self._origins = store.sources(user_id, target.collection)
+        self.root = root
+        self._prefix = as_text(root).rstrip(os.sep) + os.sep
         self._seen: dict[str, Seen] = {}
         self._skipped: list[Skipped] = []
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownSource] = {}
 
     def plan(self, *, delete_all: bool = False) -> Plan:
-        """Look at the folder and at what is known of it. Refuses to delete everything, unless that is meant."""
-        self._look()
-        self._known = self._origins.below(self._prefix)
-        looks = Looks(self._hash_of, self._is_current, self._is_gone)
-        plan = make_plan(self._seen, self._known, looks, made_by())
-        if not delete_all:
-            self._refuse_to_empty(plan)
-        return plan
+        """What to do. Refuses to delete everything, unless that is meant."""
+        raise NotImplementedError
+
+    def run(self, plan: Plan) -> Iterator[Followed]:
+        """Carry a plan out."""
+        raise NotImplementedError
 
     def said(self, plan: Plan) -> Iterator[Followed]:
         """What a plan would do, for a dry run."""
@@ -65,55 +71,8 @@ class FolderSync:
         yield from self._settled(plan)
         yield from (_deleted(known) for known in plan.gone if known.document_id)
 
-    def run(self, plan: Plan) -> Iterator[Followed]:
-        """Carry a plan out. Files that come are taken in before any that went is forgotten, so that no vector of a
-        text that is still there is made twice, and a crash leaves too much rather than too little."""
-        self._note(self._origin(source) for source in plan.touched)
-        if plan.moved:
-            self._origins.move({old: (new, as_text(self._seen[new].path.name)) for old, new in plan.moved.items()})
-            self._note(self._origin(new) for new in plan.moved.values())
-            yield from (self._moved(old, new) for old, new in plan.moved.items())
-        moved = set(plan.moved.values())
-        yield from (file for file in self._take(plan) if file.error is not None or file.path not in moved)
-        if plan.changed:
-            self._origins.mend_names(set(plan.changed))
-        yield from self._settled(plan)
-        yield from self._forget(
-            [known for known in plan.gone if self._is_gone(archive_of(known.source) or known.source)]
-        )
-
-    # ── looking
-
-    def _look(self) -> None:
-        for item in walk(self.root, avoid=self._avoid):
-            if isinstance(item, Skipped):
-                self._skipped.append(item)
-                continue
-            with suppress(OSError):  # it went while we looked: the next pass will see that
-                now, status = time.time_ns(), item.lstat()
-                path = item
-                if stat.S_ISLNK(status.st_mode):
-                    path, status = item.resolve(), item.stat()
-                signature = Signature(status.st_size, status.st_mtime_ns, status.st_ctime_ns, now)
-                self._seen.setdefault(as_text(path), Seen(path, signature))
-
-    def _hash_of(self, path: Path) -> str:
-        return hash_file(path, self._max_file_bytes)[0]
-
-    def _is_current(self, known: Known) -> bool:
-        return self._place.is_current(known.mime or "", known.ingestion_version or "")
-
-    def _is_gone(self, source: str) -> bool:
-        """Whether a file is surely gone. One that is left out now, or that nobody can tell of, is not."""
-        if not self.root.is_dir() or any(_is_within(source, as_text(item.path)) for item in self._skipped):
-            return False
-        try:
-            os.lstat(source)
-        except (FileNotFoundError, NotADirectoryError):
-            return True
-        except (OSError, ValueError):
-            return False
-        return False
+    def _is_current(self, known: KnownSource) -> bool:
+        return self._target.is_current(known.mime or "", known.ingestion_version or "")
 
     def _refuse_to_empty(self, plan: Plan) -> None:
         """All files gone at once is a disk that is not mounted far more often than a wish."""
@@ -125,61 +84,10 @@ class FolderSync:
                 "and all of them would be deleted"
             )
 
-    # ── doing
-
-    def _take(self, plan: Plan) -> Iterator[Followed]:
-        """New and changed files through the pipeline; how each looked is noted once it is in."""
-        sources = [self._new_source(source) for source in (*plan.changed, *plan.added)]
-        archives = [source for source in sources if is_archive(source.path, source.filename)]
-        packed = {archive.source for archive in archives}
-        plain = [source for source in sources if source.source not in packed]
-        seen: list[Origin] = []
-        try:
-            for added in self._taking.taken_as_they_are(plain, self._place):
-                seen += self._origins_of(added)
-                if len(seen) >= NOTED_AT_ONCE:
-                    self._note(seen)
-                    seen = []
-                yield self._followed(added)
-        finally:
-            self._note(seen)
-        for archive in archives:
-            yield from self._unpack(archive)
-
-    def _unpack(self, archive: NewSource) -> Iterator[Followed]:
-        """The members of an archive that is new or has changed. Those it has no more go, if it could be read."""
-        there, broken = set[str](), None
-        for added in self._taking.unpacked(archive, self._place):
-            there.add(added.path)
-            broken = added.error if added.path == archive.source else broken
-            yield self._followed(added)
-        prefix = archive.source + INSIDE
-        before = [known for source, known in self._known.items() if source.startswith(prefix) and source not in there]
-        if broken is None:
-            yield from self._forget(before)
-        if broken is None or not may_change(broken.code):
-            seen = self._seen[archive.source].signature
-            self._note([Origin(archive.source, seen.read_ns, seen, error=broken)])
-
-    def _forget(self, gone: Sequence[Known]) -> Iterator[Followed]:
+    def _forget(self, gone: Sequence[KnownSource]) -> Iterator[Followed]:
         if gone:
             self._origins.forget([known.source for known in gone])
             yield from (_deleted(known) for known in gone if known.document_id)
-
-    def _new_source(self, source: str) -> NewSource:
-        path = self._seen[source].path
-        name = as_text(path.name)
-        return NewSource(path, source, name, self._place.collection, self._place.metadata_of(path))
-
-    def _origins_of(self, added: Added) -> list[Origin]:
-        """How a file looked that was taken in, or that will not be as long as it looks like this."""
-        if added.error is not None and may_change(added.error.code):
-            return []
-        return [self._origin(added.path, added)] if added.path in self._seen else []
-
-    def _origin(self, source: str, added: Added | None = None) -> Origin:
-        seen = self._seen[source].signature
-        return Origin(source, seen.read_ns, seen, error=added.error if added else None)
 
     def _note(self, seen: Iterator[Origin] | list[Origin]) -> None:
         self._origins.note(seen, made_by())
@@ -224,7 +132,127 @@ class FolderSync:
         return Followed(added.path, added.document_id, done, added.chunks, None, None, added.warnings)  # type: ignore[arg-type]
 
 
-def synced(one: FolderSync, *, dry_run: bool, delete_all: bool, on_file: Callable[[Followed], None]) -> Synced:
+class FolderSync(SyncPass):
+    """One pass over one folder. The caller holds the library for writing, unless it only wants the plan."""
+
+    root: Path
+
+    def __init__(
+        self, store: Store, user_id: str, ingestor: Ingestor, target: IngestTarget, folder: Path, *, max_file_bytes: int
+    ) -> None:
+        super().__init__(store, user_id, ingestor, target, checked_root(folder), max_file_bytes=max_file_bytes)
+        self._avoid = store.folder
+
+    def plan(self, *, delete_all: bool = False) -> Plan:
+        """Look at the folder and at what is known of it. Refuses to delete everything, unless that is meant."""
+        self._look()
+        self._known = self._origins.below(self._prefix)
+        looks = Looks(self._hash_of, self._is_current, self._is_gone)
+        plan = make_plan(self._seen, self._known, looks, made_by())
+        if not delete_all:
+            self._refuse_to_empty(plan)
+        return plan
+
+    def run(self, plan: Plan) -> Iterator[Followed]:
+        """Carry a plan out. Files that come are taken in before any that went is forgotten, so that no vector of a
+        text that is still there is made twice, and a crash leaves too much rather than too little."""
+        self._note(self._origin(source) for source in plan.touched)
+        if plan.moved:
+            self._origins.move({old: (new, as_text(self._seen[new].path.name)) for old, new in plan.moved.items()})
+            self._note(self._origin(new) for new in plan.moved.values())
+            yield from (self._moved(old, new) for old, new in plan.moved.items())
+        moved = set(plan.moved.values())
+        yield from (file for file in self._take(plan) if file.error is not None or file.path not in moved)
+        if plan.changed:
+            self._origins.mend_names(set(plan.changed))
+        yield from self._settled(plan)
+        yield from self._forget(
+            [known for known in plan.gone if self._is_gone(archive_of(known.source) or known.source)]
+        )
+
+    # ── looking
+
+    def _look(self) -> None:
+        for item in walk(self.root, avoid=self._avoid):
+            if isinstance(item, Skipped):
+                self._skipped.append(item)
+                continue
+            with suppress(OSError):  # it went while we looked: the next pass will see that
+                now, status = time.time_ns(), item.lstat()
+                path = item
+                if stat.S_ISLNK(status.st_mode):
+                    path, status = item.resolve(), item.stat()
+                signature = Signature(status.st_size, status.st_mtime_ns, status.st_ctime_ns, now)
+                self._seen.setdefault(as_text(path), Seen(path, signature))
+
+    def _hash_of(self, path: Path) -> str:
+        return hash_file(path, self._max_file_bytes)[0]
+
+    def _is_gone(self, source: str) -> bool:
+        """Whether a file is surely gone. One that is left out now, or that nobody can tell of, is not."""
+        if not self.root.is_dir() or any(_is_within(source, as_text(item.path)) for item in self._skipped):
+            return False
+        try:
+            os.lstat(source)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (OSError, ValueError):
+            return False
+        return False
+
+    # ── doing
+
+    def _take(self, plan: Plan) -> Iterator[Followed]:
+        """New and changed files through the pipeline; how each looked is noted once it is in."""
+        sources = [self._new_source(source) for source in (*plan.changed, *plan.added)]
+        archives = [source for source in sources if is_archive(source.path, source.filename)]
+        packed = {archive.source for archive in archives}
+        plain = [source for source in sources if source.source not in packed]
+        seen: list[Origin] = []
+        try:
+            for added in self._ingestor.ingest_files(plain, self._target):
+                seen += self._origins_of(added)
+                if len(seen) >= NOTED_AT_ONCE:
+                    self._note(seen)
+                    seen = []
+                yield self._followed(added)
+        finally:
+            self._note(seen)
+        for archive in archives:
+            yield from self._unpack(archive)
+
+    def _unpack(self, archive: NewSource) -> Iterator[Followed]:
+        """The members of an archive that is new or has changed. Those it has no more go, if it could be read."""
+        there, broken = set[str](), None
+        for added in self._ingestor.unpacked(archive, self._target):
+            there.add(added.path)
+            broken = added.error if added.path == archive.source else broken
+            yield self._followed(added)
+        prefix = archive.source + INSIDE
+        before = [known for source, known in self._known.items() if source.startswith(prefix) and source not in there]
+        if broken is None:
+            yield from self._forget(before)
+        if broken is None or not may_change(broken.code):
+            seen = self._seen[archive.source].signature
+            self._note([Origin(archive.source, seen.read_ns, seen, error=broken)])
+
+    def _new_source(self, source: str) -> NewSource:
+        path = self._seen[source].path
+        name = as_text(path.name)
+        return NewSource(path, source, name, self._target.collection, self._target.metadata_of(path))
+
+    def _origins_of(self, added: Added) -> list[Origin]:
+        """How a file looked that was taken in, or that will not be as long as it looks like this."""
+        if added.error is not None and may_change(added.error.code):
+            return []
+        return [self._origin(added.path, added)] if added.path in self._seen else []
+
+    def _origin(self, source: str, added: Added | None = None) -> Origin:
+        seen = self._seen[source].signature
+        return Origin(source, seen.read_ns, seen, error=added.error if added else None)
+
+
+def synced(one: SyncPass, *, dry_run: bool, delete_all: bool, on_file: Callable[[Followed], None]) -> Synced:
     """One pass from beginning to end, counted. With `dry_run` nothing is changed."""
     began = time.monotonic()
     counts: dict[SyncStatus, int] = dict.fromkeys(get_args(SyncStatus), 0)
@@ -258,5 +286,5 @@ def _is_within(source: str, folder: str) -> bool:
     return source == folder or source.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def _deleted(known: Known) -> Followed:
+def _deleted(known: KnownSource) -> Followed:
     return Followed(known.source, known.document_id, "deleted", known.chunks)

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from footnotes.chunk import Chunker
-from footnotes.embed import Embedder
 from footnotes.errors import ImportFormatError, SourceUnreadable, StoreUnavailable
-from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint
+from footnotes.ingest.context import IngestContext
+from footnotes.ingest.derive import Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import open_generation
-from footnotes.ingest.names import checked_metadata, is_name
+from footnotes.ingest.names import checked_collection, checked_metadata, is_name
 from footnotes.ingest.waiting import WaitingDocuments
-from footnotes.ingest.work import OnProgress, Progress
+from footnotes.ingest.work import OnProgress, Progress, quiet
 from footnotes.store import Store
 from footnotes.store.records import Draft, Generation, Publication
 from footnotes.text.sketch import Sketcher
@@ -90,39 +90,35 @@ def _language(document: Document, chunk: Chunk) -> JsonValue:
 
 
 def import_library(
-    store: Store,
-    user_id: str,
-    file: Path,
-    *,
-    collection: str | None = None,
-    embedder: Embedder,
-    chunker_of: ChunkerOf,
-    embed_batch: int,
-    on_progress: OnProgress,
+    context: IngestContext, file: Path, collection: str | None, on_progress: OnProgress | None
 ) -> Imported:
     """Append the documents of an export, to `collection` when one is named.
 
     The whole file is read through before the first one is taken in.
     """
-    total = sum(1 for _ in _documents(file))
-    generation = open_generation(store, user_id, embedder)
-    added = skipped = 0
-    for number, line in enumerate(_documents(file)):
-        on_progress(Progress("reading", number, total, str(line["filename"])))
-        line["collection"] = collection or line["collection"]
-        if store.documents.find_by_hash(user_id, line["collection"], line["file_hash"]) is not None:
-            skipped += 1
-            continue
-        store.documents.save(
-            user_id, generation, [_draft(line, chunker_of(line["collection"], line["mime"]), generation)]
-        )
-        added += 1
-    if added:
-        store.publish(user_id, generation)
-    waiting = WaitingDocuments(store, generation, embedder=embedder, batch=embed_batch, on_progress=on_progress)
-    for _ in waiting.embed():
-        pass
-    return Imported(added, skipped)
+    store, user, report = context.store, context.user, on_progress or quiet
+    into = None if collection is None else checked_collection(collection)
+    with context.writing("importing"):
+        embedder, chunker_of = context.embedders.get(), context.chunker_of()
+        total = sum(1 for _ in _documents(file))
+        generation = open_generation(store, user, embedder)
+        added = skipped = 0
+        for number, line in enumerate(_documents(file)):
+            report(Progress("reading", number, total, str(line["filename"])))
+            line["collection"] = into or line["collection"]
+            if store.documents.find_by_hash(user, line["collection"], line["file_hash"]) is not None:
+                skipped += 1
+                continue
+            draft = _draft(line, chunker_of(line["collection"], line["mime"]), generation)
+            store.documents.save(user, generation, [draft])
+            added += 1
+        if added:
+            store.publish(user, generation)
+        batch = context.settings.embed_batch
+        waiting = WaitingDocuments(store, generation, embedder=embedder, batch=batch, on_progress=report)
+        for _ in waiting.embed():
+            pass
+        return Imported(added, skipped)
 
 
 def _documents(file: Path) -> Iterator[dict[str, Any]]:

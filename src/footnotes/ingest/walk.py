@@ -51,13 +51,14 @@ def walk(path: Path, *, avoid: Path | None = None) -> Iterator[Path | Skipped]:
     yield from _folder(path, root, [], avoid.resolve() if avoid else None)
 
 
-def resolved(path: Path, folders: dict[Path, Path]) -> Path:
+def resolved(path: Path, folders: dict[str, str]) -> str:
     """Where a file really is. `folders` are those that were looked at: each is, once, whatever it holds."""
+    folder, _, name = str(path).rpartition(os.sep)
     if path.is_symlink():
-        return path.resolve()
-    if path.parent not in folders:
-        folders[path.parent] = path.parent.resolve()
-    return folders[path.parent] / path.name
+        return str(path.resolve())
+    if folder not in folders:
+        folders[folder] = str(path.parent.resolve()).rstrip(os.sep)
+    return f"{folders[folder]}{os.sep}{name}"
 
 
 def _folder(folder: Path, root: Path, ignored: list[_Ignored], avoid: Path | None) -> Iterator[Path | Skipped]:

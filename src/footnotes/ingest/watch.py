@@ -43,6 +43,27 @@ def watching(once: Pass, folder: Path, *, avoid: Path, stop: threading.Event) ->
             first = False
 
 
+def looking_again(once: Pass, *, every: float, stop: threading.Event) -> Iterator[Synced | FootnotesError]:
+    """As `watching`, of a source that reports nothing: looked at again and again. What stays wrong is said once."""
+    first, failing = True, ""
+    while not stop.is_set():
+        try:
+            result = once()
+            if first or failing or _did_something(result):
+                yield result
+            failing = ""
+        except Interrupted:
+            raise
+        except FootnotesError as error:
+            if first and not error.retryable:
+                raise
+            if error.message != failing:
+                failing = error.message
+                yield error
+        first = False
+        stop.wait(every)
+
+
 def _passes(once: Pass, root: Path, avoid: Path, stop: threading.Event) -> Iterator[Synced | FootnotesError]:
     """Passes over a folder for as long as it is the same folder. Watching begins before the first look."""
     identity, due, failing = _identity(root), 0.0, ""

@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from footnotes.config import Settings
 from footnotes.errors import DocumentError, RobotsDisallowed
 from footnotes.fetch.client import Client, Fetched, Rules, Unchanged
 from footnotes.fetch.sitemap import is_sitemap, read_sitemap
-from footnotes.fetch.url import last_part, parsed, same_site
-from footnotes.ingest.names import as_text
+from footnotes.fetch.url import last_part, parse_url, same_site
+from footnotes.ingest.names import as_text, safe_filename
 from footnotes.ingest.work import NewSource
 from footnotes.parse.catalog import supported, types_by_suffix
 from footnotes.parse.types_by_name import HTML, PLAIN
+from footnotes.settings import Settings
 from footnotes.store.records import Origin
 from footnotes.types import Added, Metadata
 
@@ -30,11 +30,10 @@ MOST_SITEMAPS = 500
 _GENERIC = ("", "application/octet-stream", "binary/octet-stream", "application/zip", "application/x-zip-compressed")
 _PACKED = ("application/gzip", "application/x-gzip", "application/x-tar", "application/x-bzip2", "application/x-xz")
 _TYPES = {"application/xhtml+xml": HTML, "text/xml": "application/xml"}
-_LONGEST_NAME = 200
 _FOLDER, _YOUNG_SECONDS = "footnotes-fetched-", 60.0
 
 KnownVersion = Callable[[str], tuple[Added, str | None, str | None] | None]
-"""A source → what to say when it has not changed, its entity tag and its date; nothing when it must be read anew."""
+"""A source → what to say when it has not changed, its entity tag and its date; nothing when it must be read again."""
 
 
 @dataclass(slots=True)
@@ -76,7 +75,7 @@ class Web:
 
     def batches(self, address: str) -> Iterator[Pages]:
         """The page an address names; where it is a sitemap, the pages that one lists."""
-        with _own_folder() as folder:
+        with own_folder() as folder:
             batch, file = Pages(), folder / "page"
             self._take(address, file, batch, named=True)
             if not file.exists() or not is_sitemap(file, self._rules.max_bytes):
@@ -89,7 +88,7 @@ class Web:
                 return
         yield Pages(results=results)
         for start in range(0, len(pages), BATCH_PAGES):
-            with _own_folder() as folder:
+            with own_folder() as folder:
                 batch = Pages()
                 for number, page in enumerate(pages[start : start + BATCH_PAGES]):
                     self._take(page, folder / str(number), batch, named=False)
@@ -99,7 +98,7 @@ class Web:
         """Fetch one page into a batch. What a sitemap lists and robots.txt forbids was never asked for: left out."""
         began = time.time_ns()
         try:
-            source = parsed(address).text
+            source = parse_url(address).text
             before = self._known(source)
             versions = {} if before is None else {"etag": before[1], "modified": before[2]}
             found = self._client.fetch(source, file, **versions)
@@ -121,7 +120,7 @@ class Web:
 
     def _listed(self, address: str, file: Path) -> tuple[list[str], list[Added]]:
         """The pages of a sitemap and of those it lists, and what was left out."""
-        home = parsed(address)
+        home = parse_url(address)
         first = read_sitemap(file, self._rules.max_bytes, self._most + 1)
         pages, results = list(first.pages), list[Added]()
         for further in first.sitemaps[:MOST_SITEMAPS]:
@@ -135,10 +134,10 @@ class Web:
         kept: dict[str, None] = {}
         for page in dict.fromkeys(pages):
             try:
-                if not same_site(home, parsed(page)):
+                if not same_site(home, parse_url(page)):
                     results.append(Added(page, None, "skipped", 0, None, ("a page of another site",)))
                     continue
-                kept.setdefault(parsed(page).text)
+                kept.setdefault(parse_url(page).text)
             except DocumentError as error:
                 results.append(Added(as_text(page), None, "failed", 0, error.info()))
         if len(kept) > self._most:
@@ -148,7 +147,7 @@ class Web:
 
 
 @contextmanager
-def _own_folder() -> Iterator[Path]:
+def own_folder() -> Iterator[Path]:
     """A folder for pages on their way in, outside of the library: nobody holds that while pages are fetched.
 
     It is held by a lock that ends with the process; what dead ones left is removed.
@@ -191,7 +190,8 @@ def _held(folder: Path) -> int | None:
 
 def filename_of(page: Fetched) -> str:
     """A file name for a page, whose end says what the server said it is."""
-    name = as_text(last_part(page.url)).replace("/", "_").replace("\\", "_").replace("\x00", "")[:_LONGEST_NAME]
+    last = as_text(last_part(page.url)).replace("/", "_").replace("\\", "_").replace("\x00", "")
+    name = safe_filename(last) if last else ""
     mime = _TYPES.get(page.mime, page.mime)
     if PurePath(name).suffix.lower() in types_by_suffix() and mime != HTML:
         return name

@@ -20,7 +20,7 @@ _BLOCK = 1 << 20
 class NewSource:
     """A file to take in. `source` names it for good; `path` is where its bytes are now.
 
-    `mime` says what it is where whoever adds it knows better than its bytes and name; with `renew` it is cut anew
+    `mime` says what it is where whoever adds it knows better than its bytes and name; with `renew` it is cut again
     although the same bytes are here. `deleted` are marks of sources that were deleted since the work was begun.
     `chunker` cuts it instead of its collection's. With `rename` the same bytes take over filename and metadata.
     `content` are its bytes where no file has them.

@@ -1,7 +1,9 @@
-"""One file → everything that is known of its extraction, without a library."""
+"""Inspects one file: all facts of its extraction, without a library."""
 
 from __future__ import annotations
 
+import re
+import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -9,24 +11,32 @@ from typing import TypeAlias
 
 from footnotes.chunk import Chunker
 from footnotes.chunk.assemble import Assembled, assemble
-from footnotes.errors import DocumentError, DocumentTooLarge, SourceUnreadable
-from footnotes.inspect.pictures import images_of
+from footnotes.errors import DocumentError, DocumentTooLarge, FootnotesError, SourceUnreadable
 from footnotes.parse import Source
+from footnotes.parse import types_by_name as types
 from footnotes.parse.catalog import types_by_suffix
 from footnotes.parse.limits import Limits
 from footnotes.parse.open import parse_document
 from footnotes.parse.outline import document_title
+from footnotes.parse.pdf_pages import count_images
 from footnotes.parse.sniff import sniff
-from footnotes.parse.types_by_name import PDF
 from footnotes.types import Block, Metadata, Part, Report
 
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".svg", ".emf", ".wmf", ".webp")
+_THUMBNAILS = ("docprops/", "thumbnails/")
+_ARCHIVES = (types.DOCX, types.PPTX, types.XLSX, types.XLSB, types.ODT, types.ODP, types.ODS, types.EPUB)
+_IMAGE_MARKS = {
+    types.HTML: re.compile(rb"<img\b", re.IGNORECASE),
+    types.MARKDOWN: re.compile(rb"!\[[^\]\n]{0,300}\]\(|<img\b"),
+}
+_READ_BYTES = 1 << 20
 ChunkerFor: TypeAlias = Callable[[str], Chunker]
-"""A content type → the chunker that would cut it."""
+"""A content type → its chunker."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What was found on one page or slide. `images` is None where nobody counts them."""
+    """The facts of one page or slide. `images` is None if they are not counted."""
 
     number: int
     characters: int
@@ -38,7 +48,7 @@ class PageFacts:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A file as Footnotes would take it in. `mime` is told by the bytes, `promised` by the name."""
+    """A file as it would be ingested. `mime` is the type by content, `promised` the type by name."""
 
     path: Path
     bytes: int
@@ -69,7 +79,7 @@ class Inspection:
 
     @property
     def tables(self) -> int:
-        """Runs of rows that follow each other under one header are one table."""
+        """How many tables there are; consecutive rows under one header are one table."""
         return _count_tables(self.blocks)
 
     @property
@@ -93,7 +103,7 @@ def inspect_file(path: Path, chunker_for: ChunkerFor, *, limits: Limits, max_byt
         raise DocumentError(f"{path.name} holds no text")
     title = document_title(path.name, parts[0])
     chunker = chunker_for(kind.mime)
-    images, by_page = images_of(path, kind.mime, limits)
+    images, by_page = _images_of(path, kind.mime, limits)
     return Inspection(
         path=path,
         bytes=size,
@@ -154,4 +164,32 @@ def _count_tables(blocks: Sequence[Block]) -> int:
 
 def is_drawn(inspection: Inspection) -> bool:
     """Whether the file has pages of which pictures can be made."""
-    return inspection.mime == PDF
+    return inspection.mime == types.PDF
+
+
+def _images_of(path: Path, mime: str, limits: Limits) -> tuple[int | None, tuple[int, ...]]:
+    """Count the images of a file and of its pages, without decoding them; None if they cannot be counted."""
+    if mime == types.PDF:
+        try:
+            by_page = count_images(path, limits)
+        except FootnotesError:
+            return None, ()
+        return sum(by_page), tuple(by_page)
+    if mime in _ARCHIVES:
+        return _count_in_archive(path), ()
+    pattern = _IMAGE_MARKS.get(mime)
+    return (_count_marks(path, pattern) if pattern else None), ()
+
+
+def _count_in_archive(path: Path) -> int | None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name.lower() for name in archive.namelist()]
+            return sum(name.endswith(_SUFFIXES) and not name.startswith(_THUMBNAILS) for name in names)
+    except (OSError, zipfile.BadZipFile, ValueError):
+        return None
+
+
+def _count_marks(path: Path, pattern: re.Pattern[bytes]) -> int:
+    with path.open("rb") as file:
+        return sum(len(pattern.findall(line)) for line in iter(lambda: file.readline(_READ_BYTES), b""))

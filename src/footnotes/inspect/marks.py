@@ -1,4 +1,4 @@
-"""Which block and which chunks each run of a text belongs to."""
+"""Splits a text into runs, each with its block and its chunks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from footnotes.types import Block
 
 
 class Mark(NamedTuple):
-    """A run of text that is all in the same chunks, by their numbers; `begins` are those whose first run it is."""
+    """A run of text in the same chunks, by their numbers; `begins` are the chunks that begin with it."""
 
     start: int
     end: int
@@ -30,7 +30,7 @@ def page_starts(found: Inspection) -> dict[int, int]:
 
 
 def marks(found: Inspection) -> Iterator[tuple[Block, list[Mark]]]:
-    """Every block with its runs, in order. Text that no block claims comes as a paragraph where it is not blank."""
+    """Yield every block with its runs, in order. Text outside of blocks comes as a paragraph if it is not blank."""
     cutter = _Cutter(found)
     position, text = 0, found.text
     for block in found.blocks:
@@ -48,7 +48,7 @@ def _unclaimed(start: int, end: int, before: Block | None) -> Block:
 
 
 class _Cutter:
-    """Chunks may overlap, and may be many: they are in order of their starts and of their ends."""
+    """Finds the chunks of a span. Chunks may overlap; they are in order of their starts and of their ends."""
 
     def __init__(self, found: Inspection) -> None:
         self._starts = [made.start for made in found.chunks]

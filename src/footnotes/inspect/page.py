@@ -32,7 +32,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-ur
 
 def html_page(found: Inspection, *, most_pages: int = 20) -> str:
     """The page. Long documents are cut off with a note: it is for looking, not for reading."""
-    title = shown(found.path.name)
+    title = escape_text(found.path.name)
     head = (
         f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -49,7 +49,7 @@ def html_page(found: Inspection, *, most_pages: int = 20) -> str:
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>'
 
 
-def shown(text: str) -> str:
+def escape_text(text: str) -> str:
     """Text as text: escaped, and without characters that could draw or hide something."""
     visible = "".join(char if char.isprintable() or char in "\n\t" else _stand_in(char) for char in text)
     return escape(visible, quote=True)
@@ -69,12 +69,12 @@ def _style() -> str:
 def _facts(found: Inspection) -> str:
     metadata = found.report.metadata
     agree = found.promised in (None, found.mime)
-    kind = shown(found.mime) + (
-        "" if agree else f'<small class="odd">the name says {shown(str(found.promised))}</small>'
+    kind = escape_text(found.mime) + (
+        "" if agree else f'<small class="odd">the name says {escape_text(str(found.promised))}</small>'
     )
     facts = [
-        ("title", shown(found.title)),
-        *((name, shown(_plain(metadata[name]))) for name in ("author", *_DATES) if metadata.get(name)),
+        ("title", escape_text(found.title)),
+        *((name, escape_text(_plain(metadata[name]))) for name in ("author", *_DATES) if metadata.get(name)),
         ("type", kind),
         ("text", f"{sum(len(part.text) for part in found.parts):,} characters"),
         *([("pages", _pages(found))] if found.report.pages else []),
@@ -102,11 +102,11 @@ def _chunk_facts(found: Inspection) -> str:
         return "0"
     tokens = [made.tokens for made in found.chunks]
     sizes = f"{min(tokens)}–{max(tokens)} tokens, median {median(tokens):.0f}"
-    return f"{len(tokens):,} by {shown(found.chunker)}<small>{sizes}</small>"
+    return f"{len(tokens):,} by {escape_text(found.chunker)}<small>{sizes}</small>"
 
 
 def _notes(found: Inspection) -> str:
-    return "".join(f'<p class="note">{shown(warning)}</p>' for warning in found.warnings)
+    return "".join(f'<p class="note">{escape_text(warning)}</p>' for warning in found.warnings)
 
 
 def _controls(found: Inspection) -> str:
@@ -164,7 +164,7 @@ def _picture(found: Inspection, page: int, offset: int) -> str:
     try:
         drawn = page_picture(found.path, page, spans, width=_PICTURE_WIDTH)
     except FootnotesError as error:
-        return f'<p class="note">{shown(error.message)}</p>'
+        return f'<p class="note">{escape_text(error.message)}</p>'
     return _figure(drawn, page, blocks, chunks)
 
 
@@ -204,13 +204,13 @@ def _block(block: Block, pieces: list[Mark], text: str) -> str:
 
 def _piece(piece: Mark, text: str) -> str:
     """A run of text in the colour of its chunk, with the chunk's number where it begins; striped where two overlap."""
-    said = shown(text[piece.start : piece.end])
+    text_html = escape_text(text[piece.start : piece.end])
     if not piece.chunks:
-        return said
+        return text_html
     names = " ".join([f"c{piece.chunks[-1] % COLOURS}", *(["shared"] if len(piece.chunks) > 1 else [])])
     number = "".join(f'<a class="begins" id="t{n + 1}" href="#k{n + 1}">{n + 1}</a>' for n in piece.begins)
     where = ", ".join(str(n + 1) for n in piece.chunks)
-    return f'{number}<mark class="{names}" title="chunk {where}">{said}</mark>'
+    return f'{number}<mark class="{names}" title="chunk {where}">{text_html}</mark>'
 
 
 # ── below the document
@@ -220,7 +220,7 @@ def _headings(found: Inspection) -> str:
     if not found.headings:
         return ""
     rows = "".join(
-        f'<li style="margin-left:{1.2 * (min(block.level, 8) - 1):.1f}rem">{shown(block.headings[-1])}'
+        f'<li style="margin-left:{1.2 * (min(block.level, 8) - 1):.1f}rem">{escape_text(block.headings[-1])}'
         + (f" <small>page {block.page}</small>" if block.page is not None else "")
         + "</li>"
         for block in found.headings[:_MOST_CHUNKS]
@@ -238,13 +238,13 @@ def _chunks(found: Inspection) -> str:
         rows.append(
             f'<tr id="k{number + 1}"><td>{link}</td>'
             f"<td>{made.start}–{made.end}</td><td>{made.tokens}</td><td>{pages}</td>"
-            f"<td>{shown(' › '.join(made.headings))}<pre>{shown(made.prefix)}</pre></td></tr>"
+            f"<td>{escape_text(' › '.join(made.headings))}<pre>{escape_text(made.prefix)}</pre></td></tr>"
         )
     more = len(found.chunks) - _MOST_CHUNKS
     note = f'<p class="note">{more:,} more chunks are not listed.</p>' if more > 0 else ""
     head = "<tr><th>chunk</th><th>characters</th><th>tokens</th><th>pages</th><th>headings and prefix</th></tr>"
     about = f"{len(found.chunks):,} by {found.chunker}: {options}"
     return (
-        f"<details open><summary>Chunks <small>{shown(about)}</small></summary>"
+        f"<details open><summary>Chunks <small>{escape_text(about)}</small></summary>"
         f'<div class="wide"><table><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table></div>{note}</details>'
     )

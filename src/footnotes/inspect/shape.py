@@ -1,4 +1,4 @@
-"""An inspection as `--json` prints it. A contract, tested."""
+"""The JSON of an inspection, as `--json` prints it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from footnotes.text.lines import LineCounter
 from footnotes.types import Block
 
 
-def inspection_shape(found: Inspection) -> dict[str, Any]:
-    """Everything but the text itself, which `start` and `end` point into; chunks have theirs."""
+def inspection_to_json(found: Inspection) -> dict[str, Any]:
+    """The JSON without the whole text; `start` and `end` are offsets in it, and chunks have their own text."""
     text, metadata = found.text, found.report.metadata
     lines = LineCounter(text)
     return {

@@ -1,4 +1,4 @@
-"""An inspection on a terminal."""
+"""Prints an inspection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXCERPT = 100
 
 
 def show(found: Inspection) -> None:
-    """The extraction report, then the chunks."""
+    """Print the facts of the extraction, then the chunks."""
     click.secho(one_line(found.path.name), bold=True)
     for name, value in _facts(found):
         click.echo(f"{name:12} {value}")
@@ -60,13 +60,13 @@ def _type(found: Inspection) -> str:
 def _pages_line(found: Inspection) -> str:
     line = f"{found.report.pages:,}"
     if without := found.report.pages_without_text:
-        line += f", {len(without)} without text ({_listed(list(without))})"
+        line += f", {len(without)} without text ({_list_numbers(list(without))})"
     if found.ocr_pages:
-        line += f", {len(found.ocr_pages)} read by OCR ({_listed(found.ocr_pages)})"
+        line += f", {len(found.ocr_pages)} read by OCR ({_list_numbers(found.ocr_pages)})"
     return line
 
 
-def _listed(numbers: list[int]) -> str:
+def _list_numbers(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers[:10])) + (" …" if len(numbers) > 10 else "")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import cast
 
-from footnotes import registry
+from footnotes import plugins
 from footnotes.errors import MissingExtra, PluginBroken, UnsupportedType
 from footnotes.parse import Parser
 
@@ -18,7 +18,7 @@ def parser_for(mime: str) -> Parser:
     name = _names_by_mime().get(mime)
     if name is None:
         raise UnsupportedType(f"there is no parser for {mime}")
-    return cast(Parser, registry.find("parsers", name)())
+    return cast(Parser, plugins.find("parsers", name)())
 
 
 def supported(mime: str) -> bool:
@@ -51,9 +51,9 @@ def _names_by_mime() -> dict[str, str]:
 @cache
 def _parsers() -> dict[str, type[Parser]]:
     found = {}
-    for name in registry.names("parsers"):
+    for name in plugins.names("parsers"):
         try:
-            found[name] = registry.find("parsers", name)
+            found[name] = plugins.find("parsers", name)
         except (MissingExtra, PluginBroken):  # a plug-in that cannot load must not take the others with it
             continue
     return found

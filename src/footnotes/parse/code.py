@@ -109,7 +109,7 @@ class _Blocks:
         if span is None:
             yield Block("code", first, last, attributes=attributes)
             return
-        said = {"signature": span.signature, "saying": span.saying, "enclosing": span.enclosing}
+        said = {"signature": span.signature, "saying": span.summary, "enclosing": span.enclosing}
         attributes.update({key: value for key, value in said.items() if value})
         yield Block("code", first, last, headings=span.path, attributes=attributes)
 

@@ -38,9 +38,14 @@ class Encoding:
     warnings: tuple[str, ...] = ()
 
 
+_UTF8 = Encoding("utf-8")
+
+
 def detect_encoding(file: Path | bytes) -> Encoding:
     """The encoding of a text file, from its mark, its shape, or a whole pass that finds it to be UTF-8."""
-    sample = next(_byte_pieces(file, 0), b"")
+    sample = file[:READ_BYTES] if isinstance(file, bytes) else next(_byte_pieces(file, 0), b"")
+    if sample.isascii() and len(sample) < READ_BYTES and b"\x00" not in sample:
+        return _UTF8
     for mark, codec in _MARKS:
         if sample.startswith(mark):
             return Encoding(codec, len(mark))
@@ -49,7 +54,7 @@ def detect_encoding(file: Path | bytes) -> Encoding:
     whole = len(sample) < READ_BYTES
     broken, characters = _utf8_census(iter((sample,)) if whole else _byte_pieces(file, 0))
     if not broken:
-        return Encoding("utf-8")
+        return _UTF8
     if characters >= broken:
         said = "1 character was" if broken == 1 else f"{broken} characters were"
         return Encoding("utf-8", warnings=(f"{said} not valid UTF-8 and could not be read",))
@@ -96,6 +101,10 @@ def _single_byte(sample: bytes) -> Encoding:
 
 def characters(file: Path | bytes, encoding: Encoding) -> Iterator[str]:
     """The text of a file in pieces, clean as canonical text must be."""
+    if isinstance(file, bytes) and len(file) < READ_BYTES:
+        text = file[encoding.skip :].decode(encoding.codec, "replace")
+        yield clean(text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text)
+        return
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding.codec)("replace"), translate=True)
     for data in _byte_pieces(file, encoding.skip):
         yield clean(decoder.decode(data))

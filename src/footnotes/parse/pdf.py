@@ -88,13 +88,17 @@ class PdfParser:
 
 
 @contextmanager
-def open_pdf(source: Source) -> Iterator[Any]:
+def open_pdf(source: Source, password: str | None = None) -> Iterator[Any]:
     """A document of pdfium; its errors become ours."""
     import pypdfium2 as pdfium
 
     try:
-        document = pdfium.PdfDocument(source.path)
+        document = pdfium.PdfDocument(source.path, password=password)
     except pdfium.PdfiumError as error:
+        if error.err_code == _PASSWORD_ERROR and password:
+            raise EncryptedDocument(
+                f"the password does not open {source.filename}", remedy="Check it, capitals too, and try again."
+            ) from error
         if error.err_code == _PASSWORD_ERROR:
             raise EncryptedDocument(f"{source.filename} is protected by a password") from error
         raise ParseError(f"{source.filename} is not a PDF that can be read") from error

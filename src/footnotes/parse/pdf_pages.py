@@ -7,8 +7,9 @@ import ctypes
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 from footnotes.errors import DocumentError, ParseError
 from footnotes.parse import Source
@@ -22,6 +23,8 @@ from footnotes.types import JsonValue, Part, Report
 Span = tuple[int, int]
 _FINE = 10_000
 """Points across a page by which words are placed: pdfium counts whole ones."""
+_GROWS, _GROWS_ANYWAY = 8, 1 << 24
+"""How many times as large, and by how many bytes, a PDF may become without its password."""
 _TALLEST = 4
 """A page is drawn at most so many times as high as it is wide; what is below is cut off."""
 
@@ -46,8 +49,11 @@ class PagesParser:
     def parse(self, source: Source) -> Iterator[Part | Report]:
         """One report: how many images each page has, or, where parameters name a page, its picture and boxes."""
         given = dict(each.split("=", 1) for each in source.mime.split(";")[1:])
-        with open_pdf(source) as pdf:
-            if "words" in given:
+        password = bytes.fromhex(given.get("password", "")).decode()
+        with open_pdf(source, password or None) as pdf:
+            if "password" in given:
+                metadata = _unlocked(pdf, source.path)
+            elif "words" in given:
                 metadata = _worded(pdf, int(given["words"]))
             elif "page" in given:
                 spans = [_span(each) for each in given["spans"].split(",") if each]
@@ -79,10 +85,21 @@ def page_layer(path: Path, page: int, *, limits: Limits | None = None) -> list[t
     return [(place, text, Box(*box)) for place, text, *box in found["words"]]
 
 
-def _asked(path: Path, mime: str, limits: Limits | None) -> Any:
+@contextmanager
+def unlocked(path: Path, password: str, filename: str, limits: Limits | None = None) -> Iterator[BinaryIO]:
+    """A PDF that has a password, without it; the copy lies beside it as long as it is read."""
+    try:
+        _asked(path, f"application/pdf;password={password.encode().hex()}", limits, filename)
+        with _copy_of(path).open("rb") as file:
+            yield file
+    finally:
+        _copy_of(path).unlink(missing_ok=True)
+
+
+def _asked(path: Path, mime: str, limits: Limits | None, filename: str = "") -> Any:
     from footnotes.parse.pool import POOL
 
-    for item in POOL.parse(PagesParser.name, Source(path, path.name, mime), limits or Limits()):
+    for item in POOL.parse(PagesParser.name, Source(path, filename or path.name, mime), limits or Limits()):
         if isinstance(item, Report):
             return item.metadata
     raise ParseError(f"{path.name} could not be drawn")
@@ -94,6 +111,24 @@ def _asked(path: Path, mime: str, limits: Limits | None) -> Any:
 def _span(written: str) -> Span:
     start, _, end = written.partition("-")
     return int(start), int(end)
+
+
+def _copy_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.unlocked")
+
+
+def _unlocked(pdf: Any, path: Path) -> dict[str, JsonValue]:
+    import resource
+
+    import pypdfium2.raw as pdfium
+
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_GROWS * path.stat().st_size + _GROWS_ANYWAY, hard))
+    try:
+        pdf.save(_copy_of(path), flags=pdfium.FPDF_REMOVE_SECURITY)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    return {}
 
 
 def _image_count(pdf: Any, number: int) -> int:

@@ -207,6 +207,7 @@ def _holds_characters(mime: str) -> bool:
     return mime.startswith("text/") or mime in (types.XML, types.JSON, types.JSON_LINES, types.NOTEBOOK, types.MAIL)
 
 
+@cache
 def _is_told_by_name(mime: str) -> bool:
     """Whether nothing but its name tells a text of this type from others."""
     return mime not in _TOLD_FROM_BYTES and all(mime != declared for _, declared in signatures())

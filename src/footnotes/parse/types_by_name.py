@@ -5,7 +5,7 @@ from __future__ import annotations
 PLAIN = "text/plain"
 MARKDOWN = "text/markdown"
 WIKI = "text/x-wiki"
-"""Markdown that describes a repository; never told from bytes or a name, only said by whoever adds it."""
+"""Markdown that describes a repository; never told from bytes or a name, only named by the caller."""
 PDF = "application/pdf"
 HTML = "text/html"
 XML = "application/xml"

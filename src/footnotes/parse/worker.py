@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from footnotes import registry
+from footnotes import plugins
 from footnotes.errors import DocumentError, FootnotesError, ParseError, ParseLimit
 from footnotes.parse import Source
 from footnotes.parse.limits import Limits
@@ -170,7 +170,7 @@ def main(memory_bytes: int) -> None:
 
 def _parsed(parser: str, source: Source) -> Iterator[Part | Report | FootnotesError]:
     try:
-        yield from registry.find("parsers", parser)().parse(source)
+        yield from plugins.find("parsers", parser)().parse(source)
     except FootnotesError as error:
         yield error
     except MemoryError:

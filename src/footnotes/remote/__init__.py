@@ -1,6 +1,6 @@
-"""Conversations with machines elsewhere: deadlines, retries, a circuit, and errors that never hold a key.
+"""Calls over a network: deadlines, retries, a circuit, and errors that never hold a key.
 
-Embedders, chat models and rerankers that live behind a network all speak through `Remote`.
+Embedders, chat models and rerankers behind a network all use `Remote`.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ class Circuit:
                 return
             wait = self._until - self._clock()
             if wait > 0:
-                said = self._cause or f"{self._provider} failed {self._failed} times in a row"
-                raise self._error(f"{said}; it is tried again in {wait:.0f} s")
+                cause = self._cause or f"{self._provider} failed {self._failed} times in a row"
+                raise self._error(f"{cause}; it is tried again in {wait:.0f} s")
             self._until = self._clock() + self._cools
 
     def succeeded(self) -> None:
@@ -48,7 +48,7 @@ class Circuit:
             self._failed = 0
 
     def failed(self, cause: str = "", *, cooling: float | None = None) -> None:
-        """A call failed. Those who come while the circuit is open, for as long as `cooling`, are told the cause."""
+        """Count a failed call. While the circuit is open, for `cooling` seconds, calls raise with this cause."""
         with self._lock:
             self._cause = cause
             self._cools = self._cooling if cooling is None else cooling

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,9 +20,9 @@ from footnotes.errors import (
     ProviderUnavailable,
 )
 from footnotes.remote.circuit import Circuit
-from footnotes.remote.deadline import Deadline
-from footnotes.remote.faults import error_of_status, message_in, parsed_json
-from footnotes.remote.redact import redacted
+from footnotes.remote.deadline import Deadline, backoff
+from footnotes.remote.faults import error_of_status, message_in, parse_json
+from footnotes.remote.redact import redact
 
 if TYPE_CHECKING:
     import httpx
@@ -31,14 +30,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CONNECT_SECONDS = 5.0
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 MAX_BODY = 256 * 1024 * 1024
 MAX_LINE = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a provider is and how to speak to it. `secrets` never leave it but as headers."""
+    """The address and headers of a provider. `secrets` are only sent as headers."""
 
     provider: str
     base_url: str
@@ -51,11 +49,11 @@ class Endpoint:
     proxy: str = field(default="", repr=False)
     quoted: bool = True
     resolve: Callable[[str, int, float], str] | None = None
-    """Host, port and seconds → the address to dial; raises where it may not be. None dials what the system finds."""
+    """Host, port and seconds → the address to connect to; raises if not allowed. None uses the system's resolver."""
 
 
-def _guarded_transport(resolve: Callable[[str, int, float], str]) -> httpx.HTTPTransport:
-    """Dials only addresses that were looked at: a name that changes its address between two looks gains nothing."""
+def guarded_transport(resolve: Callable[[str, int, float], str]) -> httpx.HTTPTransport:
+    """A transport that connects only to addresses that were checked, which prevents DNS rebinding."""
     import httpcore
     import httpx
 
@@ -80,7 +78,7 @@ def _guarded_transport(resolve: Callable[[str, int, float], str]) -> httpx.HTTPT
 
 
 class Remote:
-    """Calls one endpoint. Retries what may succeed later, within the deadline; safe to share between threads."""
+    """Calls one endpoint, with retries within the deadline. Safe to share between threads."""
 
     def __init__(self, endpoint: Endpoint, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self.endpoint = endpoint
@@ -88,34 +86,33 @@ class Remote:
         self._circuit = Circuit(endpoint.provider)
         self._client: httpx.Client | None = None
         self._opening = threading.Lock()
-        self._jitter = random.Random()
 
     def post(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> Any:
-        """The JSON object or list the provider answers with."""
-        return self._asked(path, body, deadline)
+        """POST a body; return the JSON object or list of the response."""
+        return self._call(path, body, deadline)
 
     def get(self, path: str, *, deadline: Deadline | None = None) -> Any:
-        """The JSON object or list that is at an address."""
-        return self._asked(path, None, deadline)
+        """GET an address; return the JSON object or list of the response."""
+        return self._call(path, None, deadline)
 
-    def _asked(self, path: str, body: Mapping[str, Any] | None, deadline: Deadline | None) -> Any:
+    def _call(self, path: str, body: Mapping[str, Any] | None, deadline: Deadline | None) -> Any:
         until = deadline or Deadline(self.endpoint.timeout)
         with tracing.span("provider", provider=self.endpoint.provider, path=path):
-            return self._tried(lambda: self._asked_once(path, body, until), until)
+            return self._retry(lambda: self._call_once(path, body, until), until)
 
     def lines(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> Iterator[str]:
-        """The lines the provider streams. Retried only until the first line has come."""
-        found = self._streamed(path, body, deadline)
+        """POST a body; yield the lines of the response. Retries only until the first line."""
+        found = self._stream_lines(path, body, deadline)
         return tracing.stream("provider", found, provider=self.endpoint.provider, path=path)
 
-    def _streamed(self, path: str, body: Mapping[str, Any], deadline: Deadline | None) -> Iterator[str]:
+    def _stream_lines(self, path: str, body: Mapping[str, Any], deadline: Deadline | None) -> Iterator[str]:
         until = deadline or Deadline(self.endpoint.timeout)
 
-        def opened() -> tuple[str | None, Iterator[str]]:
+        def open_stream() -> tuple[str | None, Iterator[str]]:
             stream = self._lines_once(path, body, until)
             return next(stream, None), stream
 
-        first, rest = self._tried(opened, until)
+        first, rest = self._retry(open_stream, until)
         if first is not None:
             yield first
             yield from rest
@@ -125,11 +122,11 @@ class Remote:
             self._client.close()
             self._client = None
 
-    # ── one try
+    # ── one attempt
 
-    def _asked_once(self, path: str, body: Mapping[str, Any] | None, until: Deadline) -> Any:
+    def _call_once(self, path: str, body: Mapping[str, Any] | None, until: Deadline) -> Any:
         with self._response(path, body, until) as response:
-            return parsed_json(self.endpoint.provider, self._body(response, until))
+            return parse_json(self.endpoint.provider, self._body(response, until))
 
     def _lines_once(self, path: str, body: Mapping[str, Any], until: Deadline) -> Iterator[str]:
         with self._response(path, body, until) as response:
@@ -146,7 +143,7 @@ class Remote:
 
     @contextmanager
     def _response(self, path: str, body: Mapping[str, Any] | None, until: Deadline) -> Iterator[httpx.Response]:
-        """An answer with a good status; whatever else happens becomes an error of the tree. No body asks with GET."""
+        """Open a successful response; translate every failure. Without a body the method is GET."""
         provider = self.endpoint.provider
         if self.endpoint.lacks_key:
             remedy = f"Set {self.endpoint.key_setting}, or the variable {self.endpoint.key_setting.upper()}."
@@ -161,10 +158,10 @@ class Remote:
             what: dict[str, Any] = {"method": "GET"} if body is None else {"method": "POST", "json": dict(body)}
             with client.stream(url=path, timeout=timeout, headers=tracing.headers(), **what) as response:
                 if not response.is_success:
-                    body_said = message_in(self._body(response, until).decode("utf-8", "replace"))
-                    said = redacted(body_said, self._secrets) if self.endpoint.quoted else ""
+                    sent = message_in(self._body(response, until).decode("utf-8", "replace"))
+                    quoted = redact(sent, self._secrets) if self.endpoint.quoted else ""
                     setting = self.endpoint.key_setting
-                    fault = error_of_status(provider, response.status_code, response.headers, said, setting)
+                    fault = error_of_status(provider, response.status_code, response.headers, quoted, setting)
                     assert fault is not None
                     fault.status = response.status_code
                     raise fault
@@ -178,10 +175,10 @@ class Remote:
         except (httpx.InvalidURL, ValueError, TypeError) as error:
             if isinstance(error, ProviderError):
                 raise
-            raise ProviderUnavailable(f"{provider} cannot be asked: {redacted(str(error), self._secrets)}") from error
+            raise ProviderUnavailable(f"{provider} cannot be asked: {redact(str(error), self._secrets)}") from error
 
     def _body(self, response: httpx.Response, until: Deadline) -> bytes:
-        """The whole body, in bounded time and memory however slowly it comes."""
+        """Read the whole body, in bounded time and memory."""
         parts, size = [], 0
         for chunk in response.iter_bytes():
             self._check_time(until)
@@ -211,7 +208,7 @@ class Remote:
             ) from error
         resolve = self.endpoint.resolve
         return httpx.Client(
-            transport=_guarded_transport(resolve) if resolve else None,
+            transport=guarded_transport(resolve) if resolve else None,
             base_url=self.endpoint.base_url.rstrip("/") + "/",
             headers=dict(self.endpoint.headers),
             proxy=self.endpoint.proxy or None,
@@ -219,16 +216,16 @@ class Remote:
             follow_redirects=False,
         )
 
-    # ── again
+    # ── retries
 
-    def _tried(self, call: Callable[[], T], until: Deadline) -> T:
+    def _retry(self, call: Callable[[], T], until: Deadline) -> T:
         for attempt in range(1, self.endpoint.attempts + 1):
             self._circuit.enter()
             try:
                 result = call()
             except ProviderError as error:
                 self._count(error)
-                if attempt == self.endpoint.attempts or not error.retryable or not self._waited(error, attempt, until):
+                if attempt == self.endpoint.attempts or not error.retryable or not self._wait(error, attempt, until):
                     raise
             else:
                 self._circuit.succeeded()
@@ -242,11 +239,9 @@ class Remote:
         else:
             self._circuit.succeeded()
 
-    def _waited(self, error: ProviderError, attempt: int, until: Deadline) -> bool:
-        """Wait as told, or longer each time with full jitter; False when the deadline does not leave the time."""
-        wait = error.retry_after
-        if wait is None:
-            wait = self._jitter.uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)))
+    def _wait(self, error: ProviderError, attempt: int, until: Deadline) -> bool:
+        """Wait as asked, or longer each time with full jitter; False if the deadline leaves no time."""
+        wait = backoff(attempt, asked=error.retry_after)
         if until.remaining(wait + 1.0) <= wait:
             return False
         self._sleep(wait)

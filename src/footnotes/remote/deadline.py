@@ -1,7 +1,8 @@
-"""A moment by which everything must be over."""
+"""Deadlines, and the time to wait before a retry."""
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable
 
@@ -14,9 +15,19 @@ class Deadline:
         self._end = None if seconds is None else clock() + seconds
 
     def remaining(self, most: float) -> float:
-        """The seconds left, at most so many, never below zero."""
+        """The seconds left, between 0 and `most`."""
         return most if self._end is None else max(0.0, min(most, self._end - self._clock()))
 
     @property
     def over(self) -> bool:
         return self._end is not None and self._clock() >= self._end
+
+
+def backoff(attempt: int, *, asked: float | None = None, first: float = 0.5, longest: float = 30.0) -> float:
+    """Seconds to wait after an attempt, counted from 1: what the other side asked for, else doubling with full jitter.
+
+    Full jitter: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+    """
+    if asked is not None:
+        return asked
+    return random.uniform(0, min(longest, first * 2.0 ** (attempt - 1)))

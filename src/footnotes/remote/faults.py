@@ -1,4 +1,4 @@
-"""HTTP answers and transport failures → the errors of the tree. The one place where this is decided."""
+"""Translates HTTP responses to errors of the tree."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from footnotes.errors import (
 
 
 def error_of_status(
-    provider: str, status: int, headers: Mapping[str, str], said: str, key_setting: str
+    provider: str, status: int, headers: Mapping[str, str], message: str, key_setting: str
 ) -> ProviderError | None:
-    """The error an HTTP status stands for, with what the provider said; None for success."""
+    """The error of an HTTP status, with the provider's message; None for success."""
     if 200 <= status < 300:
         return None
-    detail = f": {said}" if said else ""
+    detail = f": {message}" if message else ""
     if status in (401, 403):
         remedy = f"Check the setting {key_setting}." if key_setting else None
-        # The message alone is what an answer made without the provider quotes, so that it too names the setting.
+        # An answer without the provider quotes the message alone: it must name the setting too.
         named = f" of the setting {key_setting}" if key_setting else ""
         return ProviderRefused(f"{provider} refused the key{named} ({status}){detail}", remedy=remedy)
     if status == 429:
@@ -63,7 +63,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def message_in(body: str) -> str:
-    """What a provider says went wrong, wherever it puts it; the body itself when it is no JSON."""
+    """Find the error message in a provider's body; the body itself if it is not JSON."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
@@ -77,8 +77,8 @@ def message_in(body: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def parsed_json(provider: str, body: bytes) -> Any:
-    """The JSON object or list a provider sent, or a clear error."""
+def parse_json(provider: str, body: bytes) -> Any:
+    """Parse the JSON object or list of a provider."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError) as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from footnotes.config import Settings
 from footnotes.errors import ConfigError
 from footnotes.remote.client import Endpoint
+from footnotes.settings import Settings
 
-_NAMES = {"openai": "OpenAI", "ollama": "Ollama", "cohere": "Cohere", "gemini": "Gemini"}
+_NAMES = {"openai": "OpenAI", "anthropic": "Anthropic", "ollama": "Ollama", "cohere": "Cohere", "gemini": "Gemini"}
 _COHERE_CHAT = "/compatibility/v1"
+ANTHROPIC_VERSION = "2023-06-01"
 
 
 def endpoint_for(provider: str, settings: Settings, *, attempts: int = 3, native: bool = False) -> Endpoint:
@@ -23,7 +24,7 @@ def endpoint_for(provider: str, settings: Settings, *, attempts: int = 3, native
     return Endpoint(
         provider=_NAMES[provider],
         base_url=base_url,
-        headers=_headers(base_url, key),
+        headers=_headers(provider, base_url, key),
         secrets=(key,) if key else (),
         key_setting=f"{provider}_api_key" if provider != "ollama" else "",
         lacks_key=not key and provider != "ollama" and base_url.startswith(_official(provider)),
@@ -39,8 +40,10 @@ def _official(provider: str) -> str:
     return str(Settings.__dataclass_fields__[f"{provider}_base_url"].default)
 
 
-def _headers(base_url: str, key: str) -> dict[str, str]:
-    """The key as the provider wants it; Azure reads it from a header of its own."""
+def _headers(provider: str, base_url: str, key: str) -> dict[str, str]:
+    """The key as the provider wants it; Azure and Anthropic read it from headers of their own."""
+    if provider == "anthropic":
+        return {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": key} if key else {})}
     if not key:
         return {}
     return {"api-key": key} if ".azure.com" in base_url else {"authorization": f"Bearer {key}"}

@@ -1,4 +1,4 @@
-"""What a provider sends back may hold keys: everything quoted from it passes through here."""
+"""Removes keys from texts of providers before they are quoted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _SECRET = re.compile(
 )
 
 
-def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """A short line of the text without anything that is, or looks like, a key."""
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """Shorten a text to one line, without anything that is or looks like a key."""
     for secret in secrets:
         if len(secret) >= 4:
             text = text.replace(secret, "•••")

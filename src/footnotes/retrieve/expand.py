@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from footnotes.errors import ConfigError, OptionError
+from footnotes.retrieve.fuse import RRF_K
 from footnotes.text.analysis import analyze
 from footnotes.types import Hit, Mode
 
@@ -18,7 +19,6 @@ Say = Callable[[str, str], str]
 
 WAYS = ("synonyms", "multi", "hyde")
 QUESTIONS = 3
-RRF_K = 60
 
 _MULTI = (
     f"Write {QUESTIONS} other ways to ask the question, in other words and with the terms a document would use. "

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 Ranks: TypeAlias = NDArray[np.int64]
+Cosines = TypeVar("Cosines", float, NDArray[np.float64], NDArray[np.float32])
 
 RRF_K = 60
 K1 = 1.2
@@ -32,8 +33,9 @@ class Candidates:
     its exact cosine, also for those the leg did not list itself. Ranks count from 1; 0 means not listed.
     `lexical_bound` is the highest BM25 score any text could reach for this question: Σ idf · (k1 + 1) over its
     terms, repeated terms counted each time and terms that no document has left out; `words` is how many these are,
-    and `chunks` how many chunks were counted for it. `vectors` are the candidates' unit vectors, a row each, where
-    they are at hand.
+    of `asked` terms in all, and `chunks` how many chunks were counted for it. `vectors` are the candidates' unit
+    vectors, a row each, where they are at hand; `background` is the cosine their model gives to texts that have
+    nothing in common, and `least_weight` what words weigh at least beside its cosines.
     """
 
     lexical: Floats | None
@@ -44,6 +46,9 @@ class Candidates:
     chunks: int = 0
     vectors: NDArray[np.float32] | None = None
     words: float = 0.0
+    asked: float = 0.0
+    background: float = 0.0
+    least_weight: float = LEAST_WORD_WEIGHT
 
 
 def rrf(
@@ -86,8 +91,10 @@ def adaptive(candidates: Candidates) -> Floats:
         blended = _sum([scores for scores in (lexical, dense) if scores is not None])
     else:
         weight = word_weight(candidates) * (1 + WEIGHT_OF_ALIKENESS * max(0.0, alikeness(candidates) - ALIKE))
-        blended = (dense + weight * lexical) / (1 + weight)
-    return blended if candidates.vectors is None else smoothed(blended, candidates.vectors)
+        blended = (above(candidates.background, dense) + weight * lexical) / (1 + weight)
+    if candidates.vectors is None:
+        return blended
+    return smoothed(blended, candidates.vectors, background=candidates.background)
 
 
 def word_weight(candidates: Candidates) -> float:
@@ -96,15 +103,17 @@ def word_weight(candidates: Candidates) -> float:
     The idf of all its words together, counted in words that only one chunk has: by chance alone, a text shares one
     or two common words with a question, but hardly four rare ones. So a question of few common words leans on its
     meaning, a long one on its words; and so does one whose words are rare on average: a name or a part number.
+    Where most of its words stand nowhere, as in a question of another language, those that do say little of it.
     """
     rarest = math.log(1 + (candidates.chunks - 0.5) / 1.5) if candidates.chunks > 1 else 1.0
     said = candidates.lexical_bound / ((K1 + 1) * rarest)
     rarity = said / candidates.words if candidates.words else 0.0
-    return min(max(WEIGHT_A_WORD * said, WEIGHT_OF_RARITY * rarity, LEAST_WORD_WEIGHT), MOST_WORD_WEIGHT)
+    weight = min(max(WEIGHT_A_WORD * said, WEIGHT_OF_RARITY * rarity, candidates.least_weight), MOST_WORD_WEIGHT)
+    return weight * min(1.0, candidates.words / candidates.asked) if candidates.asked else weight
 
 
 def alikeness(candidates: Candidates) -> float:
-    """The mean cosine between any two candidates, 0 where their vectors are not at hand.
+    """The mean cosine between any two candidates above the background, 0 where their vectors are not at hand.
 
     A model that was never taught a language puts all texts in it close together: MiniLM English ones at 0.1 to 0.5,
     Chinese ones at 0.64 and Arabic ones at 0.84. What it says of them is then hardly worth hearing.
@@ -114,10 +123,10 @@ def alikeness(candidates: Candidates) -> float:
         return 0.0
     count = len(vectors)
     together = float(np.square(vectors.sum(axis=0, dtype=np.float64)).sum())
-    return (together - count) / (count * (count - 1))
+    return above(candidates.background, (together - count) / (count * (count - 1)))
 
 
-def smoothed(scores: Floats, vectors: NDArray[np.float32]) -> Floats:
+def smoothed(scores: Floats, vectors: NDArray[np.float32], *, background: float = 0.0) -> Floats:
     """Each score averaged with those of the best candidates that are near it.
 
     Diaz, "Regularizing ad hoc retrieval scores", CIKM 2005: texts that say nearly the same should score nearly the
@@ -125,11 +134,16 @@ def smoothed(scores: Floats, vectors: NDArray[np.float32]) -> Floats:
     none keeps its own score.
     """
     best = np.argsort(-scores, kind="stable")[:NEIGHBOURS]
-    nearness = np.maximum(vectors @ vectors[best].T, 0.0).astype(np.float64) ** SHARPNESS
+    nearness = np.maximum(above(background, vectors @ vectors[best].T), 0.0).astype(np.float64) ** SHARPNESS
     nearness[best, np.arange(len(best))] = 0.0
     near = (nearness @ scores[best] + OWN_WEIGHT * scores) / (nearness.sum(axis=1) + OWN_WEIGHT)
     mixed: Floats = (scores + near) / 2
     return mixed
+
+
+def above(background: float, cosines: Cosines) -> Cosines:
+    """Cosines as they would be if their model put what has nothing in common at 0."""
+    return (cosines - background) / (1 - background) if background else cosines
 
 
 def share_of_bound(candidates: Candidates) -> Floats | None:

@@ -8,22 +8,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Literal
 
 import numpy as np
 
 from footnotes import tracing
+from footnotes.embed.background import Cosines
 from footnotes.errors import OptionError, QueryEmpty, QueryTooLong, SearchUnavailable
 from footnotes.index import Vector
 from footnotes.retrieve import fuse
 from footnotes.retrieve.diversify import Diversity, most_chunks, usual_chunks
 from footnotes.retrieve.named import before_others, documents_named, naming, within
+from footnotes.retrieve.nature import Nature
 from footnotes.retrieve.symbols import Asked, Boosts, asked_names, boosts, symbols_of
 from footnotes.store import SearchView
 from footnotes.store.legs import ran
-from footnotes.store.records import HitRow, Place
+from footnotes.store.records import ChunkSpan, HitRow
 from footnotes.store.views import NO_SYMBOLS, Candidates, LegCandidates, Question
 from footnotes.text.analysis import analyze_question
 from footnotes.types import Filter, Hit, Leg, LegScore, Mode, Scores, SearchResult
@@ -51,6 +53,7 @@ class SearchOptions:
     missing_rank: int = 0
     candidates: int = 50
     max_query_chars: int = 20_000
+    cosines: Cosines = field(default_factory=Cosines)  # what those of the embedder mean
 
 
 class Retriever:
@@ -59,6 +62,7 @@ class Retriever:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="footnotes-leg")
         self._embed_ms = math.inf
+        self._nature = Nature()
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -97,16 +101,37 @@ class Retriever:
         self, view: SearchView, query: str, options: SearchOptions, embed: Callable[[str], Vector]
     ) -> SearchResult:
         names = () if options.mode == "dense" else asked_names(query)
-        found = view.candidates(self._question(query, options, names, embed))
+        question = self._question(query, options, names, embed)
+        found = view.candidates(question)
         legs = {"lexical": found.lexical.leg, "dense": found.dense.leg}
         if not any(ran(leg) for leg in legs.values()):
             _raise_unavailable(legs)
         with tracing.span("fuse", fusion=options.fusion):
-            fused = _fused(view, found, options, names)
+            fused = _fused(view, found, options, names, self._features(view, question, found, options))
         with tracing.span("read"):
             hits = tuple(_hits(view, found, *fused, options))
         degraded = any(leg.status in ("failed", "pending") for leg in legs.values())
         return SearchResult(query, hits, legs, degraded, 0.0)
+
+    def _features(
+        self, view: SearchView, question: Question, found: Candidates, options: SearchOptions
+    ) -> fuse.Candidates:
+        """What both legs know of the candidates, as fusion wants it."""
+        both = found.lexical.scores is not None and found.dense.scores is not None
+        is_prose = both and not self._nature.is_code(view, found.chunks)
+        return fuse.Candidates(
+            lexical=found.lexical.scores,
+            dense=_filled(found.dense.scores, options.cosines.gain),
+            lexical_ranks=found.lexical.ranks,
+            dense_ranks=found.dense.ranks,
+            lexical_bound=found.bound,
+            words=found.words,
+            asked=sum((question.terms or {}).values()),
+            chunks=found.chunks,
+            vectors=found.vectors,
+            background=options.cosines.background,
+            least_weight=options.cosines.least_words if is_prose else fuse.LEAST_WORD_WEIGHT,
+        )
 
     def _question(
         self, query: str, options: SearchOptions, names: Sequence[Asked], embed: Callable[[str], Vector]
@@ -179,23 +204,11 @@ def _check(options: SearchOptions) -> None:
 
 
 def _fused(
-    view: SearchView, found: Candidates, options: SearchOptions, names: Sequence[Asked]
+    view: SearchView, found: Candidates, options: SearchOptions, names: Sequence[Asked], features: fuse.Candidates
 ) -> tuple[list[int], Callable[[int], Scores]]:
     """All candidates, best first, with every score that is known of them. What defines a name is among them."""
     keys = found.keys
-    fused = _fuse(
-        fuse.Candidates(
-            lexical=found.lexical.scores,
-            dense=_filled(found.dense.scores),
-            lexical_ranks=found.lexical.ranks,
-            dense_ranks=found.dense.ranks,
-            lexical_bound=found.bound,
-            words=found.words,
-            chunks=found.chunks,
-            vectors=found.vectors,
-        ),
-        options,
-    )
+    fused = _fuse(features, options)
     boosted = boosts(view, names, found, fused) if found.defining else Boosts({}, {})
     totals = fused + np.array([boosted.added.get(key, 0.0) for key in keys]) if boosted.added else fused
     order = np.lexsort((np.asarray(keys, dtype=np.int64), -totals)).tolist()
@@ -219,9 +232,12 @@ def _fuse(candidates: fuse.Candidates, options: SearchOptions) -> fuse.Floats:
     return fuse.adaptive(candidates)
 
 
-def _filled(scores: fuse.Floats | None) -> fuse.Floats | None:
+def _filled(scores: fuse.Floats | None, gain: float) -> fuse.Floats | None:
     """Chunks that have no vector yet stand where the others stand on average, and their words decide."""
-    if scores is None or not np.isnan(scores).any():
+    if scores is None:
+        return None
+    scores = scores * gain
+    if not np.isnan(scores).any():
         return scores
     return np.nan_to_num(scores, nan=float(np.nanmean(scores)) if not np.isnan(scores).all() else 0.0)
 
@@ -262,7 +278,7 @@ def _hits(
 class _Apart:
     """Lets through at most so many chunks of any document, and none that repeats much of a better one."""
 
-    def __init__(self, places: Callable[[Sequence[int]], Mapping[int, Place]], most: int) -> None:
+    def __init__(self, places: Callable[[Sequence[int]], Mapping[int, ChunkSpan]], most: int) -> None:
         self._places_of = places
         self._most = most
         self._document_of: dict[int, int] = {}

@@ -52,6 +52,11 @@ def both(*filters: Filter | None) -> Filter | None:
     return given[0] if len(given) == 1 else AllOf(given)
 
 
+def in_collection(where: Filter | None, collection: str | None) -> Filter | None:
+    """A filter that holds inside one collection, where one is named."""
+    return both(None if collection is None else Condition("collection", "eq", collection), where)
+
+
 def parse_written(written: str) -> Filter:
     """A condition, or words such as `layer:domain path:src/**`, after which one condition may stand."""
     words, rest = leading_words(written)
@@ -67,6 +72,20 @@ def parse_condition(written: str) -> Condition:
         return Condition(_checked_key(written.strip()), "exists")
     key, operator, value = found.groups()
     return Condition(_checked_key(key.strip()), _OPERATORS[operator], value.strip())
+
+
+def as_json(where: Where | None) -> dict[str, Any] | None:
+    """A filter as `from_json` reads it; None for no filter."""
+    found = as_filter(where)
+    return None if found is None else _written(found)
+
+
+def _written(found: Filter) -> dict[str, Any]:
+    if isinstance(found, Condition):
+        return {found.key: {f"${found.operator}": found.value}}
+    if isinstance(found, Not):
+        return {"$not": _written(found.filter)}
+    return {"$and" if isinstance(found, AllOf) else "$or": [_written(one) for one in found.filters]}
 
 
 def from_json(where: Mapping[str, Any], *, depth: int = 0) -> Filter:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from footnotes.store import verify
+from footnotes.store.collections import Collections
+from footnotes.store.conversations import Conversations
 from footnotes.store.copying import Side
-from footnotes.store.groups.collections import Collections
-from footnotes.store.groups.conversations import Conversations
-from footnotes.store.groups.core import Core
-from footnotes.store.groups.documents import Documents
-from footnotes.store.groups.generations import Generations
-from footnotes.store.groups.jobs import Jobs
-from footnotes.store.groups.vectors import Vectors
+from footnotes.store.core import Core
+from footnotes.store.documents import Documents
+from footnotes.store.generations import Generations
+from footnotes.store.jobs import Jobs
 from footnotes.store.memories import Memories
 from footnotes.store.originals import Originals
 from footnotes.store.records import Generation, Problem, Verification
 from footnotes.store.sources import Sources
+from footnotes.store.vectors import Vectors
 from footnotes.types import ErrorInfo, IndexState
 
 
 class BaseStore(Core):
-    """Everything of many tenants, over any database that speaks the named queries; see `groups`."""
+    """Everything of many tenants, over any database that speaks the named queries."""
 
     folder: Path
     originals: Originals
@@ -62,7 +63,7 @@ class BaseStore(Core):
 
     def size(self, user_id: str) -> int:
         """Bytes of the folder, with what other tenants have in it."""
-        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+        return sum(_size_of(Path(folder, name)) for folder, _, names in os.walk(self.folder) for name in names)
 
     def sources(self, user_id: str, collection: str) -> Sources:
         return Sources(self, user_id, collection)
@@ -74,11 +75,11 @@ class BaseStore(Core):
     @property
     def index_failure(self) -> ErrorInfo | None:
         """Why a vector database could not be told of the last changes; they wait in the log."""
-        return self.outside.failure.info() if self.outside is not None and self.outside.failure is not None else None
+        return self.remote.failure.info() if self.remote is not None and self.remote.failure is not None else None
 
     def index_state(self, user_id: str) -> IndexState | None:
         """How the vector database is doing that serves legs; None where there is none."""
-        return None if self.outside is None else self.outside.state(self.generations.serving(user_id))
+        return None if self.remote is None else self.remote.state(self.generations.serving(user_id))
 
     def verify(self, user_id: str, input_hash: Callable[[str, str], bytes], *, repair: bool = False) -> Verification:
         """Check everything of a tenant; with `repair`, mend what can be made again."""
@@ -103,10 +104,18 @@ class BaseStore(Core):
             found.problems = [problem for problem in found.problems if not problem.mendable]
             found.problems.extend(self.check_legs(generation))
         found.repaired.extend(self.take_notes(generation))
-        if self.outside is not None:
-            found.add(self.outside.verified(generation, repair=repair))
+        if self.remote is not None:
+            found.add(self.remote.verified(generation, repair=repair))
         return found
 
     def copy_side(self, user_id: str) -> Side:
         """The tenant's library as one side of a copy to or from another store."""
         return Side(self, user_id)
+
+
+def _size_of(path: Path) -> int:
+    """Nothing for a file that is gone since it was listed: a writer may be at the folder."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from footnotes.store import documents, generations, near
+from footnotes.store.collections import Collections
+from footnotes.store.core import Core
 from footnotes.store.database import Cursor, Json, Row
-from footnotes.store.groups.collections import Collections
-from footnotes.store.groups.core import Core
-from footnotes.store.groups.documents import Documents
-from footnotes.store.groups.generations import Generations
+from footnotes.store.documents import Documents
+from footnotes.store.generations import Generations
 from footnotes.store.packing import half_bytes, pack_blocks, unpack_headings
 from footnotes.store.records import DocumentRow, Generation, NewChunk
 from footnotes.store.rows import packed_error, parts_from, span_from
@@ -132,7 +132,7 @@ def as_new_chunk(chunk: CopiedChunk) -> NewChunk:
 
 
 class Side:
-    """One tenant's library, from which or to which is copied. Whoever copies to it holds it for writing."""
+    """One tenant's library, from which or to which is copied. The copier holds it for writing."""
 
     def __init__(self, core: Core, user_id: str) -> None:
         self._core = core

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from footnotes.store.core import Core
 from footnotes.store.database import Cursor, Json
 from footnotes.store.records import JobUpdate, NewJob
+from footnotes.store.retry import retrying
 from footnotes.store.rows import job_from, packed_error
 from footnotes.types import Job
 
@@ -14,8 +16,9 @@ _KEPT = 10_000
 """Finished runs are forgotten when so many later entries exist."""
 
 
-def listed(cursor: Cursor) -> list[Job]:
-    return [job_from(row) for row in cursor.all("jobs")]
+def listed(cursor: Cursor, *, files: bool = True) -> list[Job]:
+    """Runs, and the files of each, oldest first."""
+    return [job_from(row) for row in cursor.all("jobs" if files else "runs")]
 
 
 def make(cursor: Cursor, run: int | None, new: Iterable[NewJob], holder: str) -> list[int]:
@@ -57,5 +60,38 @@ def take(cursor: Cursor, numbers: Iterable[int], holder: str) -> None:
 
 
 def let_go(cursor: Cursor, holder: int) -> None:
-    """The writer is not at its jobs any more, and neither is whoever died."""
+    """The writer is not at its jobs any more, and neither are writers that died."""
     cursor.run("let_go_jobs", holder=holder)
+
+
+class Jobs:
+    """The jobs of every tenant."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def all(self, user_id: str, *, files: bool = True) -> list[Job]:
+        """What was begun and has not been forgotten, oldest first: runs and, if wanted, the files of each."""
+        with self._core.database.read(user_id) as cursor:
+            return listed(cursor, files=files)
+
+    @retrying
+    def make(self, user_id: str, run: int | None, new: Sequence[NewJob], holder: str) -> list[int]:
+        with self._core.database.write(user_id) as cursor:
+            return make(cursor, run, new, self._core.job_holder(user_id, holder))
+
+    @retrying
+    def take(self, user_id: str, numbers: Sequence[int], holder: str) -> None:
+        with self._core.database.write(user_id) as cursor:
+            take(cursor, numbers, self._core.job_holder(user_id, holder))
+
+    @retrying
+    def update(self, user_id: str, updates: Sequence[JobUpdate]) -> None:
+        with self._core.database.write(user_id) as cursor:
+            update(cursor, updates)
+
+    @retrying
+    def let_go(self, user_id: str) -> None:
+        """The caller is not at its jobs any more, and neither are writers that died."""
+        with self._core.database.write(user_id) as cursor:
+            let_go(cursor, self._core.holder(user_id))

@@ -14,7 +14,7 @@ import numpy as np
 from footnotes import tracing
 from footnotes.errors import FootnotesError
 from footnotes.index import Allowed, Found, Vector
-from footnotes.store.records import Place
+from footnotes.store.records import ChunkSpan
 from footnotes.store.views import Candidates, Floats, LegCandidates, Question, Ranks, Symbols
 from footnotes.store.weights import K1, rarity
 from footnotes.types import Filter, Leg
@@ -91,7 +91,7 @@ class LegsView(ABC):
         """Those of given chunks that hold one of the names."""
 
     @abstractmethod
-    def places_of(self, keys: Sequence[int]) -> dict[int, Place]: ...
+    def places_of(self, keys: Sequence[int]) -> dict[int, ChunkSpan]: ...
 
     def run_legs(self, question: Question) -> tuple[LegResult, LegResult, Allowed | None]:
         """Both legs, and what the filter lets through. The question is embedded while the lexical leg runs."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple, NotRequired, TypedDict, Unpack
 
 from footnotes.store.naming import label_of
 from footnotes.text import analysis
-from footnotes.text.analysis import analyze
+from footnotes.text.analysis import analyze, joined_terms
 from footnotes.types import JsonValue
 
 VERSION = 3
-"""Raise when the fields of a chunk, or what stands in them, change: all words are then made anew from the texts."""
+"""Raise when the fields of a chunk, or what stands in them, change: all words are then made again from the texts."""
 _BEGINNING = 400
 _LONGEST_NAME = 200
 
@@ -31,6 +32,16 @@ class Terms:
     defines: tuple[str, ...] = ()
 
 
+class JoinedTerms(NamedTuple):
+    """A chunk's terms, those of a field in one text with spaces between them."""
+
+    body: str
+    title: str
+    section: str
+    symbols: str
+    defines: tuple[str, ...]
+
+
 def made_by() -> str:
     """Changes when the same chunk may give other terms."""
     return f"{VERSION}.{analysis.VERSION}"
@@ -41,7 +52,27 @@ def fingerprint() -> str:
     return f"{analysis.fingerprint()}/lexemes-{VERSION}"
 
 
-def chunk_terms(
+class ChunkContext(TypedDict):
+    """What is known of a chunk beside its text."""
+
+    headings: Sequence[str]
+    title: str
+    filename: NotRequired[str]
+    prefix: str
+    metadata: Mapping[str, JsonValue]
+
+
+def chunk_terms(text: str, **about: Unpack[ChunkContext]) -> Terms:
+    """The terms of a chunk. Above it stand the headings that are not the title, and what its chunker says of it.
+
+    Code is found by the name of its language too.
+    """
+    found = joined_chunk_terms(text, **about)
+    body, title, section, symbols = (each.split() for each in found[:4])
+    return Terms(body, title, section, symbols, found.defines)
+
+
+def joined_chunk_terms(
     text: str,
     *,
     headings: Sequence[str],
@@ -49,24 +80,20 @@ def chunk_terms(
     filename: str = "",
     prefix: str,
     metadata: Mapping[str, JsonValue],
-) -> Terms:
-    """The terms of a chunk. Above it stand the headings that are not the title, and what its chunker says of it.
-
-    Code is found by the name of its language too.
-    """
-    language = metadata.get("language")
+) -> JoinedTerms:
+    """As `chunk_terms`, for what takes texts."""
     headings = [name for name in headings if name != title]
-    if language:
+    if language := metadata.get("language"):
         # A definition's first line names it already; "python" said of every file in Python tells nothing apart.
         headings, text = [name for name in headings if name not in text[:_BEGINNING]], f"{text}\n{language}"
     _, _, added = prefix.partition("\n")
-    symbols = listed(metadata.get("symbols"))
-    return Terms(
-        analyze(text),
+    symbols = listed(metadata.get("symbols")) if metadata else []
+    return JoinedTerms(
+        joined_terms(text),
         _shared_terms(label_of(title, filename)),
         _shared_terms(" ".join([*headings, added])),
-        tuple(filter(None, map(whole_term, symbols))),
-        defined(metadata),
+        " ".join(filter(None, map(whole_term, symbols))),
+        defined(metadata) if symbols else (),
     )
 
 
@@ -92,6 +119,6 @@ def listed(value: JsonValue) -> list[str]:
 
 
 @lru_cache(maxsize=1_024)
-def _shared_terms(text: str) -> tuple[str, ...]:
+def _shared_terms(text: str) -> str:
     """All chunks of a section share their heading, all of a document its title."""
-    return tuple(analyze(text)) if text.strip() else ()
+    return joined_terms(text) if text and not text.isspace() else ""

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from footnotes import registry
-from footnotes.config import Settings
+from footnotes import plugins
 from footnotes.errors import ConfigError, NotALibrary
+from footnotes.settings import Settings
 from footnotes.store.protocol import Store
 
 _SCHEMES = {"postgres": "postgresql"}
@@ -48,7 +48,7 @@ def _named(settings: Settings) -> Any:
             "the setting store is no address of a database",
             remedy='Write it as "postgresql://user:password@host:5432/database".',
         )
-    return registry.find("stores", _SCHEMES.get(parts.scheme, parts.scheme))
+    return plugins.find("stores", _SCHEMES.get(parts.scheme, parts.scheme))
 
 
 def _in_folder(settings: Settings, folder: Path, create: bool) -> Store:

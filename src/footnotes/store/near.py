@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain, islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -43,6 +44,62 @@ def put(cursor: Cursor, collection: str, pk: int, sketch: bytes | None, *, new: 
     cursor.run("put_sketch", document=pk, sketch=sketch, resembles=other, similarity=similarity)
     cursor.run("put_bands", document=pk, bands=bands)
     return near
+
+
+class NewSketch(NamedTuple):
+    """A document that was not there before, with its sketch."""
+
+    collection: str
+    pk: int
+    id: str
+    filename: str
+    sketch: bytes
+
+
+def put_new(cursor: Cursor, new: Sequence[NewSketch]) -> list[NearDuplicate | None]:
+    """Keep the sketches of new documents. Returns which other one each nearly equals, of any before it."""
+    if not new:
+        return []
+    bands = bands_of_many(cursor.user_id, [each.collection for each in new], [each.sketch for each in new])
+    shared = _Shared(cursor, bands)
+    found: list[NearDuplicate | None] = []
+    rows: list[tuple[str, int, bytes, int | None, float | None]] = []
+    for each, own in zip(new, bands, strict=True):
+        alike, other = most_alike(each.sketch, shared.candidates(each.collection, own)) or (None, None)
+        found.append(alike)
+        similarity = alike.similarity if alike else None
+        rows.append((cursor.user_id, each.pk, each.sketch, other, similarity))
+        shared.add(Candidate(*each[1:]), each.collection, own)
+    cursor.insert("put_new_sketches", rows)
+    named = ((cursor.user_id, band, each.pk) for each, own in zip(new, bands, strict=True) for band in own)
+    cursor.insert("put_new_bands", named)
+    return found
+
+
+class _Shared:
+    """Documents by the bands they have: those of the database, and those that are being written."""
+
+    def __init__(self, cursor: Cursor, bands: Sequence[Bands]) -> None:
+        self._members: dict[int, list[int]] = {}
+        for row in cursor.all("members_of_bands", bands=list(chain.from_iterable(bands))):
+            self._members.setdefault(row["band"], []).append(row["document"])
+        keys = sorted(set(chain.from_iterable(self._members.values())))
+        rows = cursor.all("sketches_of", keys=keys) if keys else []
+        self._known = {
+            row["pk"]: (row["collection"], Candidate(row["pk"], row["id"], row["filename"], row["sketch"]))
+            for row in rows
+        }
+
+    def candidates(self, collection: str, bands: Bands) -> list[Candidate]:
+        """The documents of a collection with some of the bands."""
+        found = islice(chain.from_iterable(self._members.get(band, ()) for band in bands), CANDIDATES)
+        known = (self._known[pk] for pk in set(found) if pk in self._known)
+        return [candidate for owner, candidate in known if owner == collection]
+
+    def add(self, candidate: Candidate, collection: str, bands: Bands) -> None:
+        self._known[candidate.pk] = (collection, candidate)
+        for band in bands:
+            self._members.setdefault(band, []).append(candidate.pk)
 
 
 def drop(cursor: Cursor, collection: str, pk: int) -> None:

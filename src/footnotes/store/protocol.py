@@ -10,17 +10,17 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from footnotes.store.collections import Collections
+from footnotes.store.conversations import Conversations
 from footnotes.store.copying import Side
-from footnotes.store.groups.collections import Collections
-from footnotes.store.groups.conversations import Conversations
-from footnotes.store.groups.documents import Documents
-from footnotes.store.groups.generations import Generations
-from footnotes.store.groups.jobs import Jobs
-from footnotes.store.groups.vectors import Vectors
+from footnotes.store.documents import Documents
+from footnotes.store.generations import Generations
+from footnotes.store.jobs import Jobs
 from footnotes.store.memories import Memories
 from footnotes.store.originals import Originals
 from footnotes.store.records import Generation, Verification
 from footnotes.store.sources import Sources
+from footnotes.store.vectors import Vectors
 from footnotes.store.views import SearchView
 from footnotes.types import ErrorInfo, IndexState
 
@@ -52,7 +52,7 @@ class Store(Protocol):
         ...
 
     def incoming(self, user_id: str) -> Path:
-        """A folder for bytes on their way in, for whoever is writing; emptied when they have written."""
+        """A folder for bytes on their way in, for the writer; emptied when they have written."""
         ...
 
     def recover_if_idle(self, user_id: str) -> None:
@@ -65,7 +65,7 @@ class Store(Protocol):
         """What a search sees: the generation that serves, or another one as searches would see it."""
         ...
 
-    def look_again(self, user_id: str) -> None:
+    def refresh(self, user_id: str) -> None:
         """See what other processes wrote, beside searches: from now on they do not look for themselves."""
         ...
 

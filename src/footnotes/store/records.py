@@ -89,7 +89,7 @@ class JobUpdate:
     document_id: str | None = None
 
 
-Place: TypeAlias = tuple[int, int, int]
+ChunkSpan: TypeAlias = tuple[int, int, int]
 """A document by its key, and a span of its text."""
 
 
@@ -176,8 +176,11 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A source the library knows. Without `document_id` it gave no document: an archive, or a file that failed."""
+class KnownSource:
+    """A source the library knows. Without `document_id` it gave no document: an archive, or a file that failed.
+
+    Of an entry of a source that is followed, `stamp` is the one it had and `follower` the name of that source.
+    """
 
     source: str
     document_id: str | None
@@ -190,6 +193,8 @@ class Known:
     signature: Signature | None
     error: ErrorInfo | None
     made_by: str | None
+    stamp: str | None = None
+    follower: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def recover(database: Database, user_id: str, holder: int = NOBODY) -> set[str]:
 def settle(cursor: Cursor, holder: int) -> None:
     """Drop half-written versions, and give every document a state in which it may stay.
 
-    A text that is found already waits for its vectors, and whoever writes next goes on with them.
+    A text that is found already waits for its vectors, and the next writer goes on with them.
     """
     stopped = Interrupted("the process that took it in ended before it was done").info()
     cursor.run("lock_recovery")

@@ -9,7 +9,7 @@ from typing import Any
 
 from footnotes.store.database import Json, Row
 from footnotes.store.packing import unpack_headings
-from footnotes.store.records import DocumentRow, Generation, HitRow, Known, Signature
+from footnotes.store.records import DocumentRow, Generation, HitRow, KnownSource, Signature
 from footnotes.types import Chunk, Document, ErrorInfo, Job
 
 
@@ -124,10 +124,10 @@ def job_from(row: Row) -> Job:
     )
 
 
-def known_from(row: Row) -> Known:
+def known_from(row: Row) -> KnownSource:
     size = row["size"]
     signature = None if size is None else Signature(size, row["mtime_ns"], row["ctime_ns"], row["read_ns"])
-    return Known(
+    return KnownSource(
         source=row["source"],
         document_id=row["document_id"],
         file_hash=row["file_hash"],
@@ -139,6 +139,8 @@ def known_from(row: Row) -> Known:
         signature=signature,
         error=error_from(row["error"]),
         made_by=row["made_by"],
+        stamp=row["etag"],
+        follower=row["modified"],
     )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from footnotes.store import documents
+from footnotes.store.core import Core
 from footnotes.store.database import Cursor
-from footnotes.store.groups.core import Core
 from footnotes.store.naming import label_of, name_of, renamed_title
-from footnotes.store.records import DocumentRow, Known, Origin
+from footnotes.store.records import DocumentRow, KnownSource, Origin
 from footnotes.store.retry import retrying
 from footnotes.store.rows import known_from, packed_error
 
@@ -22,7 +22,7 @@ class Sources:
         self._user_id = user_id
         self._collection = collection
 
-    def below(self, prefix: str) -> dict[str, Known]:
+    def below(self, prefix: str) -> dict[str, KnownSource]:
         """Every known source whose name begins with the prefix."""
         after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
         with self._store.database.read(self._user_id) as cursor:

@@ -25,12 +25,12 @@ class Query:
 
 
 @cache
-def load_queries(package: str) -> dict[str, Query]:
-    """Every query of the .sql files in a package, under its name."""
+def load_queries(package: str, *files: str) -> dict[str, Query]:
+    """Every query of the .sql files in a package, or of those named, under its name."""
     found: dict[str, Query] = {}
     fragments: dict[str, str] = {}
     for item in resources.files(package).iterdir():
-        if _is_sql(item):
+        if _is_sql(item) and (not files or item.name.removesuffix(".sql") in files):
             _parse(item.read_text("utf-8"), found, fragments)
     fragments = {name: _filled(fragment, fragments) for name, fragment in fragments.items()}
     return {name: Query(_filled(query.sql, fragments), query.parameters) for name, query in found.items()}

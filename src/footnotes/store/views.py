@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.index import Vector
-from footnotes.store.records import HitRow, Place
+from footnotes.store.records import ChunkSpan, HitRow
 from footnotes.types import Filter, Leg
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -73,7 +73,7 @@ class Candidates:
     keys: Sequence[int]
     lexical: LegCandidates
     dense: LegCandidates
-    places: Callable[[Sequence[int]], Mapping[int, Place]] = field(default=lambda keys: {})
+    places: Callable[[Sequence[int]], Mapping[int, ChunkSpan]] = field(default=lambda keys: {})
     vectors: Vector | None = None
     bound: float = 0.0
     words: float = 0.0
@@ -99,7 +99,7 @@ class SearchView(Protocol):
         ...
 
     def is_current(self) -> bool:
-        """Whether what was found is still what is served; else whoever searched begins again."""
+        """Whether what was found is still what is served; else the caller begins again."""
         ...
 
     def chunk_count(self) -> int: ...

@@ -1,13 +1,13 @@
 """One suite for every index, whether it lies in the library's folder, in its database or behind a network.
 
-    from footnotes.testing.index_suite import IndexSuite, IndexUnderTest, Shelf
+    from footnotes.testing.index_suite import IndexSuite, IndexUnderTest, StoreHarness
 
     class TestMyIndex(IndexSuite):
         damages = ("emptied",)
 
         @pytest.fixture
         def index(self, tmp_path):
-            return MyIndex(Shelf(tmp_path / "library", {"index": "mine://…"}))
+            return MyIndex(StoreHarness(tmp_path / "library", {"index": "mine://…"}))
 
 `IndexUnderTest` says what the suite has to know: which leg it serves, how it is taken away and brought back, how it
 breaks, and what somebody sees of it from outside. It needs pytest and hypothesis (`pip install "footnotes[test]"`).
@@ -15,6 +15,7 @@ breaks, and what somebody sees of it from outside. It needs pytest and hypothesi
 
 from __future__ import annotations
 
+from footnotes.testing.suite.harness import StoreHarness
 from footnotes.testing.suite.index import IndexUnderTest
 from footnotes.testing.suite.index_damage import Mending
 from footnotes.testing.suite.index_filters import SameSet
@@ -22,9 +23,8 @@ from footnotes.testing.suite.index_outages import CatchingUp
 from footnotes.testing.suite.index_recall import Recall
 from footnotes.testing.suite.index_residue import Leaving, files_with
 from footnotes.testing.suite.index_writers import Writers
-from footnotes.testing.suite.shelf import Shelf
 
-__all__ = ["IndexSuite", "IndexUnderTest", "Shelf", "files_with"]
+__all__ = ["IndexSuite", "IndexUnderTest", "StoreHarness", "files_with"]
 
 
 class IndexSuite(SameSet, Recall, CatchingUp, Mending, Leaving, Writers):

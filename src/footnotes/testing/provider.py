@@ -1,4 +1,6 @@
-"""A scripted OpenAI-compatible server on loopback, to show what becomes of every fault a provider can have.
+"""A scripted server on loopback, to show what becomes of every fault a provider can have.
+
+It speaks as it is spoken to: OpenAI's chat completions, Anthropic's messages or Cohere's chat, by the path.
 
     with ScriptedProvider() as fake:
         fake.script(status(500), says("The notice period is three months [1]."))
@@ -15,7 +17,7 @@ import socket
 import struct
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -39,6 +41,9 @@ class Asked:
 
 
 Action = Callable[["_Handler", Asked], None]
+Json = dict[str, Any]
+Calls = Sequence[Mapping[str, Any]]
+"""Calls of tools, each with its name and arguments."""
 
 
 class ScriptedProvider:
@@ -84,7 +89,7 @@ class ScriptedProvider:
 def says(
     text: str,
     *,
-    calls: Sequence[Mapping[str, Any]] = (),
+    calls: Calls = (),
     usage: tuple[int, int] | None = (10, 5),
     finish: str = "stop",
 ) -> Action:
@@ -92,6 +97,11 @@ def says(
 
     def act(handler: _Handler, asked: Asked) -> None:
         handler.begin("text/event-stream")
+        if events := _dialect(asked.path):
+            for event in events(_pieces(text), calls, usage or (0, 0), finish):
+                handler.send(f"event: {event['type']}\n".encode())
+                handler.event(event)
+            return
         for piece in _pieces(text):
             handler.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
         if calls:
@@ -176,9 +186,7 @@ def trickles() -> Action:
     return act
 
 
-def embeds(
-    dimensions: int = 8, *, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] | None = None
-) -> Action:
+def embeds(dimensions: int = 8, *, change: Callable[[list[Json]], list[Json]] | None = None) -> Action:
     """Vectors of the texts, deterministic; `change` may lose, add, shuffle or spoil them."""
 
     def act(handler: _Handler, asked: Asked) -> None:
@@ -187,7 +195,7 @@ def embeds(
         vectors = HashingEmbedder(str(dimensions)).embed(texts, role="passage").tolist()
         data = [{"index": index, "embedding": vector} for index, vector in enumerate(vectors)]
         data = change(data) if change else data
-        body: dict[str, Any]
+        body: Json
         if "texts" in asked.body:
             body = {"embeddings": {"float": [item["embedding"] for item in data]}}
         else:
@@ -197,11 +205,75 @@ def embeds(
     return act
 
 
+Events = Iterator[Json]
+
+
+def _dialect(path: str) -> Callable[[list[str], Calls, tuple[int, int], str], Events] | None:
+    if path.endswith("/messages"):
+        return _anthropic
+    return _cohere if path.endswith("/v2/chat") else None
+
+
+def _anthropic(pieces: list[str], calls: Calls, usage: tuple[int, int], finish: str) -> Events:
+    """The events of Anthropic's Messages interface, as its documentation shows them."""
+    message: Json = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "stop_reason": None,
+    }
+    yield {"type": "message_start", "message": {**message, "usage": {"input_tokens": usage[0], "output_tokens": 1}}}
+    yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    yield {"type": "ping"}
+    for piece in pieces:
+        yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
+    yield {"type": "content_block_stop", "index": 0}
+    for index, call in enumerate(calls, 1):
+        block = {"type": "tool_use", "id": f"toolu_{index}", "name": call["name"], "input": {}}
+        yield {"type": "content_block_start", "index": index, "content_block": block}
+        for part in _halves(json.dumps(call.get("arguments", {}))):
+            delta = {"type": "input_json_delta", "partial_json": part}
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    reason = "tool_use" if calls else {"stop": "end_turn", "length": "max_tokens"}[finish]
+    ended = {"stop_reason": reason, "stop_sequence": None}
+    yield {"type": "message_delta", "delta": ended, "usage": {"output_tokens": usage[1]}}
+    yield {"type": "message_stop"}
+
+
+def _cohere(pieces: list[str], calls: Calls, usage: tuple[int, int], finish: str) -> Events:
+    """The events of Cohere's chat, version 2, as its documentation shows them."""
+    yield {"type": "message-start", "id": "1", "delta": {"message": {"role": "assistant", "content": []}}}
+    start = {"message": {"content": {"type": "text", "text": ""}}}
+    yield {"type": "content-start", "index": 0, "delta": start}
+    for piece in pieces:
+        yield {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": piece}}}}
+    yield {"type": "content-end", "index": 0}
+    for index, call in enumerate(calls):
+        function = {"name": call["name"], "arguments": ""}
+        made = {"id": f"{call['name']}_{index}", "type": "function", "function": function}
+        yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": made}}}
+        for part in _halves(json.dumps(call.get("arguments", {}))):
+            delta = {"message": {"tool_calls": {"function": {"arguments": part}}}}
+            yield {"type": "tool-call-delta", "index": index, "delta": delta}
+        yield {"type": "tool-call-end", "index": index}
+    reason = "TOOL_CALL" if calls else {"stop": "COMPLETE", "length": "MAX_TOKENS"}[finish]
+    counted = {"input_tokens": usage[0], "output_tokens": usage[1]}
+    end = {"finish_reason": reason, "usage": {"billed_units": counted, "tokens": counted}}
+    yield {"type": "message-end", "delta": end}
+
+
+def _halves(text: str) -> list[str]:
+    return [text[: len(text) // 2], text[len(text) // 2 :]]
+
+
 def _pieces(text: str) -> list[str]:
     return [word + " " for word in text.split(" ")[:-1]] + text.split(" ")[-1:]
 
 
-def _calls(calls: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _calls(calls: Calls) -> list[Json]:
     return [
         {
             "index": index,
@@ -221,7 +293,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """A client that went away is what many tests are about."""
 
 
@@ -247,10 +319,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         provider.requests.append(Asked(self.path, dict(self.headers.items()), {}))
         if provider.key and self.headers.get("authorization") != f"Bearer {provider.key}":
-            said = {"error": {"message": f"Incorrect API key: {self.headers.get('authorization', '')}"}}
-            return self.whole(401, json.dumps(said).encode(), "application/json", {})
-        listed = {"object": "list", "data": [{"id": name, "object": "model"} for name in provider.models]}
-        return self.whole(200, json.dumps(listed).encode(), "application/json", {})
+            error = {"error": {"message": f"Incorrect API key: {self.headers.get('authorization', '')}"}}
+            return self.whole(401, json.dumps(error).encode(), "application/json", {})
+        models = {"object": "list", "data": [{"id": name, "object": "model"} for name in provider.models]}
+        return self.whole(200, json.dumps(models).encode(), "application/json", {})
 
     def begin(self, content_type: str, length: int | None = None) -> None:
         self.send_response(200)
@@ -285,5 +357,5 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         return None

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from footnotes.engine import Library
 from footnotes.errors import FootnotesError
+from footnotes.library import Library
 from footnotes.types import SearchResult
 
 QUESTION = "orchard ledger harvest"

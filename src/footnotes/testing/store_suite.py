@@ -1,29 +1,29 @@
 """One suite for every store. Write a store, and hold it to this:
 
-    from footnotes.testing.store_suite import Shelf, StoreSuite
+    from footnotes.testing.store_suite import StoreHarness, StoreSuite
 
     class TestMyStore(StoreSuite):
         @pytest.fixture
-        def shelf(self, tmp_path):
-            return Shelf(tmp_path / "library", {"store": "mine://…"})
+        def harness(self, tmp_path):
+            return StoreHarness(tmp_path / "library", {"store": "mine://…"})
 
-A shelf is an empty store. It needs pytest and hypothesis (`pip install "footnotes[test]"`).
+A harness is an empty store. It needs pytest and hypothesis (`pip install "footnotes[test]"`).
 """
 
 from __future__ import annotations
 
 from footnotes.testing.suite.filtering import Filtering
 from footnotes.testing.suite.generations import Generations
+from footnotes.testing.suite.harness import StoreHarness
 from footnotes.testing.suite.keeping import Keeping
 from footnotes.testing.suite.ranking import Ranking
 from footnotes.testing.suite.removal import Removal
-from footnotes.testing.suite.shelf import Shelf
 from footnotes.testing.suite.strings import Strings
 from footnotes.testing.suite.tenancy import Tenancy
 from footnotes.testing.suite.together import Together
 from footnotes.testing.suite.working import Working
 
-__all__ = ["Shelf", "StoreSuite"]
+__all__ = ["StoreHarness", "StoreSuite"]
 
 
 class StoreSuite(Keeping, Working, Together, Generations, Strings, Ranking, Removal, Filtering, Tenancy):

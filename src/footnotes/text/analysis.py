@@ -13,13 +13,12 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import cache
-from itertools import chain
 
 from footnotes.text.languages import DEFAULT, STEMMERS, detect, function_words
 from footnotes.text.words import fold, forms, is_plain_ascii
 
 VERSION = 2
-"""Raise when terms change: every lexical index is then built anew."""
+"""Raise when terms change: every lexical index is then built again."""
 
 MEMO_WORDS = 200_000
 """Written words remembered for each language before the memory is emptied."""
@@ -50,14 +49,19 @@ _SCRIPTS = (
 
 def analyze(text: str, language: str = "auto") -> list[str]:
     """The terms of a text in order, with repetitions. `language` is "auto" or an ISO 639-1 code."""
+    return joined_terms(text, language).split()
+
+
+def joined_terms(text: str, language: str = "auto") -> str:
+    """The terms of a text with spaces between them: no term has one inside."""
     words, chosen = _read(text, language)
-    return list(chain.from_iterable(map(_memo(chosen, language == "auto").__getitem__, words)))
+    return " ".join(map(_memo(chosen, language == "auto").__getitem__, words))
 
 
 def analyze_question(text: str, language: str = "auto") -> list[str]:
     """The terms of a question that are worth looking up: without function words, unless it has nothing else."""
     words, chosen = _read(text, language)
-    terms = list(chain.from_iterable(map(_memo(chosen, language == "auto").__getitem__, words)))
+    terms = " ".join(map(_memo(chosen, language == "auto").__getitem__, words)).split()
     idle = _idle_terms(chosen, language == "auto")
     return [term for term in terms if term not in idle] or terms
 
@@ -77,22 +81,24 @@ def fingerprint() -> str:
     return f"analysis-{VERSION}/snowball-{Stemmer.version()}"
 
 
-class _Memo(dict[str, tuple[str, ...]]):
-    """What stands between two spaces → its terms, made once: a text repeats its words, and stemming is slow."""
+class _Memo(dict[str, str]):
+    """What stands between two spaces → its terms, joined by spaces and made once: a text repeats its words, and
+    stemming is slow."""
 
     def __init__(self, language: str, automatic: bool) -> None:
         super().__init__()
         self._language, self._automatic = language, automatic
 
-    def __missing__(self, written: str) -> tuple[str, ...]:
+    def __missing__(self, written: str) -> str:
         bare = written.rstrip(_AFTER_WORDS).lstrip(_BEFORE_WORDS)
         if bare != written and len(bare) <= MEMO_LENGTH:
             terms = self[bare]
         elif self._language == DEFAULT and len(written) <= MEMO_LENGTH and is_plain_ascii(written):
-            terms = (_stemmer(DEFAULT)(written.lower()),)
+            terms = _stemmer(DEFAULT)(written.lower())
+        elif len(words := _WORD.findall(written)) > 1:
+            terms = " ".join(filter(None, map(self.__getitem__, words)))
         else:
-            found = [_terms(word, self._language, self._automatic) for word in _WORD.findall(written)]
-            terms = tuple(filter(None, chain.from_iterable(found)))
+            terms = " ".join(filter(None, _terms(words[0], self._language, self._automatic))) if words else ""
         if len(written) <= MEMO_LENGTH:
             if len(self) >= MEMO_WORDS:
                 self.clear()
@@ -108,7 +114,7 @@ def _memo(language: str, automatic: bool) -> _Memo:
 @cache
 def _idle_terms(language: str, automatic: bool) -> frozenset[str]:
     """The terms that a language's function words give."""
-    return frozenset(chain.from_iterable(map(_memo(language, automatic).__getitem__, function_words(language))))
+    return frozenset(" ".join(map(_memo(language, automatic).__getitem__, function_words(language))).split())
 
 
 def _terms(word: str, language: str, automatic: bool) -> list[str]:

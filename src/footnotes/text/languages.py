@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import repeat
 
 STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -79,6 +80,23 @@ def _by_word() -> dict[str, tuple[str, ...]]:
 
 
 _LANGUAGES_OF = _by_word()
+_FIELD_BITS = 20
+_ENGLISH, _OTHER, _LISTED = 1, 1 << _FIELD_BITS, 1 << 2 * _FIELD_BITS
+
+
+def _tallies() -> dict[str, int]:
+    """Each function word with what it adds to three counts that stand in one number: votes for English, votes for
+    any other language, words listed as English ones. One pass over a text then tells all three."""
+    tallies = {
+        word: (_ENGLISH if DEFAULT in languages else 0) + (_OTHER if set(languages) - {DEFAULT} else 0)
+        for word, languages in _LANGUAGES_OF.items()
+    }
+    for word in _FUNCTION_WORDS[DEFAULT].split():
+        tallies[word] = tallies.get(word, 0) + _LISTED
+    return tallies
+
+
+_TALLIES = _tallies()
 
 
 def function_words(language: str) -> tuple[str, ...]:
@@ -88,6 +106,29 @@ def function_words(language: str) -> tuple[str, ...]:
 
 def detect(words: Sequence[str]) -> str:
     """The language with most function words among these words; English when nothing speaks for another."""
+    return DEFAULT if _is_english(_tally(words), len(words)) else _by_votes(words)
+
+
+def detect_with_share(words: Sequence[str]) -> tuple[str, float]:
+    """The language of these words, and which share of them are its function words, written in small letters."""
+    tally = _tally(words)
+    if _is_english(tally, len(words)):
+        return DEFAULT, (tally >> 2 * _FIELD_BITS) / len(words)
+    found = _by_votes(words)
+    return found, sum(map(frozenset(function_words(found)).__contains__, words)) / max(len(words), 1)
+
+
+def _tally(words: Sequence[str]) -> int:
+    return sum(map(_TALLIES.get, words, repeat(0)))
+
+
+def _is_english(tally: int, words: int) -> bool:
+    """Whether a tally proves it: no other language has more votes than all others together."""
+    english, other = tally % _OTHER, tally % _LISTED // _OTHER
+    return words < _OTHER and english >= other and english > 0
+
+
+def _by_votes(words: Sequence[str]) -> str:
     votes: dict[str, int] = {}
     # Counted by what they speak for first: a text has few such sets, and counting is the work of C.
     for languages, count in Counter(map(_LANGUAGES_OF.get, words)).items():

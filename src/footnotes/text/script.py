@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from functools import cache
 
-from footnotes.text.languages import detect, function_words
+from footnotes.text.languages import detect_with_share
 from footnotes.types import JsonValue
 
 _SAMPLE = 1_500
+_BEYOND_LATIN = re.compile("[^\u0000-\u036f]")
 _LEAST_WORDS = 12
 _MOST_LETTERS = 200
 _LEAST_SHARE = 0.1
@@ -38,18 +39,12 @@ def language_of(text: str) -> str | None:
     words = sample.lower().split()
     if len(words) < _LEAST_WORDS:
         return None
-    found = detect(words)
-    share = sum(map(_known(found).__contains__, words)) / len(words)
+    found, share = detect_with_share(words)
     return found if share >= _LEAST_SHARE else None
 
 
-@cache
-def _known(language: str) -> frozenset[str]:
-    return frozenset(function_words(language))
-
-
 def _by_script(sample: str) -> str | None:
-    letters = [char for char in sample if char > "\u036f" and char.isalpha()]
+    letters = list(filter(str.isalpha, _BEYOND_LATIN.findall(sample)))
     if not letters or len(letters) * 4 < sum(map(str.isalpha, sample)):
         return None
     letters = letters[:_MOST_LETTERS]

@@ -8,6 +8,7 @@ in any script. One run in eight is kept, chosen by its own hash; `rensa` makes t
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ LEAST_LETTERS = 200
 """Shorter texts are alike by chance, and have no sketch."""
 
 _SEED = 1
+_RUN = 16
+_HELD_LETTERS = 1 << 18
 _FACTOR, _MIX, _KEPT_BELOW = 0x01000193, 0x9E3779B1, np.uint32(1 << 29)
 _UNCOUNTED = (string.whitespace + string.punctuation).encode()
 _LOWER = bytes.maketrans(string.ascii_uppercase.encode(), string.ascii_lowercase.encode())
@@ -30,20 +33,37 @@ class Sketcher:
     def __init__(self) -> None:
         self._least: NDArray[np.uint32] | None = None
         self._letters = 0
+        self._waiting: list[bytes] = []
 
     def add(self, text: str) -> None:
         letters = text.encode("utf-8", "replace").translate(_LOWER, _UNCOUNTED)
         self._letters += len(letters)
-        kept = _kept_runs(np.frombuffer(letters, dtype=np.uint8))
-        if len(kept):
-            found = _minimum_hashes(kept)
-            self._least = found if self._least is None else np.minimum(self._least, found)
+        self._waiting.append(letters)
+        if len(letters) > _HELD_LETTERS or len(self._waiting) > 1:
+            sketch_together([self])
 
     def sketch(self) -> bytes | None:
         """The lower half of every value, two bytes each; nothing for a text that is too short to tell."""
+        return sketch_together([self])[0]
+
+    def _made(self) -> bytes | None:
         if self._least is None or self._letters < LEAST_LETTERS:
             return None
         return self._least.astype("<u2").tobytes()
+
+
+def sketch_together(sketchers: Sequence[Sketcher]) -> list[bytes | None]:
+    """The sketches of many texts, made at once: the work of a short one is mostly that of beginning it."""
+    waiting = [(each, letters) for each in sketchers for letters in each._waiting if len(letters) >= _RUN]
+    if waiting:
+        kept, counts = _kept_runs([letters for _, letters in waiting])
+        found = _minimum_hashes(kept, counts)
+        for (each, _), least, count in zip(waiting, found, counts.tolist(), strict=True):
+            if count:
+                each._least = least if each._least is None else np.minimum(each._least, least)
+    for each in sketchers:
+        each._waiting = []
+    return [each._made() for each in sketchers]
 
 
 def resemblance(one: bytes, other: bytes) -> float:
@@ -52,22 +72,29 @@ def resemblance(one: bytes, other: bytes) -> float:
     return float(np.mean(values[0] == values[1])) if len(one) == len(other) else 0.0
 
 
-def _kept_runs(letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Hashes of the runs of sixteen letters whose hash lets them be kept, by doubling: 1, 2, 4, 8, 16 letters."""
-    hashes = letters.astype(np.uint32)
+def _kept_runs(texts: Sequence[bytes]) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
+    """Hashes of the runs of sixteen letters whose hash lets them be kept, and how many of them each text has.
+
+    Made by doubling: 1, 2, 4, 8, 16 letters. Runs that reach from one text into the next are left out.
+    """
+    hashes = np.frombuffer(b"".join(texts), dtype=np.uint8).astype(np.uint32)
     factor = _FACTOR
     for length in (1, 2, 4, 8):
-        if len(hashes) <= length:
-            return np.zeros(0, dtype=np.uint64)
         hashes = hashes[:-length] * np.uint32(factor) + hashes[length:]
         factor = factor * factor & 0xFFFFFFFF
-    mixed = hashes * np.uint32(_MIX)
-    kept: NDArray[np.uint64] = hashes[mixed < _KEPT_BELOW].astype(np.uint64)
-    return kept
+    chosen = hashes * np.uint32(_MIX) < _KEPT_BELOW
+    ends = np.cumsum([len(text) for text in texts])
+    for end in ends[:-1].tolist():
+        chosen[end - _RUN + 1 : end] = False
+    at = np.flatnonzero(chosen)
+    kept: NDArray[np.uint64] = hashes[at].astype(np.uint64)
+    return kept, np.diff(np.searchsorted(at, ends), prepend=0)
 
 
-def _minimum_hashes(features: NDArray[np.uint64]) -> NDArray[np.uint32]:
+def _minimum_hashes(features: NDArray[np.uint64], counts: NDArray[np.intp]) -> NDArray[np.uint32]:
+    """The least hashes of each text, which has so many of the features; what stands for one with none means nothing."""
     from rensa import RMinHash
 
-    matrix: Any = RMinHash.digest_matrix_from_flat_token_hashes(features, [0, len(features)], VALUES, _SEED)
-    return np.array(matrix.to_rows()[0], dtype=np.uint32)
+    offsets = [0, *np.cumsum(counts).tolist()]
+    matrix: Any = RMinHash.digest_matrix_from_flat_token_hashes(features, offsets, VALUES, _SEED)
+    return np.array(matrix.to_rows(), dtype=np.uint32)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.analyse.layers import glob, guessed_layer, layer_of
-from footnotes.config import load
+from footnotes.analyse.layers import glob, guess_layer, layer_of
 from footnotes.errors import ConfigError
+from footnotes.settings import load
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from footnotes.errors import ConfigError
     ],
 )
 def test_guesses_come_from_the_nearest_folder(path: str, layer: str | None) -> None:
-    assert guessed_layer(path) == layer
+    assert guess_layer(path) == layer
 
 
 def test_the_first_glob_wins_before_any_guess() -> None:

@@ -115,3 +115,78 @@ def test_passages_stand_under_their_place_with_an_exact_footnote() -> None:
     (citation,) = citations
     assert citation.quote == "It costs nothing." and text[slice(*citation.answer_span)] == "It costs nothing."
     assert nearest_passages(Extract((), 0.1, ())) is None
+
+
+def test_a_sentence_that_points_at_its_heading_names_it_in_brackets_outside_the_quote() -> None:
+    page = "## The harp\n\nIt was built in 1969."
+    (passage,) = passages_of([make_hit(page, headings=("Hall", "The harp"))])
+    said = "It was built in 1969."
+    start = page.index(said)
+    one = Candidate(passage, start, start + len(said), said, frozenset(said.split()), 1, 1, 1, 1, 1, 1, 1)
+    text, (citation,) = written(Extract(((one, 0.9),), 0.9))
+    assert text == "[The harp] It was built in 1969."
+    assert citation.quote == said
+    assert text[slice(*citation.answer_span)] == said
+
+
+def test_an_item_comes_whole() -> None:
+    page = "Arguments:\n\n* `origins` - A list.\n* `max_age` - Sets a maximum time. Defaults to `600`.\n"
+    whole = extended(candidate("`max_age` - Sets a maximum time.", page), "plain")
+    assert whole.text == "`max_age` - Sets a maximum time. Defaults to `600`."
+    assert page[whole.start : whole.end] == whole.text
+
+
+def test_what_is_called_something_comes_with_the_sentence_that_says_what_it_is() -> None:
+    page = "One program takes the encrypted requests and sends them on in plain text.\n\nThis server is called a proxy."
+    whole = extended(candidate("This server is called a proxy.", page), "plain")
+    assert whole.text == page
+
+
+def test_labels_of_a_list_are_no_speakers() -> None:
+    page = "* **Fast**: Very quick.\n* **Easy**: Made to be easy. It needs no manual.\n* **Short**: Few lines."
+    text, _ = written(Extract(((candidate("It needs no manual.", page), 0.9),), 0.9))
+    assert "Easy: It" not in text
+
+
+CONCEPTS = """There are several concepts that you should care about.
+
+Read on.
+
+Some of the concepts are:
+
+* Security
+* Restarts
+
+## Later
+
+* Something else
+"""
+
+
+def test_a_list_that_is_introduced_below_comes_with_the_sentence_that_names_it() -> None:
+    said = "There are several concepts that you should care about."
+    whole = extended(candidate(said, CONCEPTS), "list")
+    assert whole.text.endswith("* Restarts")
+    assert extended(candidate(said, CONCEPTS), "plain").text == said
+
+
+def test_a_list_that_says_the_same_again_is_left_out() -> None:
+    page = "Concepts are:\n\n* Security\n* Restarts\n\nOnce more, the concepts are:\n\n* Security\n* Restarts\n"
+    first, again = candidate("Concepts are:", page), candidate("Once more, the concepts are:", page)
+    text, citations = written(Extract(((first, 0.9), (again, 0.8)), 0.9), "list")
+    assert len(citations) == 1 and text.count("Security") == 1
+
+
+def test_an_introduction_that_points_back_comes_with_what_it_points_at() -> None:
+    page = "Tasks can run after the response. This is useful.\n\nThis includes, for example:\n\n* Sending a letter.\n"
+    whole = extended(candidate("This includes, for example:", page), "plain")
+    assert extended(candidate("Sending a letter.", page), "howto").text == whole.text
+    assert whole.text.startswith("Tasks can run") and whole.text.endswith("* Sending a letter.")
+    assert page[whole.start : whole.end] == whole.text
+
+
+def test_a_colon_that_leads_nowhere_is_a_full_stop_in_the_answer_and_stays_in_the_quote() -> None:
+    page = "Set the default to `None`:\n\n{* code.py *}\n"
+    text, (citation,) = written(Extract(((candidate("Set the default to `None`:", page), 0.9),), 0.9))
+    assert text == "Set the default to `None`."
+    assert citation.quote == "Set the default to `None`:"

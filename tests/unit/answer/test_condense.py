@@ -63,6 +63,10 @@ def test_a_question_that_stands_alone_stays() -> None:
         ),
         ("Salt and pepper prices?", ["Salt and pepper prices?"]),
         ("", [""]),
+        (
+            "What was learnt from Rome and from Old Bonn?",
+            ["What was learnt from Rome?", "What was learnt from Old Bonn?"],
+        ),
     ],
 )
 def test_parts_of_a_question(question: str, parts: list[str]) -> None:

@@ -14,8 +14,8 @@ from footnotes.answer.candidates import read_question
 from footnotes.answer.compose import as_written, written
 from footnotes.answer.extractive import ABSTENTION, extract
 from footnotes.answer.tables.write import MARK
-from footnotes.config import Settings
 from footnotes.embed import Matrix
+from footnotes.settings import Settings
 from footnotes.testing.hits import make_hit
 from footnotes.types import Answer, Hit, Leg, Role
 
@@ -200,3 +200,103 @@ def test_words_of_one_stem_and_years_with_letters_are_the_same() -> None:
     read = read_question("Did it fall by a percent in FY2023, or xy1999?", [], lambda term: shares.get(term, 0.0))
     assert "2023" in read.weights and "xy1999" in read.weights
     assert read.among(["percentag", "perfect", "2023"]) == {"percent", "2023"}
+
+
+def test_a_word_inside_a_name_is_not_that_word() -> None:
+    text = "FastAPI Experts are listed because they help. It is quick and fast thanks to its core."
+    question = read_question("Why is FastAPI so fast?", [], None)
+    assert question.only_in_names("FastAPI Experts are listed because they help.") == frozenset({"fast"})
+    assert not question.only_in_names(text)
+
+
+def test_a_sentence_that_sends_the_reader_elsewhere_does_not_answer() -> None:
+    page = "For more info about brewing tea, check the brewing guide. Boil the water and add the tea to brew it."
+    answer = ask("How do I brew tea?", make_hit(page))
+    assert not answer.answer.startswith("For more info")
+
+
+def test_how_far_a_passage_leads_is_told_by_the_next_passage_of_any_document() -> None:
+    from footnotes.answer.candidates import candidates_of
+    from footnotes.answer.passages import passages_of
+
+    text = "The harp is green. " * 3 + "x" * 50 + " The harp is old. " * 3
+    hits = [make_hit(text, 0, 50, score=1.0), make_hit(text, 120, len(text), score=0.9)]
+    passages = passages_of(hits)
+    leads = {round(one.lead, 2) for one in candidates_of(read_question("Which harp?", passages, None), passages)}
+    assert leads == {0.1, -0.1}
+
+
+CHAT = """## 8 May, 2023
+
+Carla: Hey Milo! Good to see you. How have you been?
+Milo: Busy with the kids. Anything new?
+Carla: I joined a support group yesterday. It was powerful, and everybody was kind.
+Milo: Wow! I painted a lake last year. It hangs in the kitchen.
+Carla: Lovely. I want to look into counselling jobs.
+"""
+
+
+def chat(*, reader: bool = False) -> tuple[Hit, Settings]:
+    return make_hit(CHAT, document="chat.md"), Settings(reader=reader)
+
+
+def test_a_sentence_of_a_chat_is_said_by_its_speaker() -> None:
+    hit, settings = chat()
+    answer = Answerer(settings).answer("Where does the painting of Milo hang?", [hit], legs={}, degraded=False)
+    assert "Milo: I painted a lake last year. It hangs in the kitchen." in answer.answer
+    assert "Milo" not in answer.citations[0].quote or answer.citations[0].quote.startswith("Milo:")
+
+
+def test_what_another_says_is_no_answer_on_the_one_asked_about() -> None:
+    hit, _ = chat()
+    mine = extract("What did Carla join?", [hit])
+    other = extract("What did Milo join?", [hit])
+    assert "support group" in mine.sentences[0][0].text
+    assert other.confidence < mine.confidence
+    assert not any("support group" in candidate.text for candidate, _ in other.sentences)
+
+
+def test_a_time_told_by_the_day_of_a_chat_comes_with_that_day() -> None:
+    hit, settings = chat()
+    answer = Answerer(settings).answer("When did Carla join a support group?", [hit], legs={}, degraded=False)
+    assert answer.answer.startswith("[8 May, 2023] ")
+    assert "8 May" not in answer.citations[0].quote
+
+
+def test_a_figure_is_not_answered_with_a_sentence_that_has_none() -> None:
+    page = "Uploads are kept in memory up to a maximum upload size, after which they are written to the disk."
+    frequency = {"maximum": 0.1, "upload": 0.1, "size": 0.1}.get
+    asked = "What is the maximum upload size?"
+    (vague, exact) = (
+        extract(asked, [make_hit(text)], document_frequency=lambda term: frequency(term, 0.2))
+        for text in (page, page.replace("upload size", "upload size of 5 megabytes"))
+    )
+    assert vague.confidence < exact.confidence
+
+
+def test_a_word_no_document_has_lowers_what_asks_how_something_is_done() -> None:
+    page = "You can schedule background tasks that run after the response."
+    known = ("schedul", "background", "task", "run", "respons", "job")
+    heard, unheard = (
+        extract(f"How do I schedule a {word} job?", [make_hit(page)], document_frequency=lambda t: 0.1 * (t in known))
+        for word in ("background", "zorbing")
+    )
+    assert unheard.confidence < 0.7 * heard.confidence
+
+
+def test_what_is_asked_in_several_words_is_found_in_one() -> None:
+    page = "The docs are shown at /docs. You can disable the docs by setting their address to nothing."
+    found = extract("How do I turn off the docs?", [make_hit(page)], document_frequency=lambda _: 0.1)
+    assert "disable the docs" in found.sentences[0][0].text
+
+
+def test_the_sides_of_a_comparison_come_from_the_page_that_speaks_of_both() -> None:
+    updates = (
+        "PATCH is used less than PUT. PUT is used to replace the whole of the data. "
+        "You can use PATCH to update a part of the data."
+    )
+    versions = "The PATCH is the last number of a version. The minor number is the one before."
+    hits = [make_hit(updates, document="updates.md"), make_hit(versions, document="versions.md", score=0.9)]
+    answer = ask("What is the difference between PUT and PATCH?", *hits, reader=False)
+    assert {citation.filename for citation in answer.citations} == {"updates.md"}
+    assert "replace" in answer.answer and "update a part" in answer.answer

@@ -98,3 +98,24 @@ def test_denial_is_caught_both_ways(claim: str, source: str) -> None:
 )
 def test_agreement_is_no_denial(claim: str, source: str) -> None:
     assert not denied_otherwise(claim, source)
+
+
+REVENUE = "Revenue was 40 million in 2017 and 50 million in 2018. Of 200 staff, 50 work in Bonn."
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_right"),
+    [
+        ("Revenue rose from 40 million to 50 million, an increase of 25%.", True),
+        ("Revenue was 50 million, up 25% from 40 million.", True),
+        ("Revenue rose from 40 million to 50 million, an increase of 20%.", False),
+        ("Revenue rose from 40 million to 50 million, a difference of 10 million.", True),
+        ("Revenue of 40 million and 50 million makes 90 million in total.", True),
+        ("Revenue of 40 million and 50 million makes 95 million in total.", False),
+        ("50 of 200 staff work in Bonn, or 25%.", True),
+        ("50 of 200 staff work in Bonn, or 40%.", False),
+        ("Revenue rose by 25%.", False),
+    ],
+)
+def test_a_figure_that_was_worked_out_stands_where_the_sum_is_right(claim: str, is_right: bool) -> None:
+    assert (missing(claim, REVENUE) is None) == is_right

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from footnotes.answer.questions import names_kind, subject_of
+from footnotes.answer.questions import form_of, names_kind, subject_of, without_pointers
 from footnotes.answer.reader import Reader
 from footnotes.answer.yesno import answered_by
 
@@ -20,6 +20,13 @@ from footnotes.answer.yesno import answered_by
         ("Who signed the treaty?", "name"),
         ("Where is the office?", "name"),
         ("Why does it rain?", "reason"),
+        ("Which status code do I get when validation fails?", "number"),
+        ("What happens when the alarm rings?", "any"),
+        ("Tesla was born when?", "date"),
+        ("In which version was it added?", "number"),
+        ("What are scopes in OAuth2?", "definition"),
+        ("What is the upload limit in Garden?", "number"),
+        ("What is the colour of the garden gate?", "any"),
         ("somewhere over whole numbers", "any"),
         ("Wie lange dauert die Kündigungsfrist?", "number"),
         ("¿Cuándo nació?", "date"),
@@ -77,3 +84,36 @@ def test_yes_is_said_only_where_sentence_and_verifier_say_it(question: str, sent
     found = answered_by(question, sentence, Reader())
     assert found == opening or (opening == "" and found == "No: ")
     assert answered_by(question, sentence, None) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "form"),
+    [
+        ("Which concepts matter when deploying?", "list"),
+        ("Which tools can be used?", "list"),
+        ("Which class do I need?", "plain"),
+        ("Which president was shot?", "plain"),
+        ("Which status code do I get?", "plain"),
+    ],
+)
+def test_several_things_are_asked_for_in_the_plural(question: str, form: str) -> None:
+    assert form_of(question) == form
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("What is the main function of rennin as described in the text?", "What is the main function of rennin?"),
+        ("According to the article, who won?", "who won?"),
+        ("What are the roles of lipases mentioned in the articles?", "What are the roles of lipases?"),
+        ("Which files are in the text folder?", "Which files are in the text folder?"),
+        ("What is in the document?", "What is in the document?"),
+    ],
+)
+def test_what_only_points_at_the_documents_is_no_part_of_the_question(question: str, asked: str) -> None:
+    assert without_pointers(question) == asked
+
+
+def test_a_longer_name_is_not_what_is_defined() -> None:
+    assert names_kind("Garden is a framework for pages.", "definition", "What is Garden?")
+    assert not names_kind("Garden Club is the sponsor of the pages.", "definition", "What is Garden?")

@@ -10,8 +10,8 @@ from footnotes.answer.citations import cite
 from footnotes.answer.encode import END, MARK, START, encode_claim, encode_window
 from footnotes.answer.passages import passages_of
 from footnotes.answer.reader import Reader, Verdict, Window
-from footnotes.config import Settings
 from footnotes.errors import ModelDamaged
+from footnotes.settings import Settings
 from footnotes.testing.hits import make_hit
 from footnotes.types import Leg
 

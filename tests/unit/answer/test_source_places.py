@@ -7,8 +7,7 @@ from dataclasses import replace
 from footnotes.answer.citations import cite
 from footnotes.answer.context import build_context, heading_of
 from footnotes.answer.passages import lines_of, passages_of
-from footnotes.places import short_commit, source_place
-from footnotes.render import footnote_line, hit_place
+from footnotes.render import footnote_line, hit_place, short_commit, source_place
 from footnotes.testing.hits import make_hit
 from footnotes.types import Hit
 from footnotes.wire import to_json

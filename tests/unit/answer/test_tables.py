@@ -11,8 +11,8 @@ from footnotes.answer.tables.ask import ask_table
 from footnotes.answer.tables.grid import Table, tables_in
 from footnotes.answer.tables.records import ask_records
 from footnotes.answer.tables.values import scale_in, value_of, years_in
-from footnotes.config import Settings
-from footnotes.engine import Library
+from footnotes.library import Library
+from footnotes.settings import Settings
 from footnotes.types import Answer
 
 STATEMENT = """Cash Flows from Investing Activities:
@@ -177,3 +177,15 @@ def test_a_figure_of_a_named_report_is_found_in_its_tables(tmp_path: Path) -> No
         )
         assert "$(1,577) (in millions)" in answer.answer
         assert quotes_hold(answer, library)
+
+
+def test_a_year_is_not_looked_up_in_columns_that_name_none() -> None:
+    table = table_of("Assets\t12\t10\nInventories\t7\t5\nPayables\t3\t2\n")
+    assert ask_table("What were the inventories in 2018?", table, "report 2018") is None
+    assert ask_table("What were the inventories?", table, "report 2018") is not None
+
+
+def test_a_dash_is_nothing_to_compare_with() -> None:
+    table = table_of("Stores\tOpened 2024\tOpened 2023\nTotal\t—\t1\nDomestic\t3\t1\n")
+    assert ask_table("What was the change in total stores from 2023 to 2024?", table) is None
+    assert ask_table("What was the change in domestic stores from 2023 to 2024?", table) is not None

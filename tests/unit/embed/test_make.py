@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from footnotes.config import Settings
 from footnotes.embed.local import LocalEmbedder
 from footnotes.embed.make import make_embedder
 from footnotes.errors import UnknownPlugin
+from footnotes.settings import Settings
 from footnotes.testing.embedder import HashingEmbedder
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.config import Settings
-from footnotes.engine import Library
+from footnotes.library import Library
+from footnotes.settings import Settings
 from golden_sample import DOCUMENTS
 
 

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from footnotes.cli.evaluate import EXIT_WORSE, eval_command, tune_command
-from footnotes.engine import Library
 from footnotes.errors import OptionError
 from footnotes.evaluate.golden import read_golden, write_golden
+from footnotes.library import Library
 from golden_sample import MANY, QUESTIONS
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from footnotes.engine import Library
 from footnotes.evaluate.make import make_golden
 from footnotes.evaluate.run import evaluate
+from footnotes.library import Library
 from golden_sample import DOCUMENTS
 from libraries import quick_library, write
 

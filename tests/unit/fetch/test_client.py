@@ -17,7 +17,7 @@ import pytest
 
 from footnotes.errors import DocumentTooLarge, FetchFailed, RobotsDisallowed, UnsupportedType, UrlBlocked
 from footnotes.fetch.client import Client, Fetched, Rules, Unchanged
-from footnotes.fetch.url import parsed
+from footnotes.fetch.url import parse_url
 from web_site import Page, Site
 
 OPEN = Rules(private=True, max_bytes=100_000, seconds=10, delay=0, accepts=lambda mime: mime.startswith("text/"))
@@ -87,7 +87,7 @@ def test_redirects_have_an_end(site: Site, tmp_path: Path) -> None:
     with pytest.raises(FetchFailed, match="redirects"):
         Client(OPEN).fetch(site.url("/9"), tmp_path / "page")
     found = Client(OPEN).fetch(site.url("/3"), tmp_path / "page")
-    assert isinstance(found, Fetched) and found.url.text == parsed(site.url("/")).text
+    assert isinstance(found, Fetched) and found.url.text == parse_url(site.url("/")).text
 
 
 def test_a_redirect_to_another_scheme_is_blocked(site: Site, tmp_path: Path) -> None:

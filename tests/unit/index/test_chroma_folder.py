@@ -14,28 +14,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chroma_shelves import D, Places, changes, entry, scope, vectors
-from footnotes.config import Settings
+from chroma_indexes import D, Places, changes, entry, scope, vectors
 from footnotes.errors import IndexFailed, IndexUnavailable
 from footnotes.index import Change, Vector
 from footnotes.index.chroma import ChromaDatabase
+from footnotes.settings import Settings
 
 pytest.importorskip("chromadb", reason="Chroma needs the extra footnotes[chroma]")
 ANOTHER = """
 import json, sys
 sys.path[:0] = json.loads(sys.argv[1])
-from chroma_shelves import Places, changes, scope, vectors
+from chroma_indexes import Places, changes, scope, vectors
 from pathlib import Path
 places = Places(Path(sys.argv[2]))
-shelf = places.database().shelf(scope())
+index = places.database().index(scope())
 rows = vectors(4_000)
 for line in sys.stdin:
     first, last, seq = json.loads(line)
-    shelf.refresh()
+    index.refresh()
     if seq:
-        shelf.apply(changes(rows[first - 1 : last], seq=seq, first=first), position=seq)
-    found = [key for key in range(1, last + 1, 41) if shelf.search(rows[key - 1], 1).keys == [key]]
-    print(json.dumps([shelf.position, len(shelf.keys()), len(found), len(range(1, last + 1, 41))]), flush=True)
+        index.apply(changes(rows[first - 1 : last], seq=seq, first=first), position=seq)
+    found = [key for key in range(1, last + 1, 41) if index.search(rows[key - 1], 1).keys == [key]]
+    print(json.dumps([index.position, len(index.keys()), len(found), len(range(1, last + 1, 41))]), flush=True)
 places.close()
 """
 
@@ -70,27 +70,27 @@ class Another:
 
 def test_processes_that_take_turns_lose_nothing(places: Places, tmp_path: Path) -> None:
     rows = vectors(4_000)
-    shelf = places.database().shelf(scope())
-    shelf.apply(changes(rows[:900], seq=1), position=1)
+    index = places.database().index(scope())
+    index.apply(changes(rows[:900], seq=1), position=1)
     other = Another(tmp_path / "chroma")
     try:
         assert other.ask(1, 900) == [1, 900, 22, 22]
         assert other.ask(901, 2_500, seq=2) == [2, 2_500, 61, 61]
-        assert shelf.refresh() == 2
-        assert all(shelf.search(rows[key - 1], 1).keys == [key] for key in range(1, 2_501, 41))
-        shelf.apply(changes(rows[2_500:], seq=3, first=2_501), position=3)
+        assert index.refresh() == 2
+        assert all(index.search(rows[key - 1], 1).keys == [key] for key in range(1, 2_501, 41))
+        index.apply(changes(rows[2_500:], seq=3, first=2_501), position=3)
         assert other.ask(1, 4_000) == [3, 4_000, 98, 98]
     finally:
         other.end()
     places.close()
-    again = places.database().shelf(scope())
+    again = places.database().index(scope())
     assert again.refresh() == 3 and len(again.keys()) == 4_000
     assert all(again.search(rows[key - 1], 1).keys == [key] for key in range(1, 4_001, 41))
 
 
 def test_processes_that_only_read_do_not_disturb_each_other(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = vectors(100)
-    places.database().shelf(scope()).apply(changes(rows), position=1)
+    places.database().index(scope()).apply(changes(rows), position=1)
     one, two = places.database(), places.database()
     opened: list[Any] = []
     for database in (one, two):
@@ -98,22 +98,22 @@ def test_processes_that_only_read_do_not_disturb_each_other(places: Places, monk
         monkeypatch.setattr(database._connection, "_open", lambda plain=plain: opened.append(plain()))
     for _ in range(3):
         for database in (one, two):
-            assert len(database.shelf(scope()).search(rows[0], 5).keys) == 5
+            assert len(database.index(scope()).search(rows[0], 5).keys) == 5
     assert len(opened) == 2
 
 
 def test_threads_search_while_one_writes(places: Places) -> None:
     rows = vectors(1_500)
     database = places.database(index_options={"batch": 50})
-    database.shelf(scope()).apply(changes(rows[:300]), position=1)
+    database.index(scope()).apply(changes(rows[:300]), position=1)
     failures: list[BaseException] = []
     done = threading.Event()
 
     def search() -> None:
-        shelf = database.shelf(scope())
+        index = database.index(scope())
         try:
             while not done.wait(0.002):
-                assert len(shelf.search(rows[5], 5).keys) == 5
+                assert len(index.search(rows[5], 5).keys) == 5
         except BaseException as failure:
             failures.append(failure)
 
@@ -121,45 +121,45 @@ def test_threads_search_while_one_writes(places: Places) -> None:
     for thread in threads:
         thread.start()
     try:
-        database.shelf(scope()).apply(changes(rows[300:], seq=2, first=301), position=2)
-        database.shelf(scope("bob")).apply(changes(rows[:50]), position=1)
-        database.shelf(scope()).compact()
+        database.index(scope()).apply(changes(rows[300:], seq=2, first=301), position=2)
+        database.index(scope("bob")).apply(changes(rows[:50]), position=1)
+        database.index(scope()).compact()
     finally:
         done.set()
         for thread in threads:
             thread.join()
     assert not failures
-    assert len(database.shelf(scope()).keys()) == 1_500
+    assert len(database.index(scope()).keys()) == 1_500
 
 
 def test_who_wants_to_write_is_not_kept_waiting_by_those_who_read(places: Places) -> None:
     rows = vectors(200)
     readers = places.database()
-    readers.shelf(scope()).apply(changes(rows[:100]), position=1)
+    readers.index(scope()).apply(changes(rows[:100]), position=1)
     done = threading.Event()
 
     def search() -> None:
-        shelf = readers.shelf(scope())
+        index = readers.index(scope())
         while not done.is_set():
-            shelf.search(rows[5], 50)
+            index.search(rows[5], 50)
 
     threads = [threading.Thread(target=search) for _ in range(4)]
     for thread in threads:
         thread.start()
     try:
-        places.database(index_seconds=5.0).shelf(scope()).apply(changes(rows[100:], seq=2, first=101), position=2)
+        places.database(index_seconds=5.0).index(scope()).apply(changes(rows[100:], seq=2, first=101), position=2)
     finally:
         done.set()
         for thread in threads:
             thread.join()
-    assert readers.shelf(scope()).refresh() == 2
+    assert readers.index(scope()).refresh() == 2
 
 
 def test_a_folder_that_another_process_holds_is_not_waited_for_forever(places: Places) -> None:
     rows = vectors(10)
     holder = places.database()
-    holder.shelf(scope()).apply(changes(rows), position=1)
-    waiting = places.database(index_seconds=0.1).shelf(scope())
+    holder.index(scope()).apply(changes(rows), position=1)
+    waiting = places.database(index_seconds=0.1).index(scope())
     with (
         holder._connection.writing("x"),
         pytest.raises(IndexUnavailable, match="another process") as caught,
@@ -172,29 +172,29 @@ def test_a_folder_that_another_process_holds_is_not_waited_for_forever(places: P
 def test_the_folder_is_ours_alone_and_may_come_back_empty(places: Places, tmp_path: Path) -> None:
     import shutil
 
-    shelf = places.database().shelf(scope())
-    shelf.apply(changes(vectors(10)), position=1)
+    index = places.database().index(scope())
+    index.apply(changes(vectors(10)), position=1)
     folder = tmp_path / "chroma"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     places.close()
     shutil.rmtree(folder)
-    assert places.database().shelf(scope()).refresh() == 0
+    assert places.database().index(scope()).refresh() == 0
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     database = ChromaDatabase.opened(Settings(index=f"chroma:{tmp_path}/file/folder"))
     with pytest.raises(IndexUnavailable, match="cannot be opened"):
-        database.shelf(scope()).refresh()
+        database.index(scope()).refresh()
     database.close()
 
 
 def test_files_that_are_damaged(places: Places, tmp_path: Path) -> None:
-    places.database().shelf(scope()).apply(changes(vectors(10)), position=1)
+    places.database().index(scope()).apply(changes(vectors(10)), position=1)
     places.close()
     (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"no database " * 1_000)
     with pytest.raises(IndexFailed, match="are damaged") as caught:
-        places.database().shelf(scope()).refresh()
+        places.database().index(scope()).refresh()
     assert caught.value.remedy.startswith("Delete them, unless others use them too")
 
 
@@ -223,35 +223,35 @@ def has_near(content: bytes, row: Vector) -> bool:
 
 def test_nothing_is_left_of_what_was_removed(places: Places, tmp_path: Path) -> None:
     rows, folder = vectors(1_300), tmp_path / "chroma"
-    shelf = places.database().shelf(scope())
+    index = places.database().index(scope())
     secret = [
         entry(key, 9_999, rows[key - 1], facets=("facet:xylophone",), metadata={"note": "quagmire"})
         for key in range(1_201, 1_251)
     ]
-    shelf.apply([Change(1, 9_999, secret), *changes(rows[:1_200])], position=1)
-    shelf.apply(changes(rows[1_200:1_205], seq=2, first=20_001), position=2)
+    index.apply([Change(1, 9_999, secret), *changes(rows[:1_200])], position=1)
+    index.apply(changes(rows[1_200:1_205], seq=2, first=20_001), position=2)
     texts, row, other = (b"quagmire", b"xylophone"), rows[1_210], rows[4]
     graph = "data_level0.bin"
     assert left(folder, texts, row) >= {"chroma.sqlite3", graph} and graph in left(folder, (), other)
-    shelf.apply([Change(3, 9_999, ())], position=3)
+    index.apply([Change(3, 9_999, ())], position=3)
     assert left(folder, texts, row) >= {"chroma.sqlite3", graph}  # Chroma by itself leaves them
-    shelf.compact()
+    index.compact()
     assert left(folder, texts, row) == set()
     assert left(folder, (), other)
-    assert shelf.refresh() == 3 and len(shelf.keys()) == 1_205
-    assert shelf.search(rows[4], 1).keys == [5]
+    assert index.refresh() == 3 and len(index.keys()) == 1_205
+    assert index.search(rows[4], 1).keys == [5]
 
 
 def test_nothing_is_left_of_what_was_cleared(places: Places, tmp_path: Path) -> None:
     rows, folder = vectors(1_200), tmp_path / "chroma"
     database = places.database()
-    shelf, neighbour = database.shelf(scope()), database.shelf(scope("bob"))
+    index, neighbour = database.index(scope()), database.index(scope("bob"))
     neighbour.apply(changes(rows[:30]), position=1)
-    shelf.apply(
+    index.apply(
         [Change(1, 1, [entry(key, 1, rows[key - 1], metadata={"n": "quagmire"}) for key in range(1, 1_201)])],
         position=1,
     )
     assert left(folder, (b"quagmire",), rows[900]) >= {"chroma.sqlite3", "data_level0.bin"}
-    shelf.clear()
+    index.clear()
     assert left(folder, (b"quagmire",), rows[900]) == set()
     assert neighbour.search(rows[3], 1).keys == [4] and len(neighbour.keys()) == 30

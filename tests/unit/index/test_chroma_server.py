@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from chroma import ChromaServer
-from chroma_shelves import Places, changes, scope, vectors
-from footnotes.config import Settings
+from chroma_indexes import Places, changes, scope, vectors
 from footnotes.errors import IndexFailed, IndexRefused, IndexUnavailable
 from footnotes.index.chroma import ChromaDatabase
 from footnotes.index.chroma import server as under_test
+from footnotes.settings import Settings
 
 pytest.importorskip("chromadb", reason="Chroma needs the extra footnotes[chroma]")
 KEY = "k3y-0f-mine"
@@ -92,18 +92,18 @@ def test_a_key_opens_what_is_guarded_and_is_never_told(chroma_server: ChromaServ
     options = {"auth_header": header}
     with answering(guarding(chroma_server.port, header, sent)) as address:
         right = ChromaDatabase.opened(Settings(index=address, index_api_key=KEY, index_options=options))
-        shelf = right.shelf(scope(f"guarded-{header}"))
-        shelf.apply(changes(vectors(10)), position=1)
-        assert len(shelf.keys()) == 10
-        shelf.clear()
+        index = right.index(scope(f"guarded-{header}"))
+        index.apply(changes(vectors(10)), position=1)
+        assert len(index.keys()) == 10
+        index.clear()
         right.close()
         for key, message in ((f"{KEY}-not", "does not accept the key"), ("", "wants a key")):
             wrong = ChromaDatabase.opened(Settings(index=address, index_api_key=key, index_options=options))
             with pytest.raises(IndexRefused, match=message) as caught:
-                wrong.shelf(scope()).refresh()
+                wrong.index(scope()).refresh()
             assert KEY not in said(caught) and wrong.address in caught.value.message
             with pytest.raises(IndexRefused):  # a refusal is an answer: the circuit stays closed
-                wrong.shelf(scope()).search(vectors(1)[0], 1)
+                wrong.index(scope()).search(vectors(1)[0], 1)
             wrong.close()
 
 
@@ -123,7 +123,7 @@ def test_what_is_no_chroma(status: int, body: bytes, kind: str) -> None:
     with answering(handler) as address:
         database = ChromaDatabase.opened(Settings(index=address, index_api_key=KEY))
         with pytest.raises(IndexUnavailable, match=r"is no Chroma|cannot serve now") as caught:
-            database.shelf(scope()).refresh()
+            database.index(scope()).refresh()
         assert KEY not in said(caught) and database.address in caught.value.message
         database.close()
 
@@ -133,7 +133,7 @@ def test_json_of_something_else() -> None:
     with answering(handler) as address:
         database = ChromaDatabase.opened(Settings(index=address))
         with pytest.raises(IndexFailed, match="failed"):
-            database.shelf(scope()).refresh()
+            database.index(scope()).refresh()
         database.close()
 
 
@@ -144,21 +144,21 @@ def test_a_server_that_is_down_costs_little_and_comes_back(tmp_path: Path, monke
     try:
         rows = vectors(1_500)
         database = places.database(index_api_key=KEY)
-        shelf = database.shelf(scope())
-        shelf.apply(changes(rows), position=4)
-        before = shelf.search(rows[7], 10).keys
+        index = database.index(scope())
+        index.apply(changes(rows), position=4)
+        before = index.search(rows[7], 10).keys
         server.kill()
         with pytest.raises(IndexUnavailable, match=r"cannot be reached|broke off") as caught:
-            shelf.search(rows[0], 1)
+            index.search(rows[0], 1)
         assert caught.value.retryable and database.address in caught.value.message and KEY not in said(caught)
         with pytest.raises(IndexUnavailable, match="it is tried again in"):
-            shelf.search(rows[0], 1)
-        assert shelf.position == 4
+            index.search(rows[0], 1)
+        assert index.position == 4
         server.start()
         now = time.monotonic()
         monkeypatch.setattr(database._connection._circuit, "_clock", lambda: now + under_test.COOLING_SECONDS + 1)  # type: ignore[attr-defined]
-        assert shelf.search(rows[7], 10).keys == before
-        assert shelf.refresh() == 4 and len(shelf.keys()) == 1_500
+        assert index.search(rows[7], 10).keys == before
+        assert index.refresh() == 4 and len(index.keys()) == 1_500
     finally:
         places.close()
         server.kill()
@@ -170,8 +170,8 @@ def test_one_that_is_killed_while_it_is_filled_is_filled_again(tmp_path: Path) -
     places = Places(server=server)
     try:
         rows = vectors(600)
-        shelf = places.database(index_options={"batch": 50}).shelf(scope())
-        shelf.apply(changes(rows[:200]), position=1)
+        index = places.database(index_options={"batch": 50}).index(scope())
+        index.apply(changes(rows[:200]), position=1)
 
         def killed() -> Iterator[Any]:
             for number, change in enumerate(changes(rows, seq=2)):
@@ -180,9 +180,9 @@ def test_one_that_is_killed_while_it_is_filled_is_filled_again(tmp_path: Path) -
                 yield change
 
         with pytest.raises(IndexUnavailable):
-            shelf.apply(killed(), position=2)
+            index.apply(killed(), position=2)
         server.start()
-        again = places.database().shelf(scope())
+        again = places.database().index(scope())
         assert again.refresh() == 1
         again.apply(changes(rows, seq=2), position=2)
         assert again.refresh() == 2 and again.keys().tolist() == list(range(1, 601))
@@ -199,9 +199,9 @@ def test_one_that_never_answers_is_given_up() -> None:
         address = f"chroma://127.0.0.1:{deaf.getsockname()[1]}"
         database = ChromaDatabase.opened(Settings(index=address, index_seconds=0.2))
         with pytest.raises(IndexUnavailable, match="did not answer in time"):
-            database.shelf(scope()).refresh()
+            database.index(scope()).refresh()
         with pytest.raises(IndexUnavailable, match="tried again"):
-            database.shelf(scope()).refresh()
+            database.index(scope()).refresh()
         database.close()
 
 
@@ -212,5 +212,5 @@ def test_settings_of_others_are_not_ours(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     database = ChromaDatabase.opened(Settings(index=chroma_server.address))
-    assert database.shelf(scope("nobody")).refresh() == 0
+    assert database.index(scope("nobody")).refresh() == 0
     database.close()

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from footnotes.config import Settings
 from footnotes.errors import ConfigError
 from footnotes.index.chroma import ChromaDatabase
-from footnotes.index.chroma.settings import place_of
+from footnotes.index.chroma.settings import endpoint_of
+from footnotes.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -22,16 +22,16 @@ from footnotes.index.chroma.settings import place_of
     ],
 )
 def test_addresses_of_servers(address: str, shown: str, url: str, prefix: str) -> None:
-    place = place_of(Settings(index=address))
-    assert (place.shown, place.url, place.prefix, place.folder) == (shown, url, prefix, None)
+    endpoint = endpoint_of(Settings(index=address))
+    assert (endpoint.shown, endpoint.url, endpoint.prefix, endpoint.folder) == (shown, url, prefix, None)
 
 
 def test_addresses_of_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert place_of(Settings(index="chroma:here")).folder == tmp_path / "here"
-    assert place_of(Settings(index="chroma:~/here")).folder == tmp_path / "home" / "here"
-    assert place_of(Settings(index=f"chroma:{tmp_path}/there")).shown == f"chroma:{tmp_path}/there"
+    assert endpoint_of(Settings(index="chroma:here")).folder == tmp_path / "here"
+    assert endpoint_of(Settings(index="chroma:~/here")).folder == tmp_path / "home" / "here"
+    assert endpoint_of(Settings(index=f"chroma:{tmp_path}/there")).shown == f"chroma:{tmp_path}/there"
     assert not list(tmp_path.iterdir())
 
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_is_refused_with_a_remedy(settings: dict[str, Any], said:
 
 def test_how_the_key_is_sent() -> None:
     def headers(**settings: Any) -> dict[str, str]:
-        return dict(place_of(Settings(**{"index": "chroma://host", **settings})).headers)
+        return dict(endpoint_of(Settings(**{"index": "chroma://host", **settings})).headers)
 
     assert headers() == {}
     assert headers(index_api_key="k3y") == {"Authorization": "Bearer k3y"}
@@ -81,5 +81,5 @@ def test_no_key_is_ever_shown() -> None:
     settings = Settings(index="chroma+https://me:passw0rd@host", index_options={"auth_header": "x-key"})
     settings = Settings(index=settings.index, index_api_key="k3y-of-mine", index_options=dict(settings.index_options))
     database = ChromaDatabase.opened(settings)
-    shown = f"{database.address} {database!r} {vars(database)!r} {place_of(settings)!r}"
+    shown = f"{database.address} {database!r} {vars(database)!r} {endpoint_of(settings)!r}"
     assert "k3y-of-mine" not in shown and "passw0rd" not in shown

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from footnotes.index import Allowed, Change, Entry, IndexDamaged
+from footnotes.index import Allowed, Change, Entry, IndexDamaged, dense
 from footnotes.index.dense import DenseIndex
 
 D = 32
@@ -47,6 +47,28 @@ def test_few_rows_are_searched_exactly(tmp_path: Path) -> None:
         assert index.score(query, found.keys) == pytest.approx(dict(zip(found.keys, found.scores, strict=True)))
 
 
+@pytest.fixture
+def graphs_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "SCANNED_ROWS", 2_000)
+
+
+def test_many_rows_are_found_by_their_small_copies(tmp_path: Path) -> None:
+    rows = vectors(6_000)
+    index = DenseIndex(tmp_path / "d", "me", D)
+    index.apply(changes(rows), position=1)
+    assert not index.wants_graph()
+    keys = np.arange(1, 6_001)
+    for query in vectors(40, seed=3):
+        found = index.search(query, 10)
+        assert found.keys == exact(rows, query, keys, 10)
+        assert found.scores == pytest.approx(np.sort(rows @ query)[::-1][:10].tolist(), abs=1e-4)
+    near = index.search(rows[100], 80).keys
+    index.apply([Change(2, 0, [], [(key, 1) for key in near[:70]])], position=2)
+    after = index.search(rows[100], 50).keys
+    assert len(after) == 50 and not set(after) & set(near[:70])
+
+
+@pytest.mark.usefixtures("graphs_of_few")
 def test_a_graph_finds_what_comparing_all_would(tmp_path: Path) -> None:
     rows = vectors(6_000)
     index = DenseIndex(tmp_path / "d", "me", D)
@@ -62,6 +84,7 @@ def test_a_graph_finds_what_comparing_all_would(tmp_path: Path) -> None:
     assert again.count() == 6_000 and not again.wants_graph()
 
 
+@pytest.mark.usefixtures("graphs_of_few")
 def test_a_graph_that_grew_is_the_one_that_is_searched(tmp_path: Path) -> None:
     rows = vectors(9_000)
     index = DenseIndex(tmp_path / "d", "me", D)
@@ -73,6 +96,7 @@ def test_a_graph_that_grew_is_the_one_that_is_searched(tmp_path: Path) -> None:
             assert len(set(index.search(query, 10).keys) & set(exact(rows[: len(keys)], query, keys, 10))) >= 8
 
 
+@pytest.mark.usefixtures("graphs_of_few")
 def test_removed_rows_are_never_found_even_through_the_graph(tmp_path: Path) -> None:
     rows = vectors(5_000)
     index = DenseIndex(tmp_path / "d", "me", D)
@@ -84,6 +108,7 @@ def test_removed_rows_are_never_found_even_through_the_graph(tmp_path: Path) -> 
     assert len(after) == 50 and not set(after) & set(near[:40])
 
 
+@pytest.mark.usefixtures("graphs_of_few")
 @pytest.mark.parametrize("size", [1, 30, 2_000])
 def test_a_filter_gives_the_exact_top(tmp_path: Path, size: int) -> None:
     rows = vectors(5_000)
@@ -117,6 +142,7 @@ def test_applying_twice_and_late_keys(tmp_path: Path) -> None:
     assert index.search(rows[7], 1).keys == [8]
 
 
+@pytest.mark.usefixtures("graphs_of_few")
 def test_a_graph_built_while_rows_came_late_is_not_used(tmp_path: Path) -> None:
     rows = vectors(5_000)
     index = DenseIndex(tmp_path / "d", "me", D)

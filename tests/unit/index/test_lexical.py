@@ -116,3 +116,19 @@ def test_words_that_look_like_syntax_are_words(tmp_path: Path) -> None:
     index.apply([Change(1, n, [Entry(n, n, word)]) for n, word in enumerate(odd, start=1)], position=1)
     for number, word in enumerate(odd, start=1):
         assert index.search({word: 1.0}, 5).keys == [number], word
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+def test_a_filter_of_any_width_gives_the_exact_top(tmp_path: Path, share: float) -> None:
+    index = LexicalIndex(tmp_path / "l", "me")
+    chance = random.Random(7)
+    words = ["harbour", "ledger", "quay", "mast", "anchor", "sail"]
+    texts = [" ".join(chance.choices(words, k=9)) for _ in range(3_000)]
+    index.apply([Change(1, n, [Entry(n, n, body=text)]) for n, text in enumerate(texts, start=1)], position=1)
+    allowed = np.array(sorted(chance.sample(range(1, 3_001), int(share * 3_000))), dtype=np.int64)
+    terms = {"ledger": 1.0, "mast": 1.0}
+    found = index.search(terms, 40, Allowed(allowed))
+    exact = index.score(terms, allowed.tolist())
+    assert set(found.keys) <= set(allowed.tolist())
+    assert found.scores == pytest.approx(sorted(exact.values(), reverse=True)[:40], rel=1e-5)
+    assert found.scores == pytest.approx([exact[key] for key in found.keys], rel=1e-5)

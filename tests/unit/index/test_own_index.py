@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from footnotes import registry
+from footnotes import plugins
 from libraries import quick_library, write
 
 MODULE = '''
 import numpy as np
 
 from footnotes.index import Facets, Found, keys_of
-from footnotes.index.outside import Shelf
+from footnotes.index.remote import RemoteIndex
 
 
-class MemoryIndex(Shelf):
+class MemoryIndex(RemoteIndex):
     """Keeps everything in a dictionary, and compares everything."""
 
     def __init__(self):
@@ -71,7 +71,7 @@ class MemoryIndex(Shelf):
 
 class MemoryDatabase:
     legs = frozenset({"dense", "lexical"})
-    shelves = {}
+    indexes = {}
 
     def __init__(self, address):
         self.address = address
@@ -80,8 +80,8 @@ class MemoryDatabase:
     def opened(cls, settings):
         return cls(settings.index)
 
-    def shelf(self, scope):
-        return self.shelves.setdefault((scope.identity, scope.tenant), MemoryIndex())
+    def index(self, scope):
+        return self.indexes.setdefault((scope.identity, scope.tenant), MemoryIndex())
 
     def close(self):
         pass
@@ -98,12 +98,12 @@ def own_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: own-index\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text("[footnotes.indexes]\nmemory = own_index:MemoryDatabase\n")
     monkeypatch.syspath_prepend(site)
-    registry._entry_points.cache_clear()
+    plugins._entry_points.cache_clear()
     import own_index  # type: ignore[import-not-found]
 
-    own_index.MemoryDatabase.shelves.clear()
-    yield own_index.MemoryDatabase.shelves
-    registry._entry_points.cache_clear()
+    own_index.MemoryDatabase.indexes.clear()
+    yield own_index.MemoryDatabase.indexes
+    plugins._entry_points.cache_clear()
 
 
 def test_an_index_defined_here_serves_both_legs(own_index: dict[Any, Any], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A shelf in a real Qdrant: what goes in, what is found, and who sees it."""
+"""An index in a real Qdrant: what goes in, what is found, and who sees it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from footnotes.errors import IndexMissing
 from footnotes.index import Allowed, Change, Entry, Facets
-from footnotes.index.outside import Scope
-from footnotes.index.qdrant import QdrantDatabase, QdrantShelf
+from footnotes.index.qdrant import QdrantDatabase, QdrantIndex
 from footnotes.index.qdrant import filling as qdrant_filling
 from footnotes.index.qdrant import search as qdrant_search
+from footnotes.index.remote import Scope
 from qdrant import QdrantServer, asked, opened
 
 D = 16
@@ -33,8 +33,8 @@ def database(qdrant_server: QdrantServer) -> Iterator[QdrantDatabase]:
 
 
 @pytest.fixture
-def shelf(database: QdrantDatabase) -> QdrantShelf:
-    return database.shelf(scope())
+def index(database: QdrantDatabase) -> QdrantIndex:
+    return database.index(scope())
 
 
 def scope(
@@ -72,21 +72,21 @@ def keys_of(*given: int) -> NDArray[np.int64]:
 # ── in and out
 
 
-def test_what_goes_in_is_found_again(shelf: QdrantShelf) -> None:
+def test_what_goes_in_is_found_again(index: QdrantIndex) -> None:
     rows = vectors(30)
-    assert shelf.refresh() == 0
-    shelf.apply([change(1, rows[:10]), change(2, rows[10:20]), change(3, rows[20:])], position=7)
-    assert shelf.position == 7 and shelf.refresh() == 7
-    assert shelf.keys().tolist() == [*range(100, 110), *range(200, 210), *range(300, 310)]
-    assert shelf.keys().dtype == np.int64
-    found = shelf.search(rows[12], 3)
+    assert index.refresh() == 0
+    index.apply([change(1, rows[:10]), change(2, rows[10:20]), change(3, rows[20:])], position=7)
+    assert index.position == 7 and index.refresh() == 7
+    assert index.keys().tolist() == [*range(100, 110), *range(200, 210), *range(300, 310)]
+    assert index.keys().dtype == np.int64
+    found = index.search(rows[12], 3)
     assert found.keys[0] == 202
     assert found.scores[0] == pytest.approx(1.0, abs=1e-3)
     assert found.scores == sorted(found.scores, reverse=True)
 
 
 def test_a_point_says_what_it_is_to_those_who_look_from_outside(
-    shelf: QdrantShelf, database: QdrantDatabase, qdrant_server: QdrantServer
+    index: QdrantIndex, database: QdrantDatabase, qdrant_server: QdrantServer
 ) -> None:
     odd = {
         "none": None,
@@ -97,7 +97,7 @@ def test_a_point_says_what_it_is_to_those_who_look_from_outside(
         "\udcff": "b\udc80",
     }
     row = vectors(1)[0].astype(np.float16).tobytes()
-    shelf.apply(
+    index.apply(
         [Change(4, 9, [Entry(5, 9, facets=("k\x1fv", "x\udcff"), vector=row, weights={3: 2.0}, metadata=odd)])],
         position=4,
     )
@@ -109,71 +109,71 @@ def test_a_point_says_what_it_is_to_those_who_look_from_outside(
                      "?": "b?"},
     }  # fmt: skip
     assert isinstance(point.vector, dict) and set(point.vector) == {"dense", "lexical"}
-    assert shelf.search(Facets(["x\udcff"]), 5).keys == [5]
+    assert index.search(Facets(["x\udcff"]), 5).keys == [5]
 
 
-def test_chunks_without_vector_or_words_are_kept(shelf: QdrantShelf) -> None:
-    shelf.apply(
+def test_chunks_without_vector_or_words_are_kept(index: QdrantIndex) -> None:
+    index.apply(
         [Change(1, 1, [Entry(-3, 1), Entry(2**62, 1, weights={4_294_967_295: 1.5}, facets=("a",))])], position=1
     )
-    assert shelf.keys().tolist() == [-3, 2**62]
-    assert shelf.search(vectors(1)[0], 5).keys == []
-    assert shelf.search({4_294_967_295: 2.0}, 5).keys == [2**62]
+    assert index.keys().tolist() == [-3, 2**62]
+    assert index.search(vectors(1)[0], 5).keys == []
+    assert index.search({4_294_967_295: 2.0}, 5).keys == [2**62]
 
 
-def test_a_new_version_replaces_the_old_one(shelf: QdrantShelf) -> None:
+def test_a_new_version_replaces_the_old_one(index: QdrantIndex) -> None:
     rows = vectors(20)
-    shelf.apply([change(1, rows[:5]), change(2, rows[5:10])], position=1)
-    shelf.apply([change(1, rows[10:13], seq=2, first=500)], position=2)
-    assert shelf.keys().tolist() == [200, 201, 202, 203, 204, 500, 501, 502]
-    shelf.apply([Change(3, 2)], position=3)
-    assert shelf.keys().tolist() == [500, 501, 502]
-    shelf.apply([], position=9)
-    assert shelf.refresh() == 9
+    index.apply([change(1, rows[:5]), change(2, rows[5:10])], position=1)
+    index.apply([change(1, rows[10:13], seq=2, first=500)], position=2)
+    assert index.keys().tolist() == [200, 201, 202, 203, 204, 500, 501, 502]
+    index.apply([Change(3, 2)], position=3)
+    assert index.keys().tolist() == [500, 501, 502]
+    index.apply([], position=9)
+    assert index.refresh() == 9
 
 
-def test_the_last_word_on_a_document_counts_within_one_run(shelf: QdrantShelf) -> None:
+def test_the_last_word_on_a_document_counts_within_one_run(index: QdrantIndex) -> None:
     rows = vectors(10)
     twice = [change(1, rows[:4]), change(2, rows[4:6]), change(1, rows[6:8], first=700)]
-    shelf.apply(twice, position=1)
-    assert shelf.keys().tolist() == [200, 201, 700, 701]
-    shelf.apply(list(reversed(twice)), position=2)
-    assert shelf.keys().tolist() == [100, 101, 102, 103, 200, 201]
+    index.apply(twice, position=1)
+    assert index.keys().tolist() == [200, 201, 700, 701]
+    index.apply(list(reversed(twice)), position=2)
+    assert index.keys().tolist() == [100, 101, 102, 103, 200, 201]
 
 
-def test_the_old_version_is_there_until_the_new_one_is(shelf: QdrantShelf) -> None:
+def test_the_old_version_is_there_until_the_new_one_is(index: QdrantIndex) -> None:
     """Every upsert and deletion is watched by a search in between."""
     rows = vectors(20)
-    shelf.apply([change(1, rows[:5])], position=1)
+    index.apply([change(1, rows[:5])], position=1)
     seen: list[list[int]] = []
 
     def watched() -> Iterator[Entry]:
         for entry in change(1, rows[10:15], seq=2, first=500).entries:
-            seen.append(shelf.keys().tolist())
+            seen.append(index.keys().tolist())
             yield entry
 
-    small = shelf.__class__(shelf._calls, shelf._collections, scope(), qdrant_options(batch=2))
+    small = index.__class__(index._calls, index._collections, scope(), qdrant_options(batch=2))
     small.refresh()
     small.apply([Change(2, 1, watched())], position=2)
     assert all(set(range(100, 105)) <= set(keys) for keys in seen)
     assert max(len(keys) for keys in seen) > 5
-    assert shelf.keys().tolist() == [500, 501, 502, 503, 504]
+    assert index.keys().tolist() == [500, 501, 502, 503, 504]
 
 
-def test_applying_twice_changes_nothing(shelf: QdrantShelf) -> None:
+def test_applying_twice_changes_nothing(index: QdrantIndex) -> None:
     rows = vectors(12)
     changes = [change(1, rows[:6], facets=("a",)), change(2, rows[6:])]
-    shelf.apply(changes, position=3)
-    before = (shelf.keys().tolist(), shelf.search(rows[3], 12))
-    shelf.apply(changes, position=3)
-    assert (shelf.keys().tolist(), shelf.search(rows[3], 12)) == before
+    index.apply(changes, position=3)
+    before = (index.keys().tolist(), index.search(rows[3], 12))
+    index.apply(changes, position=3)
+    assert (index.keys().tolist(), index.search(rows[3], 12)) == before
 
 
 @pytest.mark.parametrize("batch", [1, 3, 500])
 def test_a_run_that_was_cut_off_is_mended_by_the_next(database: QdrantDatabase, batch: int) -> None:
     rows = vectors(40)
-    shelf = QdrantShelf(database._calls, database._collections, scope(), qdrant_options(batch=batch))
-    shelf.apply([change(n, rows[n * 5 : n * 5 + 5]) for n in range(1, 5)], position=4)
+    index = QdrantIndex(database._calls, database._collections, scope(), qdrant_options(batch=batch))
+    index.apply([change(n, rows[n * 5 : n * 5 + 5]) for n in range(1, 5)], position=4)
 
     def cut_off() -> Iterator[Change]:
         yield change(1, rows[30:33], seq=5, first=800)
@@ -185,8 +185,8 @@ def test_a_run_that_was_cut_off_is_mended_by_the_next(database: QdrantDatabase, 
         raise RuntimeError("the power went")
 
     with pytest.raises(RuntimeError):
-        shelf.apply(cut_off(), position=5)
-    again = database.shelf(scope())
+        index.apply(cut_off(), position=5)
+    again = database.index(scope())
     assert again.refresh() == 4
     again.apply(
         [change(1, rows[30:33], seq=6, first=800), Change(6, 2), change(3, rows[34:36], seq=6, first=901)], position=6
@@ -199,17 +199,17 @@ def test_a_first_run_that_was_cut_off_counts_as_nothing(database: QdrantDatabase
         yield change(1, vectors(5))
         raise RuntimeError("the power went")
 
-    shelf = QdrantShelf(database._calls, database._collections, scope(), qdrant_options(batch=2))
+    index = QdrantIndex(database._calls, database._collections, scope(), qdrant_options(batch=2))
     with pytest.raises(RuntimeError):
-        shelf.apply(cut_off(), position=5)
-    assert len(shelf.keys()) > 0
-    assert database.shelf(scope()).refresh() == 0
-    shelf.apply([change(2, vectors(2))], position=6)
-    assert shelf.keys().tolist() == [200, 201]
+        index.apply(cut_off(), position=5)
+    assert len(index.keys()) > 0
+    assert database.index(scope()).refresh() == 0
+    index.apply([change(2, vectors(2))], position=6)
+    assert index.keys().tolist() == [200, 201]
 
 
-def test_a_shelf_filled_from_something_else_is_filled_anew(database: QdrantDatabase) -> None:
-    old, new = database.shelf(scope(words="1")), database.shelf(scope(words="2"))
+def test_an_index_filled_from_something_else_is_filled_anew(database: QdrantDatabase) -> None:
+    old, new = database.index(scope(words="1")), database.index(scope(words="2"))
     old.apply([change(1, vectors(5)), change(2, vectors(5))], position=5)
     assert new.refresh() == 0
     new.apply([change(2, vectors(3))], position=6)
@@ -218,33 +218,33 @@ def test_a_shelf_filled_from_something_else_is_filled_anew(database: QdrantDatab
 
 
 def test_clearing_leaves_nothing(
-    shelf: QdrantShelf, database: QdrantDatabase, qdrant_server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+    index: QdrantIndex, database: QdrantDatabase, qdrant_server: QdrantServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shelf.clear()  # of a collection that is not there
-    shelf.apply([change(1, vectors(50))], position=5)
+    index.clear()  # of a collection that is not there
+    index.apply([change(1, vectors(50))], position=5)
     monkeypatch.setattr(qdrant_filling.Points.pages, "__defaults__", (7,))
-    shelf.clear()
-    assert shelf.position == 0 and shelf.refresh() == 0
-    assert shelf.keys().tolist() == []
+    index.clear()
+    assert index.position == 0 and index.refresh() == 0
+    assert index.keys().tolist() == []
     with asked(qdrant_server) as client:
         assert client.count(_collection(database), exact=True).count == 0
-    shelf.apply([change(1, vectors(3))], position=6)
-    assert shelf.keys().tolist() == [100, 101, 102]
+    index.apply([change(1, vectors(3))], position=6)
+    assert index.keys().tolist() == [100, 101, 102]
 
 
-def test_single_chunks_are_taken_out(shelf: QdrantShelf, database: QdrantDatabase) -> None:
-    other = database.shelf(scope("bob"))
-    shelf.apply([change(1, vectors(5))], position=1)
+def test_single_chunks_are_taken_out(index: QdrantIndex, database: QdrantDatabase) -> None:
+    other = database.index(scope("bob"))
+    index.apply([change(1, vectors(5))], position=1)
     other.apply([change(2, vectors(5))], position=1)
-    shelf.remove([101, 103, 200, 99_999])
-    assert shelf.keys().tolist() == [100, 102, 104]
+    index.remove([101, 103, 200, 99_999])
+    assert index.keys().tolist() == [100, 102, 104]
     assert len(other.keys()) == 5
-    shelf.remove([])
+    index.remove([])
 
 
 def test_who_went_on_from_what_another_emptied_is_told(database: QdrantDatabase) -> None:
     """Else the changes in between would be missing, and nobody would know."""
-    first, second = database.shelf(scope()), database.shelf(scope())
+    first, second = database.index(scope()), database.index(scope())
     first.apply([change(1, vectors(5))], position=1)
     second.refresh()
     first.clear()
@@ -265,34 +265,34 @@ def test_who_went_on_from_what_another_emptied_is_told(database: QdrantDatabase)
 
 
 def test_a_look_from_another_thread_does_not_make_a_run_begin_anew(
-    shelf: QdrantShelf, monkeypatch: pytest.MonkeyPatch
+    index: QdrantIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it read before the first portion was done must not be believed after."""
-    read = QdrantShelf._mark
+    read = QdrantIndex._mark
     looked, done = threading.Event(), threading.Event()
 
-    def slow(self: QdrantShelf, *, patient: bool) -> Any:
+    def slow(self: QdrantIndex, *, patient: bool) -> Any:
         mark = read(self, patient=patient)
         if threading.current_thread().name == "looker":
             looked.set()
             done.wait(20)
         return mark
 
-    monkeypatch.setattr(QdrantShelf, "_mark", slow)
-    shelf.refresh()
-    looker = threading.Thread(target=shelf.refresh, name="looker")
+    monkeypatch.setattr(QdrantIndex, "_mark", slow)
+    index.refresh()
+    looker = threading.Thread(target=index.refresh, name="looker")
 
     def first() -> Iterator[Change]:
         yield change(1, vectors(3))
         looker.start()
         looked.wait(20)
 
-    shelf.apply(first(), position=1)
+    index.apply(first(), position=1)
     done.set()
     looker.join()
-    assert shelf.position == 1
-    shelf.apply([change(2, vectors(3), seq=2)], position=2)
-    assert shelf.keys().tolist() == [100, 101, 102, 200, 201, 202]
+    assert index.position == 1
+    index.apply([change(2, vectors(3), seq=2)], position=2)
+    assert index.keys().tolist() == [100, 101, 102, 200, 201, 202]
 
 
 # ── who sees what
@@ -302,9 +302,9 @@ def test_tenants_libraries_and_generations_share_a_collection_and_see_nothing_of
     database: QdrantDatabase, qdrant_server: QdrantServer
 ) -> None:
     scopes = [scope("ann"), scope("bob"), scope("ann", 2), scope("ann", library=OTHER)]
-    shelves = [database.shelf(one) for one in scopes]
+    indexes = [database.index(one) for one in scopes]
     rows = vectors(40)
-    for number, one in enumerate(shelves):
+    for number, one in enumerate(indexes):
         first = 100 if number == 3 else 100 * (number + 1)  # another library has the same keys
         one.apply(
             [change(1, rows[number * 10 : number * 10 + 10], first=first, facets=("f",), weights={1: 1.0})],
@@ -313,7 +313,7 @@ def test_tenants_libraries_and_generations_share_a_collection_and_see_nothing_of
     with asked(qdrant_server) as client:
         names = [one.name for one in client.get_collections().collections if one.name.startswith(_prefix(database))]
     assert names == [_collection(database)]
-    for number, one in enumerate(shelves):
+    for number, one in enumerate(indexes):
         own = list(range(100, 110)) if number == 3 else list(range(100 * (number + 1), 100 * (number + 1) + 10))
         assert one.keys().tolist() == own
         assert sorted(one.search(rows[0], 100).keys) == own
@@ -322,24 +322,24 @@ def test_tenants_libraries_and_generations_share_a_collection_and_see_nothing_of
         assert sorted(one.search(Facets(["f"]), 100).keys) == own
         assert set(one.score({1: 1.0}, list(range(100, 400)))) == set(own)
         assert one.refresh() == 1 + number
-    shelves[0].clear()
-    assert [len(one.keys()) for one in shelves] == [0, 10, 10, 10]
-    shelves[2].apply([Change(9, 1)], position=9)
-    assert [len(one.keys()) for one in shelves] == [0, 10, 0, 10]
+    indexes[0].clear()
+    assert [len(one.keys()) for one in indexes] == [0, 10, 10, 10]
+    indexes[2].apply([Change(9, 1)], position=9)
+    assert [len(one.keys()) for one in indexes] == [0, 10, 0, 10]
 
 
 def test_models_have_collections_of_their_own_and_an_alias_follows(
     database: QdrantDatabase, qdrant_server: QdrantServer
 ) -> None:
     old, new = scope(model="mini"), scope(generation=2, model="maxi")
-    database.shelf(old).apply([change(1, vectors(2))], position=1)
-    database.shelf(old).promote()
-    database.shelf(scope("bob")).promote()
+    database.index(old).apply([change(1, vectors(2))], position=1)
+    database.index(old).promote()
+    database.index(scope("bob")).promote()
     alias = f"{_prefix(database)}.{old.tenant}"
     with asked(qdrant_server) as client:
         assert client.count(alias, exact=True).count == 3  # two chunks and a mark
-        database.shelf(new).promote()
-        database.shelf(new).promote()
+        database.index(new).promote()
+        database.index(new).promote()
         leads = {one.alias_name: one.collection_name for one in client.get_aliases().aliases}
     assert leads[alias] == f"{_prefix(database)}-{new.model}"
     assert leads[f"{_prefix(database)}.{scope('bob').tenant}"] == f"{_prefix(database)}-{old.model}"
@@ -349,10 +349,10 @@ def test_models_have_collections_of_their_own_and_an_alias_follows(
 # ── filters
 
 
-def filled(shelf: QdrantShelf, count: int = 60) -> NDArray[np.float32]:
+def filled(index: QdrantIndex, count: int = 60) -> NDArray[np.float32]:
     """Documents of ten chunks each: red or blue by turns, and every third one round."""
     rows = vectors(count)
-    shelf.apply([
+    index.apply([
         change(n, rows[n * 10 : n * 10 + 10], first=n * 10, weights={n: 1.0 + n, 99: 0.5},
                facets=(f"colour\x1f{('red', 'blue')[n % 2]}", f"round\x1f{'yes' if n % 3 == 0 else 'no'}"))
         for n in range(count // 10)
@@ -367,11 +367,11 @@ def best(rows: NDArray[np.float32], query: NDArray[np.float32], keys: list[int],
 @pytest.mark.parametrize("named", [20_000, 5], ids=["by id", "by asking for more"])
 @pytest.mark.parametrize("exact", [10_000, 0])
 def test_a_filter_gives_the_same_set_however_it_is_said(
-    shelf: QdrantShelf, monkeypatch: pytest.MonkeyPatch, named: int, exact: int
+    index: QdrantIndex, monkeypatch: pytest.MonkeyPatch, named: int, exact: int
 ) -> None:
     monkeypatch.setattr(qdrant_search, "NAMED_MOST", named)
     monkeypatch.setattr(qdrant_search, "EXACT_MOST", exact)
-    rows = filled(shelf)
+    rows = filled(index)
     round_and_red = [key for key in range(60) if key // 10 % 6 == 0]
     for keys, facets in (
         (round_and_red, (("colour\x1fred",), ("round\x1fyes",))),
@@ -382,24 +382,24 @@ def test_a_filter_gives_the_same_set_however_it_is_said(
     ):
         allowed = Allowed(keys_of(*keys), facets)
         for limit in (1, 4, 100):
-            assert shelf.search(rows[5], limit, allowed).keys == best(rows, rows[5], keys, limit)
-        assert sorted(shelf.search({99: 1.0}, 100, allowed).keys) == keys
-        assert shelf.search(Facets(["colour\x1fred", "colour\x1fblue"]), 100, allowed).keys == keys
-        assert shelf.search(Facets(["round\x1fyes"]), 100, allowed).keys == [key for key in keys if key // 10 % 3 == 0]
-        assert len(shelf.search(Facets(["colour\x1fred", "colour\x1fblue"]), 2, allowed).keys) == 2
+            assert index.search(rows[5], limit, allowed).keys == best(rows, rows[5], keys, limit)
+        assert sorted(index.search({99: 1.0}, 100, allowed).keys) == keys
+        assert index.search(Facets(["colour\x1fred", "colour\x1fblue"]), 100, allowed).keys == keys
+        assert index.search(Facets(["round\x1fyes"]), 100, allowed).keys == [key for key in keys if key // 10 % 3 == 0]
+        assert len(index.search(Facets(["colour\x1fred", "colour\x1fblue"]), 2, allowed).keys) == 2
 
 
-def test_a_filter_that_lets_nothing_through_finds_nothing(shelf: QdrantShelf) -> None:
-    rows = filled(shelf)
+def test_a_filter_that_lets_nothing_through_finds_nothing(index: QdrantIndex) -> None:
+    rows = filled(index)
     nothing = Allowed(keys_of(), (("colour\x1fred",),))
-    assert shelf.search(rows[0], 5, nothing).keys == []
-    assert shelf.search({99: 1.0}, 5, nothing).keys == []
-    assert shelf.search(Facets(["colour\x1fred"]), 5, nothing).keys == []
-    assert shelf.search(rows[0], 5, Allowed(keys_of(9_999))).keys == []
+    assert index.search(rows[0], 5, nothing).keys == []
+    assert index.search({99: 1.0}, 5, nothing).keys == []
+    assert index.search(Facets(["colour\x1fred"]), 5, nothing).keys == []
+    assert index.search(rows[0], 5, Allowed(keys_of(9_999))).keys == []
     assert (
-        shelf.search(rows[0], 0).keys
-        == shelf.search(Facets([]), 5).keys
-        == shelf.search(Facets(["colour\x1fred"]), 0).keys
+        index.search(rows[0], 0).keys
+        == index.search(Facets([]), 5).keys
+        == index.search(Facets(["colour\x1fred"]), 0).keys
         == []
     )
 
@@ -410,21 +410,21 @@ def test_a_filter_that_lets_nothing_through_finds_nothing(shelf: QdrantShelf) ->
 def test_the_nearest_are_those_that_comparing_all_finds(database: QdrantDatabase) -> None:
     dimensions, count = 64, 4_000
     rows = vectors(count, dimensions=dimensions)
-    shelf = database.shelf(Scope(LIBRARY, "ann", 1, "big", dimensions))
-    shelf.apply([change(n, rows[n * 100 : n * 100 + 100]) for n in range(count // 100)], position=1)
+    index = database.index(Scope(LIBRARY, "ann", 1, "big", dimensions))
+    index.apply([change(n, rows[n * 100 : n * 100 + 100]) for n in range(count // 100)], position=1)
     hits = 0
     for query in vectors(30, seed=2, dimensions=dimensions):
         wanted = np.argsort(-(rows @ query))[:10]
-        found = shelf.search(query, 10)
+        found = index.search(query, 10)
         hits += len(set(found.keys) & set(wanted.tolist()))
         assert found.scores == pytest.approx([float(rows[key] @ query) for key in found.keys], abs=2e-3)
     assert hits / 300 > 0.98
 
 
-def test_words_weigh_what_the_inner_product_says(shelf: QdrantShelf) -> None:
+def test_words_weigh_what_the_inner_product_says(index: QdrantIndex) -> None:
     rng = np.random.default_rng(5)
     table = rng.random((200, 40)).astype(np.float32) * (rng.random((200, 40)) < 0.2)
-    shelf.apply([
+    index.apply([
         Change(1, n, [Entry(n, n, weights={int(at): float(row[at]) for at in np.flatnonzero(row)})])
         for n, row in enumerate(table)
     ], position=1)  # fmt: skip
@@ -432,20 +432,20 @@ def test_words_weigh_what_the_inner_product_says(shelf: QdrantShelf) -> None:
         terms = {int(at): float(rng.random() + 0.1) for at in rng.choice(60, 6, replace=False)}
         query = np.array([terms.get(at, 0.0) for at in range(40)], dtype=np.float32)
         exact = {n: float(score) for n, score in enumerate(table @ query) if score > 0}
-        found = shelf.search(terms, 500)
+        found = index.search(terms, 500)
         assert dict(zip(found.keys, found.scores, strict=True)) == pytest.approx(exact, rel=1e-5)
         assert found.scores == sorted(found.scores, reverse=True)
-        assert shelf.search(terms, 7).scores == pytest.approx(sorted(exact.values(), reverse=True)[:7], rel=1e-5)
+        assert index.search(terms, 7).scores == pytest.approx(sorted(exact.values(), reverse=True)[:7], rel=1e-5)
         few = {key: score for key, score in exact.items() if key < 50}
-        assert shelf.score(terms, list(range(50))) == pytest.approx(few, rel=1e-5)
-    assert shelf.search({}, 5).keys == []
-    assert shelf.score({}, [1]) == shelf.score({1: 1.0}, []) == {}
+        assert index.score(terms, list(range(50))) == pytest.approx(few, rel=1e-5)
+    assert index.search({}, 5).keys == []
+    assert index.score({}, [1]) == index.score({1: 1.0}, []) == {}
 
 
-def test_only_scores_above_zero_are_found(shelf: QdrantShelf) -> None:
+def test_only_scores_above_zero_are_found(index: QdrantIndex) -> None:
     weights = ({1: 1.0}, {1: -1.0}, {1: 1.0, 2: -1.0})
-    shelf.apply([Change(1, 1, [Entry(n, 1, weights=one) for n, one in enumerate(weights)])], position=1)
-    assert shelf.search({1: 1.0, 2: 1.0}, 5).keys == [0]
+    index.apply([Change(1, 1, [Entry(n, 1, weights=one) for n, one in enumerate(weights)])], position=1)
+    assert index.search({1: 1.0, 2: 1.0}, 5).keys == [0]
 
 
 # ── the collection
@@ -459,8 +459,8 @@ def test_options_reach_the_server(qdrant_server: QdrantServer, quantization: str
                "shards": 2, "replicas": 1, "write_consistency": 1, "ordering": "strong", "search_ef": 300}  # fmt: skip
     database = opened(qdrant_server, prefix, index_options=options)
     rows = vectors(300)
-    shelf = database.shelf(scope())
-    shelf.apply([change(1, rows, first=0, weights={1: 1.0})], position=1)
+    index = database.index(scope())
+    index.apply([change(1, rows, first=0, weights={1: 1.0})], position=1)
     with asked(qdrant_server) as client:
         config = client.get_collection(_collection(database)).config
     dense: Any = config.params.vectors["dense"]  # type: ignore[index]
@@ -477,15 +477,15 @@ def test_options_reach_the_server(qdrant_server: QdrantServer, quantization: str
     )
     assert {"int8": "scalar", "binary": "binary"}[quantization] in config.quantization_config.model_dump()  # type: ignore[union-attr]
     assert config.metadata == {"footnotes": {"format": 1}}
-    assert shelf.search(rows[7], 1).keys == [7]
-    assert shelf.search(rows[7], 5, Allowed(keys_of(*range(100)))).keys == best(rows, rows[7], list(range(100)), 5)
+    assert index.search(rows[7], 1).keys == [7]
+    assert index.search(rows[7], 5, Allowed(keys_of(*range(100)))).keys == best(rows, rows[7], list(range(100)), 5)
     database.close()
 
 
 def test_every_field_that_filters_name_is_indexed(
-    shelf: QdrantShelf, database: QdrantDatabase, qdrant_server: QdrantServer
+    index: QdrantIndex, database: QdrantDatabase, qdrant_server: QdrantServer
 ) -> None:
-    shelf.apply([], position=1)
+    index.apply([], position=1)
     with asked(qdrant_server) as client:
         schema: Any = client.get_collection(_collection(database)).payload_schema
         assert {name: one.data_type.value for name, one in schema.items()} == {
@@ -494,20 +494,20 @@ def test_every_field_that_filters_name_is_indexed(
         }  # fmt: skip
         assert schema["tenant"].params.is_tenant is True
         client.delete_payload_index(_collection(database), "facets")
-        opened(qdrant_server, _prefix(database)).shelf(scope()).apply([], position=2)
+        opened(qdrant_server, _prefix(database)).index(scope()).apply([], position=2)
         assert "facets" in client.get_collection(_collection(database)).payload_schema
 
 
 def test_a_server_that_refuses_filters_without_index_serves_too(
-    shelf: QdrantShelf, database: QdrantDatabase, qdrant_server: QdrantServer
+    index: QdrantIndex, database: QdrantDatabase, qdrant_server: QdrantServer
 ) -> None:
     from qdrant_client import models
 
-    shelf.apply([], position=1)
+    index.apply([], position=1)
     strict = models.StrictModeConfig(enabled=True, unindexed_filtering_retrieve=False, unindexed_filtering_update=False)
     with asked(qdrant_server) as client:
         client.update_collection(_collection(database), strict_mode_config=strict)
-    again = opened(qdrant_server, _prefix(database)).shelf(scope())
+    again = opened(qdrant_server, _prefix(database)).index(scope())
     rows = filled(again)
     again.apply([Change(2, 0)], position=2)
     again.remove([10])
@@ -521,9 +521,9 @@ def test_many_at_once_make_one_collection(qdrant_server: QdrantServer) -> None:
     databases = [opened(qdrant_server, prefix) for _ in range(6)]
 
     def fill(number: int) -> list[int]:
-        shelf = databases[number].shelf(scope(f"user{number}"))
-        shelf.apply([change(number, vectors(5))], position=1)
-        return shelf.keys().tolist()  # type: ignore[no-any-return]
+        index = databases[number].index(scope(f"user{number}"))
+        index.apply([change(number, vectors(5))], position=1)
+        return index.keys().tolist()  # type: ignore[no-any-return]
 
     with ThreadPoolExecutor(6) as pool:
         results = list(pool.map(fill, range(6)))
@@ -534,21 +534,21 @@ def test_many_at_once_make_one_collection(qdrant_server: QdrantServer) -> None:
 
 def test_grpc_gives_the_same(qdrant_server: QdrantServer) -> None:
     database = opened(qdrant_server, f"g{next(_NUMBERS)}", index_options={"grpc_port": qdrant_server.grpc_port})
-    shelf = database.shelf(scope())
-    rows = filled(shelf)
+    index = database.index(scope())
+    rows = filled(index)
     again = opened(qdrant_server, _prefix(database))
-    plain = again.shelf(scope())
-    assert shelf.refresh() == plain.refresh() == 1
+    plain = again.index(scope())
+    assert index.refresh() == plain.refresh() == 1
     allowed = Allowed(keys_of(1, 5, 30, 50), ())
-    assert shelf.search(rows[0], 9).keys == plain.search(rows[0], 9).keys
-    assert shelf.search(rows[0], 9, allowed).keys == plain.search(rows[0], 9, allowed).keys
-    assert shelf.search({99: 1.0, 3: 1.0}, 9).scores == pytest.approx(plain.search({99: 1.0, 3: 1.0}, 9).scores)
-    assert shelf.keys().tolist() == list(range(60))
-    shelf.promote()
-    shelf.clear()
+    assert index.search(rows[0], 9).keys == plain.search(rows[0], 9).keys
+    assert index.search(rows[0], 9, allowed).keys == plain.search(rows[0], 9, allowed).keys
+    assert index.search({99: 1.0, 3: 1.0}, 9).scores == pytest.approx(plain.search({99: 1.0, 3: 1.0}, 9).scores)
+    assert index.keys().tolist() == list(range(60))
+    index.promote()
+    index.clear()
     assert plain.refresh() == 0
     with pytest.raises(IndexMissing):
-        database.shelf(scope(model="none")).search(rows[0], 1)
+        database.index(scope(model="none")).search(rows[0], 1)
     database.close()
     again.close()
 

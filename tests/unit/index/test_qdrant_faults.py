@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from footnotes.config import Settings
 from footnotes.errors import (
     IndexFailed,
     IndexForeign,
@@ -24,9 +23,10 @@ from footnotes.errors import (
     IndexUnavailable,
 )
 from footnotes.index import Change, Entry, Facets
-from footnotes.index.outside import Scope
-from footnotes.index.qdrant import QdrantDatabase, QdrantShelf
+from footnotes.index.qdrant import QdrantDatabase, QdrantIndex
 from footnotes.index.qdrant import calls as qdrant_calls
+from footnotes.index.remote import Scope
+from footnotes.settings import Settings
 from qdrant import QdrantServer, asked, opened, running
 
 D = 8
@@ -48,18 +48,18 @@ def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qdrant_calls, "LONGEST_WAIT", 0.05)
 
 
-def every_call(shelf: QdrantShelf) -> list[Any]:
+def every_call(index: QdrantIndex) -> list[Any]:
     return [
-        shelf.refresh,
-        shelf.keys,
-        shelf.promote,
-        shelf.clear,
-        lambda: shelf.search(VECTOR, 3),
-        lambda: shelf.search({1: 1.0}, 3),
-        lambda: shelf.score({1: 1.0}, [1]),
-        lambda: shelf.search(Facets(["a"]), 3).keys,
-        lambda: shelf.remove([1]),
-        lambda: shelf.apply(CHANGES, position=1),
+        index.refresh,
+        index.keys,
+        index.promote,
+        index.clear,
+        lambda: index.search(VECTOR, 3),
+        lambda: index.search({1: 1.0}, 3),
+        lambda: index.score({1: 1.0}, [1]),
+        lambda: index.search(Facets(["a"]), 3).keys,
+        lambda: index.remove([1]),
+        lambda: index.apply(CHANGES, position=1),
     ]
 
 
@@ -84,7 +84,7 @@ def test_nobody_there(prefix: str) -> None:
         for number in range(10):
             database = QdrantDatabase.opened(Settings(index=address, index_api_key=KEY))
             with pytest.raises(IndexUnavailable, match="cannot be reached") as caught:
-                every_call(database.shelf(SCOPE))[number]()
+                every_call(database.index(SCOPE))[number]()
             said(caught.value, database)
             database.close()
 
@@ -95,19 +95,19 @@ def test_a_dead_server_is_asked_once_and_then_left_alone_for_a_while(
     monkeypatch.setattr(qdrant_calls, "COOLING_SECONDS", 0.5)
     with running() as server:
         database = opened(server, "dead", index_seconds=1.0)
-        shelf = database.shelf(SCOPE)
-        shelf.apply(CHANGES, position=1)
+        index = database.index(SCOPE)
+        index.apply(CHANGES, position=1)
         server.pause()  # it takes connections and never answers
         with pytest.raises(IndexUnavailable, match="did not answer within 1 s"):
-            shelf.search(VECTOR, 3)
-        for call in every_call(shelf):
+            index.search(VECTOR, 3)
+        for call in every_call(index):
             with pytest.raises(IndexUnavailable, match="it is tried again in") as caught:
                 call()
             said(caught.value, database)
         server.resume()
         time.sleep(3.2)  # three times as long as it was waited for
-        assert len(shelf.search(VECTOR, 3).keys) == 3
-        assert shelf.refresh() == 1
+        assert len(index.search(VECTOR, 3).keys) == 3
+        assert index.refresh() == 1
         database.close()
 
 
@@ -115,31 +115,31 @@ def test_what_was_written_outlives_the_server(qdrant_server: QdrantServer, monke
     monkeypatch.setattr(qdrant_calls, "COOLING_SECONDS", 0.05)
     with running() as server:
         database = opened(server, "again")
-        shelf = database.shelf(SCOPE)
-        shelf.apply(CHANGES, position=4)
+        index = database.index(SCOPE)
+        index.apply(CHANGES, position=4)
         server.kill()
         with pytest.raises(IndexUnavailable):
-            shelf.search(VECTOR, 3)
+            index.search(VECTOR, 3)
         with pytest.raises(IndexUnavailable):
             time.sleep(0.06)
-            shelf.apply(CHANGES, position=5)
+            index.apply(CHANGES, position=5)
         server.start()
         time.sleep(0.06)
-        assert len(shelf.search(VECTOR, 9).keys) == 5
-        assert shelf.refresh() == 4
-        shelf.apply([Change(6, 1, [Entry(77, 1)])], position=6)
-        assert shelf.keys().tolist() == [77]
+        assert len(index.search(VECTOR, 9).keys) == 5
+        assert index.refresh() == 4
+        index.apply([Change(6, 1, [Entry(77, 1)])], position=6)
+        assert index.keys().tolist() == [77]
         database.close()
 
 
 def test_connections_that_were_kept_open_over_a_restart_are_no_failure(qdrant_server: QdrantServer) -> None:
     with running() as server:
         database = opened(server, "kept")
-        shelf = database.shelf(SCOPE)
-        shelf.apply(CHANGES, position=4)
+        index = database.index(SCOPE)
+        index.apply(CHANGES, position=4)
         server.kill()
         server.start()
-        assert len(shelf.search(VECTOR, 9).keys) == 5
+        assert len(index.search(VECTOR, 9).keys) == 5
         database.close()
 
 
@@ -151,8 +151,8 @@ def test_a_server_that_comes_back_in_the_middle_of_a_run_is_waited_for(
     monkeypatch.setattr(qdrant_calls, "WRITE_ATTEMPTS", 30)
     with running() as server:
         database = opened(server, "middle")
-        shelf = database.shelf(SCOPE)
-        shelf.apply([], position=1)
+        index = database.index(SCOPE)
+        index.apply([], position=1)
 
         restart = threading.Timer(0.3, server.start)
 
@@ -162,10 +162,10 @@ def test_a_server_that_comes_back_in_the_middle_of_a_run_is_waited_for(
             restart.start()
             yield Change(2, 2, [Entry(9, 2)])
 
-        shelf.apply(interrupted(), position=2)
+        index.apply(interrupted(), position=2)
         restart.join()
-        assert shelf.keys().tolist() == [0, 1, 2, 3, 4, 9]
-        assert shelf.refresh() == 2
+        assert index.keys().tolist() == [0, 1, 2, 3, 4, 9]
+        assert index.refresh() == 2
         database.close()
 
 
@@ -175,19 +175,19 @@ def test_a_server_that_comes_back_in_the_middle_of_a_run_is_waited_for(
 def test_a_wrong_key_is_refused_and_never_repeated(qdrant_server: QdrantServer) -> None:
     with running(api_key=KEY) as server:
         right = opened(server, "keys")
-        right.shelf(SCOPE).apply(CHANGES, position=1)
-        assert right.shelf(SCOPE).refresh() == 1
+        right.index(SCOPE).apply(CHANGES, position=1)
+        assert right.index(SCOPE).refresh() == 1
         for wrong in ("", KEY + "x"):
             for options in ({}, {"grpc_port": server.grpc_port}):
                 database = opened(server, "keys", index_api_key=wrong, index_options=options)
-                for call in every_call(database.shelf(SCOPE)):
+                for call in every_call(database.index(SCOPE)):
                     with pytest.raises(IndexRefused) as caught:
                         call()
                     said(caught.value, database)
                 database.close()
         grpc = opened(server, "keys", index_options={"grpc_port": server.grpc_port})
-        assert grpc.shelf(SCOPE).refresh() == 1
-        assert KEY not in repr(vars(right)) + repr(right._calls.place)
+        assert grpc.index(SCOPE).refresh() == 1
+        assert KEY not in repr(vars(right)) + repr(right._calls.endpoint)
         right.close()
         grpc.close()
 
@@ -213,15 +213,15 @@ def make(server: QdrantServer, prefix: str, *, size: int = D, distance: str = "C
             client.upsert(name_of(prefix), list(points), wait=True)
 
 
-@pytest.mark.parametrize("write", [lambda shelf: shelf.apply(CHANGES, position=1), lambda shelf: shelf.promote()])
+@pytest.mark.parametrize("write", [lambda index: index.apply(CHANGES, position=1), lambda index: index.promote()])
 def test_other_vectors_are_a_mismatch(qdrant_server: QdrantServer, prefix: str, write: Any) -> None:
     make(qdrant_server, prefix, size=D + 1)
     database = opened(qdrant_server, prefix)
     with pytest.raises(IndexMismatch, match="9 numbers compared by cosine, where 8") as caught:
-        write(database.shelf(SCOPE))
+        write(database.index(SCOPE))
     said(caught.value, database)
     with pytest.raises(IndexMismatch, match="another length"):
-        database.shelf(SCOPE).search(VECTOR, 3)
+        database.index(SCOPE).search(VECTOR, 3)
     database.close()
 
 
@@ -229,7 +229,7 @@ def test_another_distance_is_a_mismatch(qdrant_server: QdrantServer, prefix: str
     make(qdrant_server, prefix, distance="Dot")
     database = opened(qdrant_server, prefix)
     with pytest.raises(IndexMismatch, match="compared by dot") as caught:
-        database.shelf(SCOPE).apply(CHANGES, position=1)
+        database.index(SCOPE).apply(CHANGES, position=1)
     said(caught.value, database)
     database.close()
 
@@ -244,7 +244,7 @@ def test_words_weighed_by_the_server_are_a_mismatch(qdrant_server: QdrantServer,
             sparse_vectors_config={"lexical": models.SparseVectorParams(modifier=models.Modifier.IDF)},
         )
     with pytest.raises(IndexMismatch, match="weighs words"):
-        opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, position=1)
+        opened(qdrant_server, prefix).index(SCOPE).apply(CHANGES, position=1)
 
 
 def test_a_collection_of_another_shape_is_foreign(qdrant_server: QdrantServer, prefix: str) -> None:
@@ -255,7 +255,7 @@ def test_a_collection_of_another_shape_is_foreign(qdrant_server: QdrantServer, p
         client.create_collection(name_of(prefix), vectors_config=config)
     database = opened(qdrant_server, prefix)
     with pytest.raises(IndexForeign, match="other vectors") as caught:
-        database.shelf(SCOPE).apply(CHANGES, position=1)
+        database.index(SCOPE).apply(CHANGES, position=1)
     said(caught.value, database)
     database.close()
 
@@ -266,12 +266,12 @@ def test_points_of_others_are_foreign_and_left_alone(qdrant_server: QdrantServer
     theirs = [models.PointStruct(id=1, vector={"dense": VECTOR.tolist()}, payload={"tenant": "x", "text": "theirs"})]
     make(qdrant_server, prefix, points=theirs)
     database = opened(qdrant_server, prefix)
-    shelf = database.shelf(SCOPE)
+    index = database.index(SCOPE)
     with pytest.raises(IndexForeign, match="did not fill") as caught:
-        shelf.apply(CHANGES, position=1)
+        index.apply(CHANGES, position=1)
     said(caught.value, database)
-    assert shelf.refresh() == 0 and shelf.search(VECTOR, 3).keys == []
-    shelf.clear()
+    assert index.refresh() == 0 and index.search(VECTOR, 3).keys == []
+    index.clear()
     with asked(qdrant_server) as client:
         assert client.count(name_of(prefix), exact=True).count == 1
     database.close()
@@ -280,28 +280,28 @@ def test_points_of_others_are_foreign_and_left_alone(qdrant_server: QdrantServer
 def test_points_of_others_in_a_collection_of_ours_are_foreign(qdrant_server: QdrantServer, prefix: str) -> None:
     from qdrant_client import models
 
-    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, position=1)
+    opened(qdrant_server, prefix).index(SCOPE).apply(CHANGES, position=1)
     with asked(qdrant_server) as client:
         client.upsert(name_of(prefix), [models.PointStruct(id=5, vector={}, payload={"text": "theirs"})], wait=True)
     with pytest.raises(IndexForeign, match="not of Footnotes"):
-        opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, position=2)
+        opened(qdrant_server, prefix).index(SCOPE).apply(CHANGES, position=2)
 
 
 def test_an_empty_collection_of_our_shape_is_taken(qdrant_server: QdrantServer, prefix: str) -> None:
     """That is what a server before 1.16, or one that died while it was made, leaves."""
     make(qdrant_server, prefix)
-    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, position=1)
+    opened(qdrant_server, prefix).index(SCOPE).apply(CHANGES, position=1)
     with asked(qdrant_server) as client:
         assert client.get_collection(name_of(prefix)).config.metadata == {"footnotes": {"format": 1}}
         client.update_collection(name_of(prefix), metadata={"footnotes": None})
-    opened(qdrant_server, prefix).shelf(SCOPE).apply(CHANGES, position=2)
+    opened(qdrant_server, prefix).index(SCOPE).apply(CHANGES, position=2)
 
 
 def test_an_alias_that_is_somebodys_collection_is_foreign(qdrant_server: QdrantServer, prefix: str) -> None:
     with asked(qdrant_server) as client:
         client.create_collection(f"{prefix}.{SCOPE.tenant}", vectors_config={})
     with pytest.raises(IndexForeign):
-        opened(qdrant_server, prefix).shelf(SCOPE).promote()
+        opened(qdrant_server, prefix).index(SCOPE).promote()
 
 
 # ── gone
@@ -309,26 +309,26 @@ def test_an_alias_that_is_somebodys_collection_is_foreign(qdrant_server: QdrantS
 
 def test_a_collection_that_is_gone_is_said_to_be_and_made_anew(qdrant_server: QdrantServer, prefix: str) -> None:
     database = opened(qdrant_server, prefix)
-    shelf = database.shelf(SCOPE)
+    index = database.index(SCOPE)
     with pytest.raises(IndexMissing):
-        shelf.search(VECTOR, 3)
-    assert shelf.refresh() == 0 and shelf.keys().tolist() == []
-    shelf.apply(CHANGES, position=1)
+        index.search(VECTOR, 3)
+    assert index.refresh() == 0 and index.keys().tolist() == []
+    index.apply(CHANGES, position=1)
     with asked(qdrant_server) as client:
         client.delete_collection(name_of(prefix))
     for call in (
-        lambda: shelf.search(VECTOR, 3),
-        lambda: shelf.search({1: 1.0}, 3),
-        lambda: shelf.search(Facets(["a"]), 3).keys,
+        lambda: index.search(VECTOR, 3),
+        lambda: index.search({1: 1.0}, 3),
+        lambda: index.search(Facets(["a"]), 3).keys,
     ):
         with pytest.raises(IndexMissing) as caught:
             call()
         said(caught.value, database)
     with pytest.raises(IndexMissing):
-        shelf.apply([Change(2, 2, [Entry(50, 2)])], position=2)  # only what is new: the rest would be missing
-    assert shelf.refresh() == 0
-    shelf.apply(CHANGES, position=2)
-    assert len(shelf.search(VECTOR, 9).keys) == 5
+        index.apply([Change(2, 2, [Entry(50, 2)])], position=2)  # only what is new: the rest would be missing
+    assert index.refresh() == 0
+    index.apply(CHANGES, position=2)
+    assert len(index.search(VECTOR, 9).keys) == 5
 
     def gone_meanwhile() -> Iterator[Change]:
         with asked(qdrant_server) as client:
@@ -336,8 +336,8 @@ def test_a_collection_that_is_gone_is_said_to_be_and_made_anew(qdrant_server: Qd
         yield Change(3, 3, [Entry(60, 3)])
 
     with pytest.raises(IndexMissing):
-        shelf.apply(gone_meanwhile(), position=3)
-    assert shelf.position == 0
+        index.apply(gone_meanwhile(), position=3)
+    assert index.position == 0
     database.close()
 
 
@@ -406,12 +406,12 @@ def test_odd_answers_are_named(
     with pretender(status, body, headers) as calls:
         database = QdrantDatabase.opened(Settings(index=calls[0], index_api_key=KEY))
         with pytest.raises(kind) as caught:
-            database.shelf(SCOPE).search(VECTOR, 3)
+            database.index(SCOPE).search(VECTOR, 3)
         assert type(caught.value) is kind
         assert database.address in caught.value.message and KEY not in caught.value.message
         assert len(calls) - 1 == 1  # a search does not wait for better times
         with pytest.raises(kind):
-            database.shelf(SCOPE).remove([1])
+            database.index(SCOPE).remove([1])
         assert len(calls) - 2 == tries
         database.close()
 
@@ -437,10 +437,10 @@ def test_answers_that_cannot_be_believed_are_a_failure_of_the_leg(body: bytes) -
     with pretender(200, body) as calls:
         database = QdrantDatabase.opened(Settings(index=calls[0]))
         with pytest.raises(IndexUnavailable, match="not from a Qdrant"):
-            database.shelf(SCOPE).search(VECTOR, 3)
+            database.index(SCOPE).search(VECTOR, 3)
         if b"score" not in body or b"0.5" in body:
             with pytest.raises(IndexUnavailable, match="not from a Qdrant"):
-                database.shelf(SCOPE).keys()
+                database.index(SCOPE).keys()
         database.close()
 
 
@@ -449,7 +449,7 @@ def test_no_more_is_taken_than_was_asked_for() -> None:
     point = '{{"id":"01234567-89ab-cdef-0000-{:012x}","version":1,"score":0.5}}'
     with pretender(200, _points(*(point.format(number) for number in range(50)))) as calls:
         database = QdrantDatabase.opened(Settings(index=calls[0]))
-        assert database.shelf(SCOPE).search(VECTOR, 3).keys == [0, 1, 2]
+        assert database.index(SCOPE).search(VECTOR, 3).keys == [0, 1, 2]
         database.close()
 
 
@@ -461,7 +461,7 @@ def test_answers_without_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch,
     with pretender(200, b" " * 20_000 if endless == "bytes" else page) as calls:
         database = QdrantDatabase.opened(Settings(index=calls[0]))
         with pytest.raises(IndexUnavailable, match="not from a Qdrant"):
-            database.shelf(SCOPE).clear()
+            database.index(SCOPE).clear()
         database.close()
 
 
@@ -488,7 +488,7 @@ def test_an_answer_that_comes_in_drops_ends_in_time() -> None:
     )
     try:
         with pytest.raises(IndexUnavailable, match="did not answer within 1 s"):
-            database.shelf(SCOPE).search(VECTOR, 3)
+            database.index(SCOPE).search(VECTOR, 3)
     finally:
         stop.set()
         database.close()
@@ -501,13 +501,13 @@ def test_a_connection_that_is_cut_is_tried_once_more_at_once() -> None:
     answer = b'{"result":{"points":[]},"status":"ok","time":0.1}'
     with pretender(200, answer, fail_first=1) as calls:
         database = QdrantDatabase.opened(Settings(index=calls[0]))
-        assert database.shelf(SCOPE).search(VECTOR, 3).keys == []
+        assert database.index(SCOPE).search(VECTOR, 3).keys == []
         assert len(calls) - 1 == 2
         database.close()
     with pretender(200, answer, fail_first=5) as calls:
         database = QdrantDatabase.opened(Settings(index=calls[0]))
         with pytest.raises(IndexUnavailable, match="broke off"):
-            database.shelf(SCOPE).search(VECTOR, 3)
+            database.index(SCOPE).search(VECTOR, 3)
         assert len(calls) - 1 == 2
         database.close()
 
@@ -518,8 +518,8 @@ def test_what_is_nested_too_deep_is_left_out(qdrant_server: QdrantServer, prefix
     for _ in range(400):
         deep = {"a": deep}
     database = opened(qdrant_server, prefix)
-    shelf = database.shelf(SCOPE)
+    index = database.index(SCOPE)
     entries = [Entry(n, 1, vector=VECTOR.astype(np.float16).tobytes(), metadata={"metadata": deep}) for n in range(2)]
-    shelf.apply([Change(1, 1, entries)], position=1)
-    assert shelf.keys().tolist() == [0, 1]
+    index.apply([Change(1, 1, entries)], position=1)
+    assert index.keys().tolist() == [0, 1]
     database.close()

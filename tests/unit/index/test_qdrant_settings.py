@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from footnotes.config import Settings
 from footnotes.errors import ConfigError
 from footnotes.index.qdrant import QdrantDatabase
-from footnotes.index.qdrant.settings import Options, options_of, place_of
+from footnotes.index.qdrant.settings import Options, endpoint_of, options_of
+from footnotes.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ from footnotes.index.qdrant.settings import Options, options_of, place_of
     ],
 )
 def test_an_address_is_taken_apart(address: str, shown: str, url: str, prefix: str) -> None:
-    place = place_of(Settings(index=address))
-    assert (place.shown, place.url, place.prefix) == (shown, url, prefix)
+    endpoint = endpoint_of(Settings(index=address))
+    assert (endpoint.shown, endpoint.url, endpoint.prefix) == (shown, url, prefix)
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def test_a_bad_address_is_refused_and_not_repeated(address: str) -> None:
 
 
 def test_a_user_and_password_are_for_a_proxy_and_never_shown() -> None:
-    place = place_of(Settings(index="qdrant://ann:p%40ss@db", index_api_key="k-123456"))
-    assert place.headers == {"api-key": "k-123456", "authorization": "Basic YW5uOnBAc3M="}
+    endpoint = endpoint_of(Settings(index="qdrant://ann:p%40ss@db", index_api_key="k-123456"))
+    assert endpoint.headers == {"api-key": "k-123456", "authorization": "Basic YW5uOnBAc3M="}
     database = QdrantDatabase.opened(Settings(index="qdrant://ann:p%40ss@db", index_api_key="k-123456"))
-    for text in (repr(place), str(place), database.address, repr(database), repr(vars(database))):
+    for text in (repr(endpoint), str(endpoint), database.address, repr(database), repr(vars(database))):
         assert "k-123456" not in text
         assert "p@ss" not in text and "p%40ss" not in text
 
@@ -51,7 +51,7 @@ def test_a_user_and_password_are_for_a_proxy_and_never_shown() -> None:
 @pytest.mark.parametrize("key", ["two words", "line\nbreak", "schlüssel", "tab\t"])
 def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        place_of(Settings(index="qdrant://db", index_api_key=key))
+        endpoint_of(Settings(index="qdrant://db", index_api_key=key))
     assert key not in str(caught.value)
 
 
@@ -63,7 +63,7 @@ def test_legs_it_cannot_serve_are_refused() -> None:
 
 def test_no_time_at_all_is_refused() -> None:
     with pytest.raises(ConfigError, match="index_seconds"):
-        place_of(Settings(index="qdrant://db", index_seconds=0.0))
+        endpoint_of(Settings(index="qdrant://db", index_seconds=0.0))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from format_samples import as_docx
 from libraries import HANDBOOK, TRAVEL, quick_library
 

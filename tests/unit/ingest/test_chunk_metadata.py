@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from footnotes.wire import to_json
 from libraries import quick_library
 

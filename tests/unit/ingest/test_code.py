@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import SourceUnreadable, SyncRefused
 from footnotes.ingest.code import sync as code_sync
 from footnotes.ingest.code.leave_out import reason_by_content, reason_by_name
+from footnotes.library import Library
 from footnotes.types import Document
 from libraries import quick_library
 from repositories import ROUTES, TOKENS, commit, files_in, git, needs_git, repository

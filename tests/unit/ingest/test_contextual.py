@@ -10,8 +10,8 @@ import pytest
 
 from footnotes.chunk.contextual import ContextualChunker, checked_context
 from footnotes.chunk.rules import RulesChunker
-from footnotes.engine import Library
 from footnotes.errors import ProviderError
+from footnotes.library import Library
 from footnotes.store.memories import Memory
 from footnotes.testing.provider import Asked, ScriptedProvider, replies, status
 from footnotes.types import Part

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from footnotes.embed import Matrix
-from footnotes.engine import Library
 from footnotes.errors import ProviderUnavailable
+from footnotes.library import Library
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.types import Role
 

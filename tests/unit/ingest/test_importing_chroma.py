@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from chroma import ChromaServer
-from footnotes.engine import Library
 from footnotes.errors import ImportFormatError, IndexUnavailable, SourceUnreadable
 from footnotes.ingest.importing import chroma as reader
+from footnotes.library import Library
 from importing import embedded, records, texts_of
 
 chromadb = pytest.importorskip("chromadb", reason="Chroma needs the extra footnotes[chroma]")

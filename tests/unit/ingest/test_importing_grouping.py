@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from footnotes.ingest.importing import grouping
-from footnotes.ingest.importing.grouping import BETWEEN, GroupedPart, Outline, grouped, outlined
-from footnotes.ingest.importing.places import filename_of, group_of, headings_of, order_of
-from footnotes.ingest.importing.records import Found
+from footnotes.ingest.importing.fields import filename_of, group_of, headings_of, order_of
+from footnotes.ingest.importing.grouping import BETWEEN, GroupedPart, Outline, group_records, outline_records
+from footnotes.ingest.importing.records import SourceRecord
 from footnotes.ingest.importing.spool import NewRecord, Spool, SpooledDocument
 from footnotes.ingest.importing.texts import text_and_metadata
 from footnotes.text.tokens import count_tokens
@@ -32,8 +32,8 @@ def made_of(records: list[tuple[str, dict[str, Any]]], group_by: str = "") -> Ma
         spool.complete()
         found: Made = []
         for document in spool.documents():
-            outline = outlined(spool.records_of(document), document.group)
-            found.append((document, outline, list(grouped(spool.records_of(document), outline))))
+            outline = outline_records(spool.records_of(document), document.group)
+            found.append((document, outline, list(group_records(spool.records_of(document), outline))))
         return found
 
 
@@ -106,7 +106,7 @@ def test_ids_are_functions_of_content(records: list[tuple[str, dict[str, Any]]])
 )
 def test_records_stand_in_the_order_their_metadata_tells(places: list[dict[str, Any]]) -> None:
     given_in = ["third", "first", "fourth", "second"]
-    found = [Found("", {"source": "a", **place}, text) for text, place in zip(given_in, places, strict=True)]
+    found = [SourceRecord("", {"source": "a", **place}, text) for text, place in zip(given_in, places, strict=True)]
     read = [text_and_metadata(one) for one in found]
     records = [(text or "", metadata) for text, metadata in read]
     assert texts_in_order(records) == [["first", "second", "third", "fourth"]]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footnotes.engine import Library
 from footnotes.errors import ImportFormatError, OptionError, SourceUnreadable
 from footnotes.ingest.importing import json_stream
+from footnotes.library import Library
 from footnotes.types import Chunk
 
 RECORDS: list[dict[str, Any]] = [

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from footnotes.config import settings_from
-from footnotes.engine import Library
 from footnotes.errors import IndexRefused, IndexUnavailable, OptionError, SourceUnreadable
 from footnotes.ingest.importing import qdrant as reader
-from footnotes.ingest.importing.addresses import key_for, parsed
+from footnotes.ingest.importing.addresses import key_for, parse_address
+from footnotes.library import Library
+from footnotes.settings import settings_from
 from importing import embedded, records, texts_of
 from libraries import quick_library
 from qdrant import QdrantServer, running
@@ -134,18 +134,18 @@ def test_a_key_is_wanted_sent_and_never_shown(tmp_path: Path) -> None:
 
 def test_the_key_of_the_librarys_own_database_goes_to_that_alone() -> None:
     settings = settings_from({"index": "qdrant+https://vectors.example:6333/notes", "index_api_key": "own"})
-    assert key_for(parsed("qdrant+https://vectors.example/old"), settings) == "own"
+    assert key_for(parse_address("qdrant+https://vectors.example/old"), settings) == "own"
     for other in (
         "qdrant://vectors.example/old",
         "qdrant+https://other.example/old",
         "chroma+https://vectors.example:6333/o",
     ):
-        assert key_for(parsed(other), settings) == ""
+        assert key_for(parse_address(other), settings) == ""
     named = settings_from({"index": "chroma:folder", "index_api_key": "own", "import_api_key": "theirs"})
-    assert key_for(parsed("qdrant://anywhere/old"), named) == "theirs"
+    assert key_for(parse_address("qdrant://anywhere/old"), named) == "theirs"
     for address in ("qdrant://user:key@host/c", "qdrant://host/c?api_key=k", "chroma://host/c?Auth-Token=k"):
         with pytest.raises(OptionError, match="does not belong"):
-            parsed(address)
+            parse_address(address)
 
 
 def test_collections_and_servers_that_are_not_there(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from footnotes.config import settings_from
 from footnotes.embed import Matrix
-from footnotes.engine import Library
 from footnotes.errors import EmbedderUnavailable
-from footnotes.ingest.importing.vectors import OTHER_SIZE, SAMPLE, UNUSABLE, is_same_model, packed_vector
+from footnotes.ingest.importing.vectors import OTHER_SIZE, SAMPLE, UNUSABLE, is_same_model, pack_vector
+from footnotes.library import Library
+from footnotes.settings import settings_from
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.types import Role
 from importing import json_file, records, with_vectors
@@ -189,5 +189,5 @@ def test_names_of_one_model() -> None:
 
 def test_what_is_no_vector() -> None:
     for given in (None, "abc", [], [[1.0], [2.0]], ["x"], [None, {}], 5):
-        assert packed_vector(given) is None  # type: ignore[arg-type]
-    assert packed_vector([1, 2.5]) == np.array([1, 2.5], dtype="<f4").tobytes()
+        assert pack_vector(given) is None  # type: ignore[arg-type]
+    assert pack_vector([1, 2.5]) == np.array([1, 2.5], dtype="<f4").tobytes()

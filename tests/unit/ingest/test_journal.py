@@ -6,6 +6,7 @@ import io
 import json
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ from click.testing import CliRunner
 import footnotes.cli.progress as progress_module
 from footnotes.cli import main
 from footnotes.cli.progress import ProgressLine
-from footnotes.config import Settings
 from footnotes.embed import Matrix
-from footnotes.engine import Library
 from footnotes.errors import DimensionMismatch, FootnotesError, ProviderUnavailable, ReindexRefused
 from footnotes.evaluate.gate import golden_gate
 from footnotes.ingest.journal import unfinished_runs
 from footnotes.ingest.work import Progress
+from footnotes.library import Library
+from footnotes.settings import Settings
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.types import Role
 
@@ -138,19 +139,24 @@ def test_the_gate_refuses_a_worse_generation(tmp_path: Path) -> None:
         said: list[str] = []
         kept = library.collections()
         impossible = golden_gate(library, golden, 1.0, say=said.append)
-        original = library.search
+        trial = library.at_generation
         serving = library.status()["generation"]
 
-        def blind(*args: Any, **options: Any) -> Any:
-            found = original(*args, **options)
-            tried = getattr(library._local, "generation", None)
-            return found if tried is None else type(found)(found.query, (), found.legs, False, 0.0)
+        def blind(generation: int) -> Library:
+            tried = trial(generation)
+            found = tried.search
 
-        library.search = blind  # type: ignore[method-assign]
+            def nothing(*args: Any, **options: Any) -> Any:
+                return replace(found(*args, **options), hits=())
+
+            tried.search = nothing  # type: ignore[method-assign]
+            return tried
+
+        library.at_generation = blind  # type: ignore[method-assign]
         with pytest.raises(ReindexRefused, match="less than 1"):
             library.reindex(chunker="window", gate=impossible)
         assert said and library.status()["generation"] == serving and library.collections() == kept
-        library.search = original  # type: ignore[method-assign]
+        library.at_generation = trial  # type: ignore[method-assign]
         result = library.reindex(chunker="window", gate=impossible)
         assert result["golden"]["after"] == 1.0 and library.status()["generation"] != serving
 

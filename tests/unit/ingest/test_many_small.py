@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from footnotes import Library
+from footnotes.errors import ProviderUnavailable
 from footnotes.store.sqlite.cursor import SqliteCursor
 from libraries import quick_library, words
 
@@ -47,6 +52,44 @@ def test_documents_of_a_group_are_found_whole(tmp_path: Path) -> None:
         documents = library.documents()
         assert [document.filename for document in documents] == [f"note{number:04}.txt" for number in range(FILES)]
         assert {document.version for document in documents} == {1}
+        assert library.verify().ok
+
+
+class _Counting:
+    """Vectors by the length of texts; says which texts it was given, and fails when told to."""
+
+    name, fingerprint, dimensions, max_tokens = "test:counting", "counting-1", 8, 0
+
+    def __init__(self, *, works: bool = True) -> None:
+        self.works, self.given = works, Counter[str]()
+
+    def embed(self, texts: Sequence[str], *, role: str) -> NDArray[np.float32]:
+        if not self.works:
+            raise ProviderUnavailable("the embedder is away")
+        if role == "passage":
+            self.given.update(texts)
+        rows = [[1.0 + len(text) % 7, *map(float, range(7))] for text in texts]
+        return np.array(rows, dtype=np.float32)
+
+
+def test_a_quick_embedder_makes_vectors_before_texts_are_written(tmp_path: Path) -> None:
+    embedder = _Counting()
+    with Library(tmp_path / "library", embedder=embedder) as library:  # type: ignore[arg-type]
+        added = library.add(_folder(tmp_path / "notes"))
+        assert [each.status for each in added] == ["ready"] * FILES
+        assert set(embedder.given.values()) == {1} and len(embedder.given) == FILES
+        assert library.verify().ok
+        assert library.search("marker7", mode="dense").hits
+
+
+def test_an_embedder_that_is_away_leaves_many_documents_to_their_words(tmp_path: Path) -> None:
+    embedder = _Counting(works=False)
+    with Library(tmp_path / "library", embedder=embedder) as library:  # type: ignore[arg-type]
+        added = library.add(_folder(tmp_path / "notes"))
+        assert {each.status for each in added} == {"failed"}
+        assert library.search("marker7", mode="lexical").hits[0].filename == "note0007.txt"
+        embedder.works = True
+        assert {each.status for each in library.resume()} == {"ready"}
         assert library.verify().ok
 
 

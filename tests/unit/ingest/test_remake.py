@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.config import load
-from footnotes.engine import Library
 from footnotes.errors import NotFound
+from footnotes.library import Library
+from footnotes.settings import load
 
 TEXT = "The bridge was built in 1974.\n\nThe tower was built in 1889.\n\nThe tunnel was built in 1994."
 SMALL = {"tokens": 16, "overlap": 0}

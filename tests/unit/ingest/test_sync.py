@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from footnotes.config import settings_from
-from footnotes.engine import Library
 from footnotes.errors import SourceUnreadable, SyncRefused
 from footnotes.ingest import plan as planning
+from footnotes.library import Library
+from footnotes.settings import settings_from
 from footnotes.testing.embedder import HashingEmbedder
 from libraries import words
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import ImportFormatError, SourceUnreadable
+from footnotes.library import Library
 
 HEADER = '{"type": "footnotes-export", "version": 1}\n'
 

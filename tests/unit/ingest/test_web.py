@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from libraries import HANDBOOK, TRAVEL, quick_library
 from web_site import Page, Site
 
@@ -73,9 +73,9 @@ def test_a_page_that_has_not_changed_is_not_read_again(library: Library, site: S
     assert [document.id for document in library.documents()] == [before]
     assert statuses(library, url, metadata={"team": "people"}) == {url: "deduplicated"}, "read for its metadata"
     assert library.documents()[0].metadata["team"] == "people"
-    assert statuses(library, url, chunker="window") == {url: "replaced"}, "read to be cut anew"
+    assert statuses(library, url, chunker="window") == {url: "replaced"}, "read to be cut again"
     library.delete(before)
-    assert statuses(library, url) == {url: "ready"}, "what is gone is fetched anew"
+    assert statuses(library, url) == {url: "ready"}, "what is gone is fetched again"
 
 
 def test_a_page_without_versions_is_recognised_by_its_bytes(library: Library, site: Site) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import FootnotesError, OptionError, SourceUnreadable
-from footnotes.ingest.wiki.analysis import RepositoryAnalysis, checked_analysis
+from footnotes.ingest.wiki.analysis import RepositoryAnalysis, parse_analysis
 from footnotes.ingest.wiki.chunks import slug, unique
-from footnotes.ingest.wiki.occurring import occurring, occurring_entry_points
+from footnotes.ingest.wiki.names import find_entry_points, find_names
 from footnotes.ingest.wiki.pages import Vocabulary, page_metadata
+from footnotes.library import Library
 from repositories import ROUTES, TOKENS, files_in
 
 PAGE = """# How a user signs in
@@ -171,12 +171,12 @@ def test_a_page_says_what_the_file_it_describes_imports_and_offers(library: Libr
     ],
 )
 def test_kinds_of_pages(path: str, text: str, kind: str) -> None:
-    vocabulary = Vocabulary.of(checked_analysis(ANALYSIS, "analysis"))
+    vocabulary = Vocabulary.from_analysis(parse_analysis(ANALYSIS, "analysis"))
     assert page_metadata(path, text, vocabulary, {})["type"] == kind
 
 
 def test_layers_of_pages() -> None:
-    vocabulary = Vocabulary.of(checked_analysis(ANALYSIS, "analysis"))
+    vocabulary = Vocabulary.from_analysis(parse_analysis(ANALYSIS, "analysis"))
 
     def layer(text: str, path: str = "x.md", **layers: str) -> Any:
         return page_metadata(path, text, vocabulary, layers)["layer"]
@@ -189,14 +189,14 @@ def test_layers_of_pages() -> None:
 
 def test_ordinary_words_count_only_as_code() -> None:
     names = frozenset(["add", "Library", "validate_token", "TokenService.refresh", "refresh"])
-    assert occurring("We add a Library to it.", names) == []
-    assert occurring("We `add` with Library() and refresh.", names) == ["add", "Library"]
-    assert occurring("validate_tokens is not validate_token", names) == ["validate_token"]
-    assert occurring("```\nrefresh\n```", names) == ["refresh"]
-    assert occurring("TokenService::refresh", names) == ["TokenService.refresh"]
+    assert find_names("We add a Library to it.", names) == []
+    assert find_names("We `add` with Library() and refresh.", names) == ["add", "Library"]
+    assert find_names("validate_tokens is not validate_token", names) == ["validate_token"]
+    assert find_names("```\nrefresh\n```", names) == ["refresh"]
+    assert find_names("TokenService::refresh", names) == ["TokenService.refresh"]
     entries = ["GET /users", "GET /", "cli:add", "main"]
-    assert occurring_entry_points("see /users/{id}", entries) == []
-    assert occurring_entry_points("see /users, `shop add x` and main()", entries) == ["GET /users", "cli:add", "main"]
+    assert find_entry_points("see /users/{id}", entries) == []
+    assert find_entry_points("see /users, `shop add x` and main()", entries) == ["GET /users", "cli:add", "main"]
 
 
 def test_slugs() -> None:
@@ -212,7 +212,7 @@ def test_slugs() -> None:
 
 
 def test_other_shapes_of_an_analysis() -> None:
-    found = checked_analysis(
+    found = parse_analysis(
         {"symbols": [{"name": "A", "path": "a.py"}, "B"], "layers": {"api": ["a.py"]}, "entry_points": ["main"]}, "x"
     )
     assert found == RepositoryAnalysis({"a.py": ["A"], "": ["B"]}, {}, {"a.py": "api"}, {"": ["main"]})

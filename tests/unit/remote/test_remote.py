@@ -12,7 +12,7 @@ from footnotes.errors import ProviderBadResponse, ProviderError, ProviderTimeout
 from footnotes.remote import Deadline, Endpoint, Remote
 from footnotes.remote.circuit import Circuit
 from footnotes.remote.faults import error_of_status, message_in, retry_after
-from footnotes.remote.redact import redacted
+from footnotes.remote.redact import redact
 from footnotes.testing import provider as fake
 from footnotes.testing.provider import ScriptedProvider
 
@@ -123,14 +123,14 @@ def test_a_remote_may_be_shared_between_threads(provider: ScriptedProvider) -> N
     ],
 )
 def test_nothing_that_looks_like_a_key_is_quoted(said: str) -> None:
-    shown = redacted(said, ["my-secret"])
+    shown = redact(said, ["my-secret"])
     assert "•••" in shown
     assert not any(part in shown for part in ("abcd", "my-secret", "SyA123"))
 
 
 def test_what_is_quoted_is_short_and_on_one_line() -> None:
-    assert len(redacted("word\n\x1b[31m" * 500)) <= 200
-    assert "\n" not in redacted("a\nb") and "\x1b" not in redacted("\x1b[31m")
+    assert len(redact("word\n\x1b[31m" * 500)) <= 200
+    assert "\n" not in redact("a\nb") and "\x1b" not in redact("\x1b[31m")
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,30 @@ def test_words_decide_where_all_vectors_are_alike() -> None:
     assert np.argmax(adaptive(Candidates(**scores, vectors=alike))) == 1
 
 
+def test_a_model_that_puts_everything_near_is_weighed_as_one_that_does_not() -> None:
+    """bge gives texts that have nothing in common a cosine of 0.45: only what is above it says anything."""
+    background = 0.45
+    plain = {"lexical": floats(4.0, 8.0, 1.0), "lexical_bound": 16.0, "chunks": 1000, "words": 4}
+    cosines = floats(0.8, 0.5, 0.2)
+    lifted = background + (1 - background) * cosines
+    expected = adaptive(Candidates(**plain, dense=cosines))
+    assert adaptive(Candidates(**plain, dense=lifted, background=background)) == pytest.approx(expected)
+    assert np.argmax(expected) == 0
+
+    vectors = unit((1, 0, 0), (0, 1, 0), (1, 1, 0))
+    as_it_is = alikeness(Candidates(None, None, vectors=vectors))
+    above_it = alikeness(Candidates(None, None, vectors=vectors, background=background))
+    assert above_it == pytest.approx((as_it_is - background) / (1 - background))
+
+
+def test_words_count_less_where_most_of_them_stand_nowhere() -> None:
+    """A German question over English texts shares a name or two with them, and many a text has that name."""
+    known = {"lexical": floats(8.0, 1.0), "dense": floats(0.3, 0.5), "lexical_bound": 8.0, "chunks": 1000, "words": 2}
+    assert np.argmax(adaptive(Candidates(**known, asked=2))) == 0
+    assert np.argmax(adaptive(Candidates(**known, asked=16))) == 1
+    assert adaptive(Candidates(**known)) == pytest.approx(adaptive(Candidates(**known, asked=2)))
+
+
 def test_a_dense_leg_alone_is_smoothed_too() -> None:
     vectors = unit((1, 0, 0), (0, 1, 0.1), (0, 1, 0), (0, 1, -0.1))
     alone = Candidates(lexical=None, dense=floats(0.52, 0.5, 0.51, 0.5), vectors=vectors)

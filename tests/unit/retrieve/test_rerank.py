@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from footnotes.config import Settings
 from footnotes.errors import ConfigError, ProviderBadResponse
 from footnotes.remote import Deadline
 from footnotes.retrieve.rerank import Reranked, few_per_document, rerank
@@ -19,6 +18,7 @@ from footnotes.retrieve.rerankers.late import LateReranker, max_similarity
 from footnotes.retrieve.rerankers.llm import LlmReranker
 from footnotes.retrieve.rerankers.make import Parts, make_reranker
 from footnotes.retrieve.rerankers.server import scores_in
+from footnotes.settings import Settings
 from footnotes.testing import provider as fake
 from footnotes.testing.hits import make_hit
 from footnotes.testing.provider import Asked, ScriptedProvider

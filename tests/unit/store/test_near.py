@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.libraries import quick_library
 
-from footnotes.engine import Library
+from footnotes.library import Library
 
 
 def prose(number: int, words: int = 300) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.config import load
-from footnotes.engine import Library
 from footnotes.index import lexical, manifest
+from footnotes.library import Library
+from footnotes.settings import load
 from footnotes.store import lexemes
 from footnotes.testing.embedder import HashingEmbedder
 from libraries import HANDBOOK, TRAVEL

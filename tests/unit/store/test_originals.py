@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import NotFound
+from footnotes.library import Library
 from libraries import HANDBOOK, TRAVEL, quick_library, write
 
 CANARY = "zebrafinchquagga"

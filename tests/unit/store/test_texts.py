@@ -6,7 +6,7 @@ import apsw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from footnotes.store.packing import PIECE, pack_blocks, unpack_blocks
 from footnotes.store.texts import SpanReader, read_span
 from footnotes.types import Block

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from footnotes.text.sketch import LEAST_LETTERS, Sketcher, _kept_runs, _minimum_hashes, resemblance
+from footnotes.text.sketch import LEAST_LETTERS, Sketcher, _kept_runs, _minimum_hashes, resemblance, sketch_together
 
 
 def sketch(*pieces: str) -> bytes:
@@ -45,10 +45,22 @@ def test_texts_without_spaces_are_compared_too() -> None:
 
 def test_pieces_are_one_text() -> None:
     text = prose(5)
-    features = np.unique(_kept_runs(np.frombuffer(text.encode(), dtype=np.uint8)))
-    halves = [_minimum_hashes(each) for each in np.array_split(features, 2)]
-    assert (np.minimum(*halves) == _minimum_hashes(features)).all()
+    features = np.unique(_kept_runs([text.encode()])[0])
+    halves = [_minimum_hashes(each, np.array([len(each)]))[0] for each in np.array_split(features, 2)]
+    assert (np.minimum(*halves) == _minimum_hashes(features, np.array([len(features)]))[0]).all()
     assert resemblance(sketch(text), sketch(text[:3_000], text[3_000:])) > 0.95
+
+
+def test_many_texts_at_once_get_the_sketches_they_get_alone() -> None:
+    texts = [prose(6, 300), "", "a" * 15, "b" * 16, prose(7, 60), prose(8, 500)]
+    sketchers = [Sketcher() for _ in texts]
+    for sketcher, text in zip(sketchers, texts, strict=True):
+        sketcher.add(text)
+    alone = [Sketcher() for _ in texts]
+    for sketcher, text in zip(alone, texts, strict=True):
+        sketcher.add(text)
+    assert sketch_together(sketchers) == [each.sketch() for each in alone]
+    assert [each is None for each in sketch_together(alone)] == [False, True, True, True, False, False]
 
 
 def test_a_short_text_has_none() -> None:

@@ -117,4 +117,5 @@ def added_usage(one: Usage, other: Usage) -> Usage:
         one.prompt_tokens + other.prompt_tokens,
         one.completion_tokens + other.completion_tokens,
         one.model_calls + other.model_calls,
+        None if one.cost_usd is None and other.cost_usd is None else (one.cost_usd or 0.0) + (other.cost_usd or 0.0),
     )

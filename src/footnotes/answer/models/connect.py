@@ -10,15 +10,17 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from footnotes.answer.models import ChatModel, ChatRequest, Message
+from footnotes.answer.models.anthropic import AnthropicChat
 from footnotes.answer.models.llama import LlamaChat
 from footnotes.answer.models.openai import OpenAIChat
-from footnotes.config import Settings
 from footnotes.errors import FootnotesError, OptionError, ProviderBadResponse, ProviderRefused, UrlBlocked
-from footnotes.fetch.address import public_address
+from footnotes.fetch.address import check_not_metadata, public_address
 from footnotes.remote import Deadline, Endpoint, Remote
+from footnotes.remote.presets import ANTHROPIC_VERSION
+from footnotes.settings import Settings
 from footnotes.types import ErrorInfo
 
-COMPATIBLE, LLAMA = "compatible", "llama"
+COMPATIBLE, LLAMA, ANTHROPIC = "compatible", "llama", "anthropic"
 _COHERE_LIST = "https://api.cohere.com/v1/models?endpoint=chat&page_size=200"
 _NAMES = {
     "openai": "OpenAI", "anthropic": "Anthropic", "gemini": "Gemini", "cohere": "Cohere", "ollama": "Ollama",
@@ -33,7 +35,7 @@ ADDRESSES = {
     COMPATIBLE: "",
     LLAMA: "",
 }
-"""Providers, and where each is unless another address is given. They all speak OpenAI's chat completions."""
+"""Providers, and where each is unless another address is given. All but Anthropic speak OpenAI's chat completions."""
 USUAL_PLACES = (("Ollama", "ollama", 11434), ("LM Studio", COMPATIBLE, 1234), ("llama.cpp", COMPATIBLE, 8080))
 """Servers of models on this machine: their name, provider and usual port."""
 TEST_SECONDS = 20.0
@@ -105,13 +107,13 @@ def check(connection: Connection) -> None:
         raise OptionError("the address must begin with http:// or https:// and name a host")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise OptionError("the address must hold no password, question mark or #", remedy="Give the key as the key.")
-    if connection.public:
-        try:
-            public_address(parts.hostname, port or 443, _LOOK_SECONDS * 10)
-        except UrlBlocked:
-            raise
-        except FootnotesError:
-            return  # a name nobody knows yet is found out when it is dialled, by the same rule
+    look = public_address if connection.public else check_not_metadata
+    try:
+        look(parts.hostname, port or 443, _LOOK_SECONDS * 10)
+    except UrlBlocked:
+        raise
+    except FootnotesError:
+        return  # a name nobody knows yet is found out when it is dialled
 
 
 def chat_of(connection: Connection, settings: Settings, *, quoted: bool = False) -> ChatModel:
@@ -122,6 +124,8 @@ def chat_of(connection: Connection, settings: Settings, *, quoted: bool = False)
     if not connection.model:
         raise OptionError("no model is named", remedy="Choose one that the provider lists.")
     endpoint = _endpoint(connection, settings, quoted=quoted)
+    if connection.provider == ANTHROPIC:
+        return AnthropicChat(connection.model, endpoint, context_tokens=settings.context_tokens)
     return OpenAIChat(connection.provider, connection.model, endpoint, context_tokens=settings.context_tokens)
 
 
@@ -202,8 +206,9 @@ def _headers(connection: Connection) -> dict[str, str]:
         return {}
     if ".azure.com" in connection.address:
         return {"api-key": key}
-    named = {"x-api-key": key, "anthropic-version": "2023-06-01"} if connection.provider == "anthropic" else {}
-    return {"authorization": f"Bearer {key}", **named}
+    if connection.provider == ANTHROPIC:
+        return {"x-api-key": key, "anthropic-version": ANTHROPIC_VERSION}
+    return {"authorization": f"Bearer {key}"}
 
 
 def _since(began: float) -> float:

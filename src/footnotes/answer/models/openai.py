@@ -8,19 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from footnotes.answer.models import ChatRequest, Message, Piece, Tool, ToolCall
-from footnotes.config import Settings
+from footnotes.answer.models.table import load_table
 from footnotes.errors import ConfigError, ProviderBadResponse
 from footnotes.remote import Deadline, Endpoint, Remote
 from footnotes.remote.presets import endpoint_for
+from footnotes.settings import Settings
 from footnotes.types import Usage
-
-CONTEXT_TOKENS = 8_192
-"""Assumed of a model nothing is known of: small enough for all that are in use."""
-
-_KNOWN_CONTEXT = (
-    ("gpt-4.1", 1_000_000), ("gpt-5", 272_000), ("gpt-4o", 128_000), ("gpt-4-turbo", 128_000), ("gpt-4", 8_192),
-    ("gpt-3.5", 16_385), ("o1", 128_000), ("o3", 200_000), ("o4", 200_000), ("gemini", 1_000_000), ("command", 128_000),
-)  # fmt: skip
 
 
 class OpenAIChat:
@@ -31,12 +24,13 @@ class OpenAIChat:
             raise ConfigError(f"the model of {provider} is not named", remedy=f"Write it as {provider}:model-name.")
         self._provider, self._model = provider, model
         self._remote = Remote(endpoint)
-        self._context_tokens = context_tokens or known_context(model)
+        self._context_tokens = context_tokens or load_table().context(self.name)
 
     @classmethod
     def from_settings(cls, name: str, settings: Settings) -> OpenAIChat:
         provider, _, model = name.partition(":")
-        return cls(provider, model, endpoint_for(provider, settings), context_tokens=settings.context_tokens)
+        context = settings.context_tokens or load_table(settings.models_file).context(name)
+        return cls(provider, model, endpoint_for(provider, settings), context_tokens=context)
 
     @property
     def name(self) -> str:
@@ -77,11 +71,6 @@ class OpenAIChat:
         }
 
 
-def known_context(model: str) -> int:
-    """The context of the models everybody uses; a setting says it for all others."""
-    return next((tokens for prefix, tokens in _KNOWN_CONTEXT if model.startswith(prefix)), CONTEXT_TOKENS)
-
-
 def message_shape(message: Message) -> dict[str, Any]:
     shape: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
@@ -115,11 +104,11 @@ def read_stream(provider: str, lines: Iterator[str]) -> Iterator[Piece]:
             if data == "[DONE]":
                 state.done = True
                 break
-            yield from state.pieces(_object(provider, data))
+            yield from state.pieces(parse_object(provider, data))
         elif line and not line.startswith((":", "event:", "id:", "retry:")):
             state.unframed.append(line)
     if state.unframed and not state.heard:
-        yield from state.pieces(_object(provider, "\n".join(state.unframed)))
+        yield from state.pieces(parse_object(provider, "\n".join(state.unframed)))
     if not state.done and state.finish is None:
         raise ProviderBadResponse(f"{provider} broke off before the answer had ended")
     yield Piece(tool_calls=state.calls(), usage=state.usage, finish=state.finish)
@@ -149,7 +138,7 @@ class _State:
             raise ProviderBadResponse(f"{self.provider} answered with an error in place of text")
         self.usage = _usage(event.get("usage")) or self.usage
         for choice in _list(event.get("choices"))[:1]:
-            delta = _dict(choice.get("delta") or choice.get("message"))
+            delta = as_dict(choice.get("delta") or choice.get("message"))
             self._collect(delta)
             self.finish = choice.get("finish_reason") or self.finish
             if isinstance(text := delta.get("content"), str) and text:
@@ -159,19 +148,19 @@ class _State:
         for place, part in enumerate(_list(delta.get("tool_calls"))):
             index = part.get("index")
             call = self._calls.setdefault(index if isinstance(index, int) else place, _Call())
-            function = _dict(part.get("function"))
+            function = as_dict(part.get("function"))
             call.id = str(part.get("id") or call.id)
             call.name += str(function.get("name") or "")
             call.arguments += str(function.get("arguments") or "")
 
     def calls(self) -> tuple[ToolCall, ...]:
         return tuple(
-            ToolCall(call.id or f"call-{index}", call.name, _arguments(call.arguments))
+            ToolCall(call.id or f"call-{index}", call.name, parse_arguments(call.arguments))
             for index, call in sorted(self._calls.items())
         )
 
 
-def _object(provider: str, data: str) -> dict[str, Any]:
+def parse_object(provider: str, data: str) -> dict[str, Any]:
     try:
         parsed = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -182,7 +171,7 @@ def _object(provider: str, data: str) -> dict[str, Any]:
     return parsed
 
 
-def _arguments(text: str) -> dict[str, Any]:
+def parse_arguments(text: str) -> dict[str, Any]:
     """The arguments of a call; what cannot be read is handed on as it is, for the tool to refuse."""
     try:
         parsed = json.loads(text or "{}")
@@ -199,7 +188,7 @@ def _usage(value: Any) -> Usage | None:
     return Usage(counts[0], counts[1], 1)
 
 
-def _dict(value: Any) -> dict[str, Any]:
+def as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 

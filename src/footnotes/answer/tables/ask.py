@@ -124,6 +124,8 @@ class _Asking:
         ]
         if named:
             return -max(named)[1]
+        if self.asked.years and len(self.valued) > 1:
+            return None  # a year is asked for, and nothing says which column is of it
         return self.valued[0] if self.valued else None
 
     # ── answering
@@ -223,7 +225,7 @@ class _Asking:
         if operation in ("sum", "average"):
             return self._over(cells, operation)
         first, second = self._values(cells)
-        if first is None or second is None:
+        if first is None or second is None or not self._are_figures(cells):
             return None
         written = [self.table.rows[row][at].text for row, at in cells]
         if operation == "difference":
@@ -237,7 +239,7 @@ class _Asking:
     def _of_two_columns(self, row: int, later: int, earlier: int) -> TableAnswer | None:
         cells = [(row, later), (row, earlier)]
         new, old = self._values(cells)
-        if new is None or old is None:
+        if new is None or old is None or not self._are_figures(cells):
             return None
         written = [bare(self.table.rows[at][column].text) for at, column in cells]
         if self.asked.operation == "growth":
@@ -254,6 +256,10 @@ class _Asking:
 
     def _values(self, cells: Sequence[tuple[int, int]]) -> list[float | None]:
         return [self.table.rows[row][column].value for row, column in cells]
+
+    def _are_figures(self, cells: Sequence[tuple[int, int]]) -> bool:
+        """A dash adds nothing to a sum, and is nothing to compare with."""
+        return all(any(map(str.isdigit, self.table.rows[row][column].text)) for row, column in cells)
 
     def _over(self, cells: Sequence[tuple[int, int]], operation: str) -> TableAnswer | None:
         kept = [(cell, value) for cell, value in zip(cells, self._values(cells), strict=True) if value is not None]
@@ -330,6 +336,11 @@ class _Asking:
         said = set(self.about)
         for row, column in answer.cells:
             said |= self.labels[row] | self.columns[column] | terms_of(self.table.sections[row])
+        dated = self.asked.years and any(years_in(self.table.columns[column]) for _, column in answer.cells)
+        if self.asked.years and not dated and len(self.valued) > 1:
+            said -= set(
+                self.asked.years
+            )  # the document's name may say the year, and which column is of it nothing does
         for name, other in self.asked.otherwise:
             said |= name if len(other & said) >= ENOUGH * len(other) else frozenset()
         content = self.asked.content

@@ -1,5 +1,5 @@
 """Chroma serves the dense leg, from a server or a folder: see `database`."""
 
-from footnotes.index.chroma.database import ChromaDatabase, ChromaShelf
+from footnotes.index.chroma.database import ChromaDatabase, ChromaIndex
 
-__all__ = ["ChromaDatabase", "ChromaShelf"]
+__all__ = ["ChromaDatabase", "ChromaIndex"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from footnotes.errors import IndexFailed, IndexForeign, IndexMismatch, IndexMissing
 from footnotes.index import Keys, Vector
-from footnotes.index.chroma.settings import Options, Place
+from footnotes.index.chroma.settings import Endpoint, Options
 
 FORMAT = 1
 _MARK, _IDENTITY, _SEQ = "footnotes", "footnotes_identity", "footnotes_seq"
@@ -40,7 +40,7 @@ class Connection(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownCollection:
     """A collection as it was last seen: what Chroma says of it, and up to which change it was filled."""
 
     model: Any
@@ -50,17 +50,17 @@ class Known:
 class Calls:
     """Calls to the collection of one name. Every one may raise an `IndexFailed`."""
 
-    def __init__(self, connection: Connection, place: Place, name: str, identity: str, dimensions: int) -> None:
+    def __init__(self, connection: Connection, endpoint: Endpoint, name: str, identity: str, dimensions: int) -> None:
         self.name = name
-        self.place = place
+        self.endpoint = endpoint
         self._connection = connection
         self._identity = identity
         self._dimensions = dimensions
-        self._where = {"tenant": place.options.tenant, "database": place.options.database}
+        self._where = {"tenant": endpoint.options.tenant, "database": endpoint.options.database}
 
     # ── the collection as a whole
 
-    def look(self) -> Known | None:
+    def look(self) -> KnownCollection | None:
         """The collection as it is now; None where there is none. One that is not ours is refused."""
         try:
             with self._connection.reading(self.name) as client:
@@ -69,25 +69,25 @@ class Calls:
             return None
         return self._known(model)
 
-    def make(self, *, seq: int = 0) -> Known:
+    def make(self, *, seq: int = 0) -> KnownCollection:
         """The collection, empty if it was not there."""
         with self._connection.writing(self.name) as client:
             model = client.create_collection(
                 self.name,
-                configuration={"hnsw": _graph(self.place.options)},
+                configuration={"hnsw": _graph(self.endpoint.options)},
                 metadata=self._marked(seq),
                 get_or_create=True,
                 **self._where,
             )
         return self._known(model)
 
-    def mark(self, known: Known, seq: int) -> Known:
+    def mark(self, known: KnownCollection, seq: int) -> KnownCollection:
         """Write down up to which change the collection is filled. Chroma does it in one transaction."""
         with self._writing(known) as collection:
             collection.modify(metadata=self._marked(seq))
         marked = self.look()  # to change a collection that is gone does not fail in a folder
         if marked is None or marked.model.id != known.model.id:
-            raise IndexMissing(f"the collection {self.name} of {self.place.shown} was removed while it was filled")
+            raise IndexMissing(f"the collection {self.name} of {self.endpoint.shown} was removed while it was filled")
         return marked
 
     def drop(self) -> None:
@@ -98,7 +98,7 @@ class Calls:
         except IndexMissing:
             return
 
-    def replace(self, copy: Known) -> None:
+    def replace(self, copy: KnownCollection) -> None:
         """Put a copy in the place of the collection. Nobody can see that it is gone in between."""
         with self._connection.alone(self.name) as client:
             client.delete_collection(self.name, **self._where)
@@ -110,33 +110,37 @@ class Calls:
     def _marked(self, seq: int) -> dict[str, Any]:
         return {_MARK: FORMAT, _IDENTITY: self._identity, _SEQ: seq}
 
-    def _known(self, model: Any) -> Known:
+    def _known(self, model: Any) -> KnownCollection:
         mark: Mapping[str, Any] = model.metadata or {}
         seq = mark.get(_SEQ)
         if not isinstance(mark.get(_MARK), int) or not isinstance(seq, int):
-            raise IndexForeign(f"the collection {self.name} of {self.place.shown} was not made by Footnotes")
+            raise IndexForeign(f"the collection {self.name} of {self.endpoint.shown} was not made by Footnotes")
         if (mark[_MARK], mark.get(_IDENTITY)) != (FORMAT, self._identity):
-            return Known(model, -1)
+            return KnownCollection(model, -1)
         self._check(model)
-        return Known(model, seq)
+        return KnownCollection(model, seq)
 
     def _check(self, model: Any) -> None:
         space = ((model.configuration_json or {}).get("hnsw") or {}).get("space", _SPACE)
         if space != _SPACE:
-            raise IndexMismatch(f"the collection {self.name} of {self.place.shown} compares by {space}, not by cosine")
+            raise IndexMismatch(
+                f"the collection {self.name} of {self.endpoint.shown} compares by {space}, not by cosine"
+            )
         if model.dimension not in (None, self._dimensions):
             raise IndexMismatch(
-                f"the collection {self.name} of {self.place.shown} has vectors of {model.dimension} dimensions, "
+                f"the collection {self.name} of {self.endpoint.shown} has vectors of {model.dimension} dimensions, "
                 f"and the model makes {self._dimensions}"
             )
 
     # ── its records
 
-    def count(self, known: Known) -> int:
+    def count(self, known: KnownCollection) -> int:
         with self._reading(known) as collection:
             return int(collection.count())
 
-    def query(self, known: Known, vector: Vector, limit: int, **restriction: Any) -> tuple[list[int], list[float]]:
+    def query(
+        self, known: KnownCollection, vector: Vector, limit: int, **restriction: Any
+    ) -> tuple[list[int], list[float]]:
         """The nearest keys and their cosines, as the graph finds them."""
         with self._reading(known) as collection:
             found = collection.query(
@@ -144,14 +148,14 @@ class Calls:
             )
         return self.keys_of(found["ids"][0]), [1.0 - distance for distance in found["distances"][0]]
 
-    def vectors(self, known: Known, keys: Keys) -> tuple[Keys, Vector]:
+    def vectors(self, known: KnownCollection, keys: Keys) -> tuple[Keys, Vector]:
         """Those of some keys that are there, and their vectors."""
         with self._reading(known) as collection:
             found = collection.get(ids=ids_of(keys.tolist()), include=["embeddings"])
         rows = np.asarray(found["embeddings"], dtype=np.float32).reshape(len(found["ids"]), -1)
         return np.array(self.keys_of(found["ids"]), dtype=np.int64), rows
 
-    def existing(self, known: Known, ids: Sequence[str]) -> list[str]:
+    def existing(self, known: KnownCollection, ids: Sequence[str]) -> list[str]:
         """Those of some ids that are there."""
         found: list[str] = []
         for start in range(0, len(ids), IDS_AT_ONCE):
@@ -159,13 +163,13 @@ class Calls:
                 found.extend(collection.get(ids=list(ids[start : start + IDS_AT_ONCE]), include=[])["ids"])
         return found
 
-    def told(self, known: Known, **restriction: Any) -> dict[str, dict[str, Any]]:
+    def told(self, known: KnownCollection, **restriction: Any) -> dict[str, dict[str, Any]]:
         """The metadata of some records, by id."""
         with self._reading(known) as collection:
             found = collection.get(include=["metadatas"], **restriction)
         return {record: dict(told or {}) for record, told in zip(found["ids"], found["metadatas"], strict=True)}
 
-    def pages(self, known: Known, where: Where | None = None, page: int = _PAGE) -> Iterator[list[int]]:
+    def pages(self, known: KnownCollection, where: Where | None = None, page: int = _PAGE) -> Iterator[list[int]]:
         """The keys of the records, or of some, page by page."""
         offset = 0
         while True:
@@ -176,16 +180,16 @@ class Calls:
                 return
             offset += len(found)
 
-    def put(self, known: Known, ids: list[str], vectors: Vector, told: list[dict[str, Any]]) -> None:
+    def put(self, known: KnownCollection, ids: list[str], vectors: Vector, told: list[dict[str, Any]]) -> None:
         with self._writing(known) as collection:
             collection.upsert(ids=ids, embeddings=vectors, metadatas=told)
 
-    def delete(self, known: Known, ids: Sequence[str]) -> None:
+    def delete(self, known: KnownCollection, ids: Sequence[str]) -> None:
         for start in range(0, len(ids), self.batch):
             with self._writing(known) as collection:
                 collection.delete(ids=list(ids[start : start + self.batch]))
 
-    def records(self, known: Known, page: int) -> Iterator[tuple[list[str], Vector, list[dict[str, Any]]]]:
+    def records(self, known: KnownCollection, page: int) -> Iterator[tuple[list[str], Vector, list[dict[str, Any]]]]:
         """Everything, page by page."""
         offset = 0
         while True:
@@ -201,23 +205,23 @@ class Calls:
     def batch(self) -> int:
         """As many records as may be sent at once."""
         with self._connection.reading(self.name) as client:
-            return max(1, min(self.place.options.batch, int(client.get_max_batch_size())))
+            return max(1, min(self.endpoint.options.batch, int(client.get_max_batch_size())))
 
     def keys_of(self, ids: Sequence[str]) -> list[int]:
         try:
             return [int(record) for record in ids]
         except ValueError:
             raise IndexForeign(
-                f"the collection {self.name} of {self.place.shown} has records that Footnotes did not put there"
+                f"the collection {self.name} of {self.endpoint.shown} has records that Footnotes did not put there"
             ) from None
 
     @contextmanager
-    def _reading(self, known: Known) -> Iterator[Any]:
+    def _reading(self, known: KnownCollection) -> Iterator[Any]:
         with self._connection.reading(self.name) as client:
             yield _collection(client, known.model)
 
     @contextmanager
-    def _writing(self, known: Known) -> Iterator[Any]:
+    def _writing(self, known: KnownCollection) -> Iterator[Any]:
         with self._connection.writing(self.name) as client:
             yield _collection(client, known.model)
 

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from footnotes.config import Settings
 from footnotes.errors import IndexFailed, IndexMissing
 from footnotes.index import Allowed, Change, Facets, Found, Keys, Vector, Weights
 from footnotes.index.address import need
-from footnotes.index.chroma.calls import Calls, Connection, Known, Where, ids_of
+from footnotes.index.chroma.calls import Calls, Connection, KnownCollection, Where, ids_of
 from footnotes.index.chroma.filling import Filling
 from footnotes.index.chroma.filters import (
     MOST_TERMS,
@@ -30,8 +29,9 @@ from footnotes.index.chroma.filters import (
 )
 from footnotes.index.chroma.folder import FolderConnection
 from footnotes.index.chroma.server import ServerConnection
-from footnotes.index.chroma.settings import LEGS, Place, place_of
-from footnotes.index.outside import Scope, Shelf
+from footnotes.index.chroma.settings import LEGS, Endpoint, endpoint_of
+from footnotes.index.remote import RemoteIndex, Scope
+from footnotes.settings import Settings
 
 EXACT_KEYS = 300
 """So few allowed chunks are fetched and compared: quicker than the graph, and exact."""
@@ -46,32 +46,34 @@ class ChromaDatabase:
 
     legs = LEGS
 
-    def __init__(self, place: Place) -> None:
-        self.address = place.shown
-        self._place = place
-        self._connection: Connection = ServerConnection(place) if place.folder is None else FolderConnection(place)
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.address = endpoint.shown
+        self._endpoint = endpoint
+        self._connection: Connection = (
+            ServerConnection(endpoint) if endpoint.folder is None else FolderConnection(endpoint)
+        )
 
     @classmethod
     def opened(cls, settings: Settings) -> ChromaDatabase:
         need("chromadb", "chroma")
-        return cls(place_of(settings))
+        return cls(endpoint_of(settings))
 
-    def shelf(self, scope: Scope) -> ChromaShelf:
-        return ChromaShelf(self._connection, self._place, scope)
+    def index(self, scope: Scope) -> ChromaIndex:
+        return ChromaIndex(self._connection, self._endpoint, scope)
 
     def close(self) -> None:
         self._connection.close()
 
 
-class ChromaShelf(Shelf):
+class ChromaIndex(RemoteIndex):
     """One generation's collection. Readers share it; one fills it at a time, guarded by the store's lock."""
 
-    def __init__(self, connection: Connection, place: Place, scope: Scope) -> None:
-        name = f"{place.prefix}-{scope.tenant}-g{scope.generation}"
+    def __init__(self, connection: Connection, endpoint: Endpoint, scope: Scope) -> None:
+        name = f"{endpoint.prefix}-{scope.tenant}-g{scope.generation}"
         self._dimensions = scope.dimensions
-        self._calls = Calls(connection, place, name, scope.identity, scope.dimensions)
-        self._copy = Calls(connection, place, f"{name}-copy", scope.identity, scope.dimensions)
-        self._known: Known | None = None
+        self._calls = Calls(connection, endpoint, name, scope.identity, scope.dimensions)
+        self._copy = Calls(connection, endpoint, f"{name}-copy", scope.identity, scope.dimensions)
+        self._known: KnownCollection | None = None
 
     @property
     def position(self) -> int:
@@ -108,7 +110,7 @@ class ChromaShelf(Shelf):
         except IndexMissing:
             if not self.refresh():
                 raise
-            return self._searched(vector, limit, allowed)  # another process made it anew
+            return self._searched(vector, limit, allowed)  # another process made it again
 
     def _searched(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
         known, vector = self._filled(), np.asarray(vector, dtype=np.float32)
@@ -127,7 +129,7 @@ class ChromaShelf(Shelf):
             or self._compared(known, vector, limit, allowed.keys)
         )
 
-    def _unfiltered(self, known: Known, vector: Vector, limit: int) -> Found:
+    def _unfiltered(self, known: KnownCollection, vector: Vector, limit: int) -> Found:
         """What the graph finds. After deletions it may not reach all: few enough are then compared."""
         found = best(*self._calls.query(known, vector, limit), limit)
         if len(found.keys) >= limit:
@@ -138,14 +140,14 @@ class ChromaShelf(Shelf):
         keys = [key for page in self._calls.pages(known) for key in page]
         return self._compared(known, vector, limit, np.array(sorted(keys), dtype=np.int64))
 
-    def _as_said(self, known: Known, vector: Vector, limit: int, allowed: Allowed) -> Found:
-        """What Chroma lets through by facets alone: whoever asked looks at it once more."""
+    def _as_said(self, known: KnownCollection, vector: Vector, limit: int, allowed: Allowed) -> Found:
+        """What Chroma lets through by facets alone: the caller looks at it once more."""
         scores: dict[int, float] = {}
         for where in wheres_of(allowed.facets):
             scores.update(zip(*self._calls.query(known, vector, limit, where=where), strict=True))
         return best(list(scores), list(scores.values()), limit)
 
-    def _by_facets(self, known: Known, vector: Vector, limit: int, allowed: Allowed) -> Found | None:
+    def _by_facets(self, known: KnownCollection, vector: Vector, limit: int, allowed: Allowed) -> Found | None:
         """Chroma filters; None where it cannot, or where too few are found."""
         where = where_of(allowed)
         if where is None:
@@ -153,7 +155,7 @@ class ChromaShelf(Shelf):
         found = best(*self._calls.query(known, vector, limit, where=where), limit, allowed.keys)
         return found if len(found.keys) >= min(limit, len(allowed.keys)) else None
 
-    def _by_luck(self, known: Known, vector: Vector, limit: int, allowed: Keys) -> Found | None:
+    def _by_luck(self, known: KnownCollection, vector: Vector, limit: int, allowed: Keys) -> Found | None:
         """More are taken than wanted, and those dropped that are not allowed; None where too few remain."""
         share = len(allowed) / max(1, self._calls.count(known))
         wanted = int(1.5 * limit / min(1.0, share)) + 20
@@ -162,7 +164,7 @@ class ChromaShelf(Shelf):
         found = best(*self._calls.query(known, vector, wanted), limit, allowed)
         return found if len(found.keys) >= min(limit, len(allowed)) else None
 
-    def _by_name(self, known: Known, vector: Vector, limit: int, allowed: Keys) -> Found | None:
+    def _by_name(self, known: KnownCollection, vector: Vector, limit: int, allowed: Keys) -> Found | None:
         """Chroma searches among the named; None where they are too many, or one of them went meanwhile."""
         if len(allowed) > NAMED_KEYS:
             return None
@@ -179,7 +181,7 @@ class ChromaShelf(Shelf):
             return None
         return found if len(found.keys) >= min(limit, len(named)) else None
 
-    def _compared(self, known: Known, vector: Vector, limit: int, allowed: Keys) -> Found:
+    def _compared(self, known: KnownCollection, vector: Vector, limit: int, allowed: Keys) -> Found:
         """The allowed ones are fetched and compared with the vector, one and all."""
         top = Found()
         for keys in batches(allowed):
@@ -219,7 +221,7 @@ class ChromaShelf(Shelf):
         found = [key for page in self._calls.pages(known) for key in page]
         return np.unique(np.array(found, dtype=np.int64))
 
-    def _filled(self) -> Known | None:
+    def _filled(self) -> KnownCollection | None:
         """The collection; None where there never was one, as far as is known. One that went is missed."""
         if self._known is None or self._known.seq < 1:
             self._known = self._calls.look()
@@ -264,7 +266,7 @@ class ChromaShelf(Shelf):
         is run, and folders of collections that are gone are deleted.
         """
         known = self._calls.look()
-        if self._calls.place.folder is None or known is None or known.seq < 1:
+        if self._calls.endpoint.folder is None or known is None or known.seq < 1:
             return
         self._copy.drop()
         copy = self._copy.make()

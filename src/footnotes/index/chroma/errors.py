@@ -15,7 +15,7 @@ from footnotes.errors import (
     IndexUnavailable,
     MissingExtra,
 )
-from footnotes.remote.redact import redacted
+from footnotes.remote.redact import redact
 
 
 @contextmanager
@@ -35,13 +35,13 @@ def translated(address: str, secrets: Sequence[str] = ()) -> Iterator[None]:
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # how Rust fails; it does not count as an Exception
             raise
-        raise IndexFailed(f"{address} failed within: {redacted(str(error), secrets)}") from None
+        raise IndexFailed(f"{address} failed within: {redact(str(error), secrets)}") from None
 
 
 def _error_of(error: Exception, address: str, secrets: Sequence[str]) -> IndexFailed:
     from chromadb import errors
 
-    said = redacted(str(error), secrets)
+    said = redact(str(error), secrets)
     unreachable = _unreachable(error, address)
     if unreachable is not None:
         return unreachable

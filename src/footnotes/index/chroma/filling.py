@@ -10,7 +10,7 @@ import numpy as np
 
 from footnotes.errors import IndexFailed
 from footnotes.index import Change, Entry
-from footnotes.index.chroma.calls import Calls, Known, chunk_vector
+from footnotes.index.chroma.calls import Calls, KnownCollection, chunk_vector
 from footnotes.index.chroma.filters import DOCUMENT, FACETS, SEQ, sayable
 from footnotes.index.chroma.metadata import flattened
 
@@ -20,7 +20,7 @@ _DOCUMENTS_AT_ONCE = 100
 class Filling:
     """Takes changes one by one. New records of a document are put first; what it had before is deleted then."""
 
-    def __init__(self, calls: Calls, known: Known, dimensions: int, *, fresh: bool) -> None:
+    def __init__(self, calls: Calls, known: KnownCollection, dimensions: int, *, fresh: bool) -> None:
         self._calls, self._known, self._dimensions = calls, known, dimensions
         self._fresh = fresh
         """Nothing was in the collection before: what was not brought by us needs no looking for."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from footnotes.index.chroma.errors import translated
 from footnotes.index.chroma.lock import EXCLUSIVE, FREE, SHARED, FolderLock
-from footnotes.index.chroma.settings import Place
+from footnotes.index.chroma.settings import Endpoint
 
 _FILE, _SAVED = "chroma.sqlite3", "index_metadata.pickle"
 _SHARED_SECONDS = 0.05
@@ -31,17 +31,17 @@ _SEGMENT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 class FolderConnection:
     """The folder's client, lent under the folder's lock."""
 
-    def __init__(self, place: Place) -> None:
-        assert place.folder is not None
-        self._place = place
-        self._folder = place.folder
+    def __init__(self, endpoint: Endpoint) -> None:
+        assert endpoint.folder is not None
+        self._endpoint = endpoint
+        self._folder = endpoint.folder
         self._client: Any = None
         self._system: Any = None
         self._loaded: set[str] = set()
         """Collections whose graph is in memory; loading one may write, and wants the folder for itself."""
         self._seen = b""
         """What was noted in the lock when this process had the folder last."""
-        self._lock = FolderLock(place.folder, place.shown, place.seconds)
+        self._lock = FolderLock(endpoint.folder, endpoint.shown, endpoint.seconds)
         self._users = self._writers = self._waiting = 0
         self._turn = threading.Condition()
         self._loading = threading.Lock()
@@ -49,19 +49,19 @@ class FolderConnection:
     @contextmanager
     def reading(self, name: str) -> Iterator[Any]:
         """The client, while no other process writes. `name` is the collection that is meant."""
-        with self._lent(name, write=False) as client, translated(self._place.shown):
+        with self._lent(name, write=False) as client, translated(self._endpoint.shown):
             yield client
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Any]:
         """The client, while no other process reads or writes."""
-        with self._lent(name, write=True) as client, translated(self._place.shown):
+        with self._lent(name, write=True) as client, translated(self._endpoint.shown):
             yield client
 
     @contextmanager
     def alone(self, name: str) -> Iterator[Any]:
         """The client, while nobody else has it, not even a thread of this process. For what takes no time."""
-        with self._alone(), translated(self._place.shown):
+        with self._alone(), translated(self._endpoint.shown):
             yield self._client
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class FolderConnection:
         Chroma leaves both behind. A graph that it has not saved yet goes too: it is made again from the log, and what
         its files hold until then is memory of this process as it happened to be. Everybody waits meanwhile.
         """
-        with self._alone(), translated(self._place.shown):
+        with self._alone(), translated(self._endpoint.shown):
             self._stop()
             if not (self._folder / _FILE).exists():
                 return True
@@ -149,7 +149,7 @@ class FolderConnection:
                 self._turn.notify_all()
 
     def _acquire(self, name: str, write: bool) -> bool:
-        """Get the folder from the other processes; what one of them wrote is opened anew."""
+        """Get the folder from the other processes; what one of them wrote is opened again."""
         self._lock.acquire(EXCLUSIVE if write else SHARED)
         try:
             if not write and not (self._is_current() and name in self._loaded):
@@ -174,7 +174,7 @@ class FolderConnection:
 
     def _open(self) -> None:
         self._stop()
-        with translated(self._place.shown):
+        with translated(self._endpoint.shown):
             self._system, self._client = _client(self._folder)
 
     def _stop(self) -> None:
@@ -187,9 +187,9 @@ class FolderConnection:
         """Chroma takes what its log has beyond a graph into it at the first call, and may save it then."""
         from chromadb.errors import NotFoundError
 
-        options = self._place.options
+        options = self._endpoint.options
         where = {"tenant": options.tenant, "database": options.database}
-        with translated(self._place.shown):
+        with translated(self._endpoint.shown):
             try:
                 self._client._count(self._client.get_collection(name, **where).id, **where)
             except NotFoundError:

@@ -9,7 +9,7 @@ from typing import Any
 
 from footnotes.errors import IndexUnavailable
 from footnotes.index.chroma.errors import checked, translated
-from footnotes.index.chroma.settings import Place
+from footnotes.index.chroma.settings import Endpoint
 from footnotes.remote.circuit import Circuit
 
 CONNECT_SECONDS = 3.0
@@ -19,9 +19,9 @@ COOLING_SECONDS = 5.0
 class ServerConnection:
     """Calls pass unless the server did not answer a moment ago: a dead one costs one timeout, then nothing."""
 
-    def __init__(self, place: Place, *, cooling: float = COOLING_SECONDS) -> None:
-        self._place = place
-        self._circuit = Circuit(place.shown, failures=1, cooling=cooling, error=IndexUnavailable)
+    def __init__(self, endpoint: Endpoint, *, cooling: float = COOLING_SECONDS) -> None:
+        self._endpoint = endpoint
+        self._circuit = Circuit(endpoint.shown, failures=1, cooling=cooling, error=IndexUnavailable)
         self._client: Any = None
         self._opening = threading.Lock()
 
@@ -30,7 +30,7 @@ class ServerConnection:
         """The client for one call or two. `name` is the collection that is meant."""
         self._circuit.enter()
         try:
-            with translated(self._place.shown, self._place.secrets):
+            with translated(self._endpoint.shown, self._endpoint.secrets):
                 yield self._opened()
         except IndexUnavailable as error:
             self._circuit.failed(error.message)
@@ -55,11 +55,11 @@ class ServerConnection:
     def _opened(self) -> Any:
         with self._opening:
             if self._client is None:
-                self._client = _client(self._place)
+                self._client = _client(self._endpoint)
             return self._client
 
 
-def _client(place: Place) -> Any:
+def _client(endpoint: Endpoint) -> Any:
     """The official client, with a session of our own: its own waits for ever, and asks proxies for loopback."""
     import httpx
     from chromadb.api import ServerAPI
@@ -69,19 +69,19 @@ def _client(place: Place) -> Any:
     settings = make(
         _env_file=None,
         chroma_api_impl="chromadb.api.fastapi.FastAPI",
-        chroma_server_host=place.url,
+        chroma_server_host=endpoint.url,
         chroma_server_http_port=0,
-        chroma_server_ssl_enabled=place.url.startswith("https"),
+        chroma_server_ssl_enabled=endpoint.url.startswith("https"),
         anonymized_telemetry=False,
     )
     interface: Any = ServerAPI
     client: Any = System(settings).instance(interface)
-    headers = {**client._session.headers, **place.headers}
+    headers = {**client._session.headers, **endpoint.headers}
     client._session.close()
     client._session = httpx.Client(
-        timeout=httpx.Timeout(place.seconds, connect=min(CONNECT_SECONDS, place.seconds)),
+        timeout=httpx.Timeout(endpoint.seconds, connect=min(CONNECT_SECONDS, endpoint.seconds)),
         headers=headers,
         trust_env=False,
-        event_hooks={"response": [lambda response: checked(response, place.shown)]},
+        event_hooks={"response": [lambda response: checked(response, endpoint.shown)]},
     )
     return client

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from footnotes.config import Settings
 from footnotes.errors import ConfigError
 from footnotes.index.address import NAME, PREFIX, Kind, Server, check_key, check_legs, check_seconds, server_of
+from footnotes.settings import Settings
 
 LEGS = frozenset({"dense"})
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -37,7 +37,7 @@ _LEAST: Mapping[str, int] = {"batch": 1, "ef_construction": 4, "max_neighbors": 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Endpoint:
     """A Chroma's address, taken apart: a server's `url`, or a `folder`. What is secret of it is never shown."""
 
     shown: str
@@ -50,7 +50,7 @@ class Place:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
-def place_of(settings: Settings) -> Place:
+def endpoint_of(settings: Settings) -> Endpoint:
     """The address in the settings; opens nothing."""
     check_legs(settings, "Chroma", LEGS)
     check_seconds(settings)
@@ -61,19 +61,19 @@ def place_of(settings: Settings) -> Place:
     return _server(settings, options)
 
 
-def _folder(path: str, seconds: float, options: Options) -> Place:
+def _folder(path: str, seconds: float, options: Options) -> Endpoint:
     if not path.strip() or "\0" in path:
         raise ConfigError("the setting index names no folder", remedy=_REMEDY)
     try:
         folder = Path(path).expanduser().absolute()
     except RuntimeError as error:
         raise ConfigError("the folder in the setting index is that of an unknown user", remedy=_REMEDY) from error
-    return Place(f"chroma:{folder}", PREFIX, seconds, options, folder=folder)
+    return Endpoint(f"chroma:{folder}", PREFIX, seconds, options, folder=folder)
 
 
-def _server(settings: Settings, options: Options) -> Place:
+def _server(settings: Settings, options: Options) -> Endpoint:
     server = server_of(settings, _KIND)
-    return Place(
+    return Endpoint(
         server.shown,
         server.prefix,
         settings.index_seconds,

@@ -1,5 +1,5 @@
 """Qdrant serves the dense leg, the lexical one, or both: see `database`."""
 
-from footnotes.index.qdrant.database import QdrantDatabase, QdrantShelf
+from footnotes.index.qdrant.database import QdrantDatabase, QdrantIndex
 
-__all__ = ["QdrantDatabase", "QdrantShelf"]
+__all__ = ["QdrantDatabase", "QdrantIndex"]

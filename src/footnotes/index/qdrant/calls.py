@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,9 +21,10 @@ from footnotes.errors import (
     MissingExtra,
 )
 from footnotes.index.qdrant.points import NotOurs
-from footnotes.index.qdrant.settings import Place
+from footnotes.index.qdrant.settings import Endpoint
 from footnotes.remote.circuit import Circuit
-from footnotes.remote.redact import redacted
+from footnotes.remote.deadline import backoff
+from footnotes.remote.redact import redact
 
 if TYPE_CHECKING:
     import httpx
@@ -51,7 +51,7 @@ class Fault:
     silent: bool = False
     """Nobody answered, as against an answer that says no."""
     cut: bool = False
-    """The connection broke: all that were kept open do so once when a server is started anew."""
+    """The connection broke: all that were kept open do so once when a server is started again."""
     late: bool = False
     """It did not answer in time: another try would wait as long again."""
     pause: float | None = None
@@ -61,15 +61,14 @@ class Fault:
 class Calls:
     """The connection, made at the first call. Safe to share between threads."""
 
-    def __init__(self, place: Place, grpc_port: int = 0, *, sleep: Callable[[float], None] = time.sleep) -> None:
-        self.place = place
-        self.name = f"Qdrant at {place.shown}"
+    def __init__(self, endpoint: Endpoint, grpc_port: int = 0, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.endpoint = endpoint
+        self.name = f"Qdrant at {endpoint.shown}"
         self._grpc_port = grpc_port
         self._sleep = sleep
         self._circuit = Circuit(self.name, failures=1, cooling=COOLING_SECONDS, error=IndexUnavailable)
         self._client: QdrantClient | None = None
         self._opening = threading.Lock()
-        self._jitter = random.Random()
 
     def read(self, call: Callable[[QdrantClient], T]) -> T:
         """What a search waits for: one try, and one more at once where only a kept connection was gone."""
@@ -116,7 +115,7 @@ class Calls:
     def _count(self, fault: Fault) -> None:
         if fault.silent:
             # One that takes its time is left alone for longer: each try costs somebody all of that time.
-            cooling = max(COOLING_SECONDS, 3 * self.place.seconds) if fault.late else None
+            cooling = max(COOLING_SECONDS, 3 * self.endpoint.seconds) if fault.late else None
             self._circuit.failed(fault.error.message, cooling=cooling)
         else:
             self._circuit.succeeded()
@@ -125,7 +124,7 @@ class Calls:
         """As long as the server asked for, or longer each time with full jitter; False when it is no use."""
         if attempt >= WRITE_ATTEMPTS or fault.late or not isinstance(fault.error, IndexUnavailable):
             return False
-        wait = self._jitter.uniform(0, FIRST_WAIT * 2.0**attempt) if fault.pause is None else fault.pause
+        wait = backoff(attempt + 1, asked=fault.pause, first=FIRST_WAIT)
         self._sleep(min(LONGEST_WAIT, wait))
         return True
 
@@ -151,10 +150,10 @@ class Calls:
             "trust_env": False,
         }
         return QdrantClient(
-            url=self.place.url,
+            url=self.endpoint.url,
             port=None,
-            headers=dict(self.place.headers),
-            timeout=max(1, round(self.place.seconds)),
+            headers=dict(self.endpoint.headers),
+            timeout=max(1, round(self.endpoint.seconds)),
             grpc_port=self._grpc_port or 6334,
             prefer_grpc=self._grpc_port > 0,
             check_compatibility=False,
@@ -167,7 +166,7 @@ class Calls:
         Uncompressed: compressed answers are written in two pieces, and the second waits until the first is
         acknowledged, 40 ms on Linux.
         """
-        seconds = self.place.seconds
+        seconds = self.endpoint.seconds
         connect = min(CONNECT_SECONDS, seconds)
         request.extensions["timeout"] = {"connect": connect, "read": seconds, "write": seconds, "pool": seconds}
         request.extensions[_BEGAN] = time.monotonic()
@@ -175,7 +174,7 @@ class Calls:
 
     def _bound(self, response: httpx.Response) -> None:
         """The answer in bounded time and memory, however slowly or endlessly it comes."""
-        until = response.request.extensions[_BEGAN] + self.place.seconds
+        until = response.request.extensions[_BEGAN] + self.endpoint.seconds
         response.stream = _bounded(response.stream, response.request, until)
 
     # ── what failed
@@ -221,7 +220,7 @@ class Calls:
         return Fault(self._of_status(_STATUS_OF_CODE.get(code, 500), said))
 
     def _late(self) -> Fault:
-        said = self.failed(IndexUnavailable, f"did not answer within {self.place.seconds:g} s")
+        said = self.failed(IndexUnavailable, f"did not answer within {self.endpoint.seconds:g} s")
         return Fault(said, silent=True, late=True)
 
     def _silent(self, what: str) -> Fault:
@@ -234,7 +233,7 @@ class Calls:
             return self.failed(IndexFailed, "refused a call because there was too much in it (413)")
         if said is None:
             return self.failed(IndexUnavailable, f"answered {status}, and not as a Qdrant would")
-        return self.failed(*_meaning(status, said, redacted(said, self.place.secrets)))
+        return self.failed(*_meaning(status, said, redact(said, self.endpoint.secrets)))
 
 
 def _bounded(stream: Any, request: httpx.Request, until: float) -> Any:

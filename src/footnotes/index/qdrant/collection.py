@@ -10,10 +10,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from footnotes.errors import IndexForeign, IndexMismatch, IndexMissing
-from footnotes.index.outside import Scope
 from footnotes.index.qdrant.calls import Calls
 from footnotes.index.qdrant.points import DENSE, LEXICAL, SHELF, is_empty
 from footnotes.index.qdrant.settings import Options
+from footnotes.index.remote import Scope
 
 if TYPE_CHECKING:
     from qdrant_client import models
@@ -31,7 +31,7 @@ class Collections:
         self._checked: set[str] = set()
 
     def name(self, scope: Scope) -> str:
-        return f"{self._calls.place.prefix}-{scope.model}"
+        return f"{self._calls.endpoint.prefix}-{scope.model}"
 
     def ready(self, scope: Scope) -> None:
         """There it is, and ours, with all its indexes. Several processes may do this at once."""

@@ -18,28 +18,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from footnotes.config import Settings
 from footnotes.errors import IndexMissing
 from footnotes.index import Allowed, Change, Facets, Found, Keys, Vector, Weights
 from footnotes.index.address import check_legs, need
-from footnotes.index.outside import Scope, Shelf
 from footnotes.index.qdrant.calls import Calls
 from footnotes.index.qdrant.collection import Collections
 from footnotes.index.qdrant.filling import Filling, Points
 from footnotes.index.qdrant.points import SHELF, NotOurs, any_key, key_of, mark_id, sayable, within
 from footnotes.index.qdrant.search import Search
-from footnotes.index.qdrant.settings import LEGS, Options, options_of, place_of
+from footnotes.index.qdrant.settings import LEGS, Options, endpoint_of, options_of
+from footnotes.index.remote import RemoteIndex, Scope
+from footnotes.settings import Settings
 
 REMOVED_AT_ONCE = 5_000
 
 
 class QdrantDatabase:
-    """A connection to one Qdrant, shared by all shelves and threads."""
+    """A connection to one Qdrant, shared by all indexes and threads."""
 
     legs = LEGS
 
     def __init__(self, calls: Calls, options: Options) -> None:
-        self.address = calls.place.shown
+        self.address = calls.endpoint.shown
         self._calls = calls
         self._options = options
         self._collections = Collections(calls, options)
@@ -50,10 +50,10 @@ class QdrantDatabase:
         need("qdrant_client", "qdrant")
         check_legs(settings, "Qdrant", LEGS)
         options = options_of(settings.index_options)
-        return cls(Calls(place_of(settings), options.grpc_port), options)
+        return cls(Calls(endpoint_of(settings), options.grpc_port), options)
 
-    def shelf(self, scope: Scope) -> QdrantShelf:
-        return QdrantShelf(self._calls, self._collections, scope, self._options)
+    def index(self, scope: Scope) -> QdrantIndex:
+        return QdrantIndex(self._calls, self._collections, scope, self._options)
 
     def close(self) -> None:
         self._calls.close()
@@ -61,14 +61,14 @@ class QdrantDatabase:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a shelf says of itself."""
+    """What an index says of itself."""
 
     fill: str
-    """Drawn anew whenever it is filled from the beginning: who began before that must not go on."""
+    """Drawn again whenever it is filled from the beginning: who began before that must not go on."""
     seq: int = 0
 
 
-class QdrantShelf(Shelf):
+class QdrantIndex(RemoteIndex):
     """One generation of one tenant in a Qdrant."""
 
     def __init__(self, calls: Calls, collections: Collections, scope: Scope, options: Options) -> None:
@@ -157,7 +157,7 @@ class QdrantShelf(Shelf):
         from qdrant_client import models
 
         self._collections.ready(self._scope)
-        alias = f"{self._calls.place.prefix}.{self._scope.tenant}"
+        alias = f"{self._calls.endpoint.prefix}.{self._scope.tenant}"
         steps: list[models.AliasOperations] = [
             models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias)),
             models.CreateAliasOperation(create_alias=models.CreateAlias(collection_name=self._name, alias_name=alias)),
@@ -167,7 +167,7 @@ class QdrantShelf(Shelf):
     # ── the mark
 
     def _begun(self) -> Mark:
-        """The mark to go on from; where there is none, the shelf is emptied and a new one drawn."""
+        """The mark to go on from; where there is none, the index is emptied and a new one drawn."""
         mark = self._mark(patient=True)
         known, asked = self._known, self._asked
         if known and known.seq and (mark is None or mark.fill != known.fill):
@@ -183,7 +183,7 @@ class QdrantShelf(Shelf):
         return mark
 
     def _check_unchanged(self, mark: Mark) -> None:
-        """Nobody emptied the shelf meanwhile: what was sent before would be missing, and nobody would know."""
+        """Nobody emptied the index meanwhile: what was sent before would be missing, and nobody would know."""
         now = self._mark(patient=True)
         if now is None or now.fill != mark.fill:
             raise self._calls.failed(

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from footnotes.index import Change, Entry
-from footnotes.index.outside import Scope
 from footnotes.index.qdrant.calls import Calls
 from footnotes.index.qdrant.points import any_document, not_after, point_of, within
+from footnotes.index.remote import Scope
 
 if TYPE_CHECKING:
     from qdrant_client import models
@@ -70,7 +70,7 @@ class Points:
 
 
 class Filling:
-    """One run of changes. `fresh` when nothing of the shelf was there before: then there is nothing to take out."""
+    """One run of changes. `fresh` when nothing of the index was there before: then there is nothing to take out."""
 
     def __init__(self, points: Points, scope: Scope, *, seq: int, batch: int, fresh: bool) -> None:
         self._points = points

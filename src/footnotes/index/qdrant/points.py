@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from footnotes.index import Entry, Weights
-from footnotes.index.outside import Scope
+from footnotes.index.remote import Scope
 
 if TYPE_CHECKING:
     from qdrant_client import models
 
 DENSE, LEXICAL = "dense", "lexical"
 SHELF = "shelf"
-"""The payload of a shelf's mark: another name than those of chunks, so that nothing that looks for them finds it."""
+"""The payload of an index's mark: another name than those of chunks, so that nothing that looks for them finds it."""
 _KEY = (1 << 64) - 1
 DEEPEST = 40
 """So far values may be inside values; metadata of libraries that were made by older versions may go further."""
@@ -49,7 +49,7 @@ def key_of(identifier: object) -> int:
 
 
 def mark_id(scope: Scope) -> str:
-    """The id of the point that says what a shelf has seen."""
+    """The id of the point that says what an index has seen."""
     name = f"{scope.tenant}/{scope.generation}"
     return str(uuid.UUID(bytes=hashlib.sha256(name.encode()).digest()[:16]))
 

@@ -1,4 +1,4 @@
-"""Searches of one shelf: what passes a filter, and nothing else, whichever way the filter can be said."""
+"""Searches of one index: what passes a filter, and nothing else, whichever way the filter can be said."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from footnotes.index import Allowed, Found, Keys, Vector, Weights
-from footnotes.index.outside import Scope
 from footnotes.index.qdrant.calls import Calls
 from footnotes.index.qdrant.points import (
     DENSE,
@@ -22,6 +21,7 @@ from footnotes.index.qdrant.points import (
     within,
 )
 from footnotes.index.qdrant.settings import Options
+from footnotes.index.remote import Scope
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models

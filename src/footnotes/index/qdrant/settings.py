@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from footnotes.config import Settings
 from footnotes.errors import ConfigError
 from footnotes.index.address import Kind, check_key, server_of
+from footnotes.settings import Settings
 
 LEGS = frozenset({"dense", "lexical"})
 PORT = 6333
@@ -48,7 +48,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Endpoint:
     """A Qdrant's address, taken apart. What is secret of it is never shown."""
 
     shown: str
@@ -59,13 +59,13 @@ class Place:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
-def place_of(settings: Settings) -> Place:
+def endpoint_of(settings: Settings) -> Endpoint:
     """The address in the settings; opens nothing."""
     server = server_of(settings, _KIND)
     if settings.index_api_key:
         check_key(settings.index_api_key)
     key = {"api-key": settings.index_api_key} if settings.index_api_key else {}
-    return Place(
+    return Endpoint(
         server.shown, server.url, server.prefix, settings.index_seconds, {**key, **server.login}, server.secrets
     )
 

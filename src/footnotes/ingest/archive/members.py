@@ -1,4 +1,4 @@
-"""What an archive holds, one member at a time. Names are never used as paths, and sizes are never believed."""
+"""Lists the members of an archive. Names are never used as paths, and stated sizes are never trusted."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -25,7 +26,7 @@ _ZIP = (".zip",)
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _ENCRYPTED_FLAG = 0x1
 _HEADER_BYTES = 2 << 20
-"""What may lie between two members of a tar: names and attributes, which are read into memory whole."""
+"""The most bytes between two members of a tar: names and attributes, which are read into memory."""
 _DRIVE = re.compile(r"[A-Za-z]:")
 _DAMAGED = (
     zipfile.BadZipFile,
@@ -42,47 +43,51 @@ _DAMAGED = (
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """How much an archive, and one member of it, may give."""
+    """Limits of an archive and of one member."""
 
     members: int
     bytes: int
     member_bytes: int
 
     def allowed(self, packed: int) -> int:
-        """What an archive of a size may unpack to."""
+        """How many bytes an archive of a packed size may unpack to."""
         return min(self.bytes, max(SMALL_BYTES, packed * MOST_RATIO))
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A regular file in an archive: its name as it is written there, and a way to its bytes.
+    """A regular file in an archive: its name as written there, and a function that opens it.
 
-    `claimed` is the size it says it has, which is good for nothing but giving up early.
+    `claimed` is the size that the archive states, used only to give up early.
     """
 
     name: str
     claimed: int
     encrypted: bool
-    open: Any
+    open: Callable[[], IO[bytes] | None] | None
     left_out: str = ""
 
     @contextmanager
     def stream(self) -> Iterator[IO[bytes]]:
-        with translated_damage(self.name), self.open() as stream:
-            yield stream
+        assert self.open is not None
+        with translate_damage(self.name):
+            opened = self.open()
+            assert opened is not None
+            with opened as stream:
+                yield stream
 
 
-def named_archive(name: str) -> bool:
-    """Whether a name is that of an archive of documents."""
+def has_archive_name(name: str) -> bool:
+    """Whether a file name is that of an archive of documents."""
     return name.lower().endswith((*_ZIP, *_TAR))
 
 
 def is_archive(path: Path, filename: str) -> bool:
-    """Whether a file is an archive of documents: its name says so, and its bytes do not say otherwise.
+    """Whether a file is an archive of documents, by its name and its first bytes.
 
     An Office file is a zip too, but not by its name.
     """
-    if not named_archive(filename):
+    if not has_archive_name(filename):
         return False
     try:
         with path.open("rb") as file:
@@ -92,9 +97,9 @@ def is_archive(path: Path, filename: str) -> bool:
     return start.startswith((b"PK\x03\x04", b"PK\x05\x06")) if filename.lower().endswith(_ZIP) else _is_tar(start)
 
 
-def members(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[Member]:
-    """The regular files of an archive. Raises a `DocumentError` where the archive itself cannot be read."""
-    found = _of_zip(path, filename, limits) if filename.lower().endswith(_ZIP) else _of_tar(path, filename)
+def list_members(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[Member]:
+    """List the regular files of an archive. Raises a `DocumentError` if the archive itself cannot be read."""
+    found = _zip_members(path, filename, limits) if filename.lower().endswith(_ZIP) else _tar_members(path, filename)
     for number, member in enumerate(found):
         if number >= limits.members:
             raise ArchiveLimit(f"{filename} holds more than {limits.members:,} files")
@@ -102,7 +107,7 @@ def members(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[Member
 
 
 def safe_name(name: str) -> str | None:
-    """A member's name as part of a source; nothing where it points out of the archive or cannot be shown."""
+    """A member's name as part of a source; None if it points out of the archive or cannot be printed."""
     plain = as_text(name).replace("\\", "/")
     parts = plain.split("/")
     if plain.startswith("/") or _DRIVE.match(plain) or ".." in parts or not plain.isprintable():
@@ -111,8 +116,8 @@ def safe_name(name: str) -> str | None:
 
 
 @contextmanager
-def translated_damage(name: str) -> Iterator[None]:
-    """Whatever goes wrong while an archive is read leaves as an error of the tree."""
+def translate_damage(name: str) -> Iterator[None]:
+    """Translate every error of reading an archive to one of the tree."""
     try:
         yield
     except DocumentError:
@@ -125,20 +130,20 @@ def _is_tar(start: bytes) -> bool:
     return start.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")) or start[257:262] == b"ustar"
 
 
-def _of_zip(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[Member]:
+def _zip_members(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[Member]:
     check_directory(Source(path, filename, "application/zip"), most_entries=limits.members)
-    with translated_damage(filename), zipfile.ZipFile(path) as archive:
+    with translate_damage(filename), zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             if stat.S_ISLNK(entry.external_attr >> 16):
                 yield Member(entry.filename, 0, False, None, "a link")
             elif not entry.is_dir():
                 encrypted = bool(entry.flag_bits & _ENCRYPTED_FLAG)
-                yield Member(entry.filename, entry.file_size, encrypted, lambda entry=entry: archive.open(entry))
+                yield Member(entry.filename, entry.file_size, encrypted, partial(archive.open, entry))
 
 
-def _of_tar(path: Path, filename: str) -> Iterator[Member]:
-    with translated_damage(filename), _decompressed(path) as raw:
-        counted = _Counted(raw, filename)
+def _tar_members(path: Path, filename: str) -> Iterator[Member]:
+    with translate_damage(filename), _open_decompressed(path) as raw:
+        counted = _LimitedStream(raw, filename)
         with tarfile.open(fileobj=cast(Any, counted), mode="r|") as archive:
             for entry in archive:
                 counted.allow(entry.size + _HEADER_BYTES)
@@ -147,11 +152,11 @@ def _of_tar(path: Path, filename: str) -> Iterator[Member]:
                 elif not entry.isreg() and not entry.isdir():
                     yield Member(entry.name, 0, False, None, "no file")
                 elif entry.isreg():
-                    yield Member(entry.name, entry.size, False, lambda entry=entry: archive.extractfile(entry))
-                vars(archive)["members"] = []  # a stream never goes back, so nothing need be remembered
+                    yield Member(entry.name, entry.size, False, partial(archive.extractfile, entry))
+                vars(archive)["members"] = []  # a stream never goes back: free the memory
 
 
-def _decompressed(path: Path) -> IO[bytes]:
+def _open_decompressed(path: Path) -> IO[bytes]:
     try:
         with path.open("rb") as file:
             start = file.read(6)
@@ -165,8 +170,8 @@ def _decompressed(path: Path) -> IO[bytes]:
     return stream
 
 
-class _Counted:
-    """A stream that gives no more than was allowed since the last member: headers may not grow without end."""
+class _LimitedStream:
+    """A stream that limits the bytes between members: headers must not grow without end."""
 
     def __init__(self, stream: IO[bytes], filename: str) -> None:
         self._stream = stream
@@ -184,6 +189,6 @@ class _Counted:
         return data
 
 
-def refused_if_encrypted(member: Member) -> None:
+def check_not_encrypted(member: Member) -> None:
     if member.encrypted:
         raise EncryptedDocument(f"{as_text(member.name)} is protected by a password")

@@ -1,4 +1,4 @@
-"""Members of an archive as files to take in, some at a time, so that an archive of any size needs little room."""
+"""Unpacks the members of an archive in batches, so that an archive of any size needs little room."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from footnotes.errors import ArchiveLimit, ArchiveMember, DocumentError, Documen
 from footnotes.ingest.archive.members import (
     ArchiveLimits,
     Member,
+    check_not_encrypted,
     is_archive,
-    members,
-    refused_if_encrypted,
+    list_members,
     safe_name,
 )
 from footnotes.ingest.names import as_text
@@ -27,7 +27,7 @@ _BLOCK = 1 << 16
 
 @dataclass(slots=True)
 class Batch:
-    """Files to take in, and what became of those that cannot be. The files go when the next batch is asked for."""
+    """Files to ingest, and the results of those that cannot be. The files last until the next batch."""
 
     sources: list[NewSource] = field(default_factory=list)
     results: list[Added] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Batch:
 
 @dataclass(slots=True)
 class _Budget:
-    """What an archive may still give. Once it has given more, nothing else is read from it."""
+    """The bytes that an archive may still unpack to. Once it is spent, nothing else is read."""
 
     filename: str
     allowed: int
@@ -55,12 +55,12 @@ class _Budget:
 
 
 def batches(archive: NewSource, limits: ArchiveLimits, incoming: Path | None = None) -> Iterator[Batch]:
-    """The members of an archive in batches, unpacked below `incoming`.
+    """Unpack the members of an archive in batches, below `incoming`.
 
-    What the archive itself cannot give is a failure of the archive.
+    An error of the archive itself is the result of the archive.
     """
     reader = _Reader(archive, limits)
-    stream = members(archive.path, archive.filename, limits)
+    stream = list_members(archive.path, archive.filename, limits)
     more = True
     while more:
         with tempfile.TemporaryDirectory(dir=incoming) as folder:
@@ -70,7 +70,7 @@ def batches(archive: NewSource, limits: ArchiveLimits, incoming: Path | None = N
 
 
 def _fill(batch: Batch, stream: Iterator[Member], reader: _Reader, folder: Path) -> bool:
-    """Unpack until the batch is full; says whether there may be more."""
+    """Unpack until the batch is full; return whether there may be more."""
     while not batch.is_full():
         try:
             member = next(stream, None)
@@ -79,12 +79,12 @@ def _fill(batch: Batch, stream: Iterator[Member], reader: _Reader, folder: Path)
             return False
         if member is None:
             return False
-        reader.take(member, batch, folder / str(len(batch.sources)))
+        reader.unpack_member(member, batch, folder / str(len(batch.sources)))
     return True
 
 
 class _Reader:
-    """Takes members out of one archive, as far as they may be."""
+    """Unpacks members of one archive, within its limits."""
 
     def __init__(self, archive: NewSource, limits: ArchiveLimits) -> None:
         self.archive = archive
@@ -93,7 +93,7 @@ class _Reader:
         self._budget = _Budget(archive.filename, allowed, allowed)
         self._seen: set[str] = set()
 
-    def take(self, member: Member, batch: Batch, target: Path) -> None:
+    def unpack_member(self, member: Member, batch: Batch, target: Path) -> None:
         name = safe_name(member.name)
         source = f"{self.archive.source}{INSIDE}{name or as_text(member.name)}"
         if reason := member.left_out or ("hidden" if name is not None and _is_hidden(name) else ""):
@@ -120,17 +120,17 @@ class _Reader:
             raise ArchiveMember(f"{name} is in the archive more than once; the first one was taken")
         self._seen.add(name)
         self._budget.check()
-        refused_if_encrypted(member)
+        check_not_encrypted(member)
 
     def _unpack(self, member: Member, target: Path) -> int:
-        """Write a member's bytes to a file, counting them: to more than the limits it never comes."""
+        """Write a member to a file, and stop at the limits; return its size."""
         size = 0
         with member.stream() as stream, target.open("wb") as file:
             while block := stream.read(_BLOCK):
                 size += len(block)
                 self._budget.spend(len(block))
                 if size > self._limits.member_bytes:
-                    # What follows in a tar can only be reached by unpacking the rest of this one.
+                    # The rest of this member must be unpacked to reach the next one of a tar.
                     self._budget.spend(max(0, member.claimed - size))
                     raise DocumentTooLarge(f"{as_text(member.name)} is larger than {self._limits.member_bytes:,} bytes")
                 file.write(block)

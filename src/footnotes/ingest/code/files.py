@@ -1,4 +1,4 @@
-"""The source files of a repository, and what is left out of it with the reason."""
+"""Lists the source files of a repository, and the files that are left out, with reasons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINK, _SUBMODULE = "120000", "160000"
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to take in: where it is, how git calls it (its path from the top), and its language."""
+    """A file to ingest: its path, its name in git (the path from the top), and its language."""
 
     path: Path
     name: str
@@ -32,17 +32,17 @@ class SourceFile:
 def source_files(
     folder: Path, git: Git | None, *, untracked: bool, avoid: Path | None = None
 ) -> Iterator[SourceFile | Skipped]:
-    """What git tracks below a folder, or without git all that is there. Contents are not looked at."""
+    """List the tracked files below a folder, or all files without git. Contents are not read."""
     if git is None:
         for item in walk(folder, avoid=avoid):
             if isinstance(item, Skipped):
                 yield item
             else:
-                yield _chosen(item, item.relative_to(folder).as_posix())
+                yield _classify(item, item.relative_to(folder).as_posix())
         return
     top = git.top.resolve()
     entries = [*git.tracked(), *(git.untracked() if untracked else [])]
-    marked = git.marked([entry.path for entry in entries])
+    marked = git.find_marked([entry.path for entry in entries])
     for entry in entries:
         path = git.top / entry.path
         if entry.path in marked:
@@ -50,14 +50,14 @@ def source_files(
         elif (reason := _reason_by_entry(path, entry, top, avoid)) is not None:
             yield Skipped(path, reason)
         elif os.path.lexists(path):
-            yield _chosen(path, entry.path)
+            yield _classify(path, entry.path)
 
 
 def _reason_by_entry(path: Path, entry: Entry, top: Path, avoid: Path | None) -> str | None:
     if entry.mode == _SUBMODULE:
         return "a submodule"
     try:
-        # What was a file when it was committed may be a link, or lie behind one, by now.
+        # A file may have become a link, or be behind one, since it was committed.
         if entry.mode == _LINK or path.is_symlink():
             return "a link"
         if not (real := path.resolve()).is_relative_to(top):
@@ -71,7 +71,7 @@ def _reason_by_entry(path: Path, entry: Entry, top: Path, avoid: Path | None) ->
     return None
 
 
-def _chosen(path: Path, name: str) -> SourceFile | Skipped:
+def _classify(path: Path, name: str) -> SourceFile | Skipped:
     relative = as_text(name)
     if (reason := reason_by_name(relative)) is not None:
         return Skipped(path, reason)

@@ -1,7 +1,7 @@
 """Asks git about a repository without letting the repository run anything.
 
-Only plumbing that reads the index and trees; nothing compares files of the working tree, since that may call filters
-a repository names in its own settings. Whether a file differs from its commit is found out by hashing it here.
+It only uses plumbing that reads the index and trees. Nothing compares files of the working tree, since that may call
+filters from the repository's settings: files are hashed here to see whether they differ from their commit.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from shutil import which
 from footnotes.errors import SourceUnreadable
 
 SECONDS = 60
-_HARMLESS = (
+HARMLESS = (
     "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.sshCommand=false",
     "core.untrackedCache=false", "core.attributesFile=/dev/null", "core.quotePath=false", "diff.external=",
     "diff.renameLimit=2000", "protocol.allow=never", "credential.helper=", "safe.directory=*",
     "safe.bareRepository=explicit", "submodule.recurse=false", "maintenance.auto=false", "gc.auto=0",
 )  # fmt: skip
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_OPTIONAL_LOCKS": "0",
@@ -40,7 +40,7 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file git knows: its mode, the hash of its content in the index (none if untracked), its path from the top."""
+    """A file of the index: its mode, the hash of its content (empty if untracked), its path from the top."""
 
     mode: str
     blob: str
@@ -49,7 +49,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A path that differs between two commits; `before` is the one it had, where it was renamed."""
+    """A path that differs between two commits; `before` is its old path if it was renamed."""
 
     status: str
     path: str
@@ -65,8 +65,8 @@ class Git:
         self.commit = _text(_run(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"").strip()
 
     @classmethod
-    def opened(cls, folder: Path) -> Git | None:
-        """The repository a folder is in; nothing where it is in none, or git is not installed."""
+    def open(cls, folder: Path) -> Git | None:
+        """Open the repository of a folder; None if it is in none, or git is not installed."""
         if _program() is None:
             return None
         top = _run(folder, "rev-parse", "--show-toplevel")
@@ -74,51 +74,51 @@ class Git:
 
     def name(self) -> str:
         """The last part of the remote's address, else the name of the folder."""
-        said = _text(_run(self.folder, "config", "--local", "--get", "remote.origin.url") or b"").strip()
-        last = said.rstrip("/").replace(":", "/").rpartition("/")[2].removesuffix(".git")
+        address = _text(_run(self.folder, "config", "--local", "--get", "remote.origin.url") or b"").strip()
+        last = address.rstrip("/").replace(":", "/").rpartition("/")[2].removesuffix(".git")
         return last or self.top.name
 
     def tracked(self) -> list[Entry]:
         """The files in the index, below the folder that was opened. A conflict is listed once."""
-        listed = _run(self.folder, "ls-files", "-z", "--stage", "--full-name")
-        if listed is None:
+        listing = _run(self.folder, "ls-files", "-z", "--stage", "--full-name")
+        if listing is None:
             raise SourceUnreadable(f"git cannot list the files of {self.folder}", remedy="Check it with `git status`.")
         found: dict[str, Entry] = {}
-        for line in _items(listed):
-            said, _, path = line.partition("\t")
-            mode, blob, _ = said.split(" ", 2)
+        for line in _items(listing):
+            fields, _, path = line.partition("\t")
+            mode, blob, _ = fields.split(" ", 2)
             found.setdefault(path, Entry(mode, blob, path))
         return list(found.values())
 
     def untracked(self) -> list[Entry]:
-        """Files git does not know and is not told to ignore."""
-        listed = _run(self.folder, "ls-files", "-z", "--others", "--exclude-standard", "--full-name") or b""
-        return [Entry("100644", "", path) for path in _items(listed) if not path.endswith("/")]
+        """Files that are neither tracked nor ignored."""
+        listing = _run(self.folder, "ls-files", "-z", "--others", "--exclude-standard", "--full-name") or b""
+        return [Entry("100644", "", path) for path in _items(listing) if not path.endswith("/")]
 
-    def marked(self, paths: list[str]) -> dict[str, str]:
-        """Files that .gitattributes calls generated or vendored, and which of the two."""
-        asked = b"".join(os.fsencode(path) + b"\x00" for path in paths)
+    def find_marked(self, paths: list[str]) -> dict[str, str]:
+        """Files that .gitattributes marks as generated or vendored, with the mark."""
+        names = b"".join(os.fsencode(path) + b"\x00" for path in paths)
         arguments = ("check-attr", "-z", "--stdin", "linguist-generated", "linguist-vendored")
-        items = _items(_run(self.top, *arguments, given=asked) or b"")
-        said = zip(items[::3], items[1::3], items[2::3], strict=False)
-        return {path: name.removeprefix("linguist-") for path, name, value in said if value in ("set", "true")}
+        items = _items(_run(self.top, *arguments, given=names) or b"")
+        values = zip(items[::3], items[1::3], items[2::3], strict=False)
+        return {path: name.removeprefix("linguist-") for path, name, value in values if value in ("set", "true")}
 
-    def committed(self) -> dict[str, str]:
+    def commit_blobs(self) -> dict[str, str]:
         """The hash of every file of the commit, by its path."""
-        listed = _run(self.top, "ls-tree", "-r", "-z", "--full-tree", self.commit) if self.commit else b""
+        listing = _run(self.top, "ls-tree", "-r", "-z", "--full-tree", self.commit) if self.commit else b""
         found = {}
-        for line in _items(listed or b""):
-            said, _, path = line.partition("\t")
-            found[path] = said.rsplit(" ", 1)[-1]
+        for line in _items(listing or b""):
+            fields, _, path = line.partition("\t")
+            found[path] = fields.rsplit(" ", 1)[-1]
         return found
 
     def changes(self, since: str) -> list[Change] | None:
-        """What the commits since another one changed; nothing where that one is not known here (any more)."""
+        """The changes since another commit; None if that commit is not in the repository."""
         if not self.commit or not _is_hash(since):
             return None
         diff = ("diff-tree", "-r", "-z", "--name-status", "--find-renames", "--no-ext-diff", "--no-textconv")
-        listed = _run(self.top, *diff, "--end-of-options", since, self.commit)
-        return None if listed is None else list(_changes(iter(_items(listed))))
+        listing = _run(self.top, *diff, "--end-of-options", since, self.commit)
+        return None if listing is None else list(_changes(iter(_items(listing))))
 
 
 def _changes(items: Iterator[str]) -> Iterator[Change]:
@@ -131,7 +131,7 @@ def _changes(items: Iterator[str]) -> Iterator[Change]:
 
 
 def blob_hash(content: bytes, like: str) -> str:
-    """What git calls a content, by the kind of hash the repository uses."""
+    """Git's hash of a content, by the same algorithm as the hash `like`."""
     digest = hashlib.sha256() if len(like) == 64 else hashlib.sha1(usedforsecurity=False)
     digest.update(b"blob %d\x00" % len(content))
     digest.update(content)
@@ -139,7 +139,7 @@ def blob_hash(content: bytes, like: str) -> str:
 
 
 def is_committed(path: Path, blob: str | None) -> bool:
-    """Whether a file is as its commit has it, line ends of another system aside."""
+    """Whether a file equals its commit, apart from line ends."""
     if not blob:
         return False
     try:
@@ -152,8 +152,8 @@ def is_committed(path: Path, blob: str | None) -> bool:
 
 
 def _run(folder: Path, *arguments: str, given: bytes = b"") -> bytes | None:
-    """What a command of git prints; nothing where it fails or takes too long."""
-    settings = [each for setting in _HARMLESS for each in ("-c", setting)]
+    """Run git and return its output; None if it fails or takes too long."""
+    settings = [each for setting in HARMLESS for each in ("-c", setting)]
     program = _program() or "git"
     try:
         done = subprocess.run(  # noqa: S603 - the program is git itself, the arguments are ours
@@ -161,7 +161,7 @@ def _run(folder: Path, *arguments: str, given: bytes = b"") -> bytes | None:
             input=given,
             capture_output=True,
             timeout=SECONDS,
-            env={**_ENVIRONMENT, "PATH": str(Path(program).parent), "HOME": os.devnull},
+            env={**ENVIRONMENT, "PATH": str(Path(program).parent), "HOME": os.devnull},
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""The entry points a project's own manifest declares: commands it installs, scripts it runs."""
+"""Reads the entry points of a project's manifest: commands it installs, scripts it runs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MOST_BYTES = 1_000_000
 
 
 def manifest_entry_points(path: Path) -> list[str]:
-    """`cli:name` for commands that are installed, `script:name` for scripts; nothing of a file that is broken."""
-    readers = {"package.json": (json.loads, _of_package), "pyproject.toml": (tomllib.loads, _of_pyproject),
-               "cargo.toml": (tomllib.loads, _of_cargo)}  # fmt: skip
+    """`cli:name` for installed commands, `script:name` for scripts; none of a broken file."""
+    readers = {"package.json": (json.loads, _package_entries), "pyproject.toml": (tomllib.loads, _pyproject_entries),
+               "cargo.toml": (tomllib.loads, _cargo_entries)}  # fmt: skip
     known = readers.get(path.name.lower())
     if known is None:
         return []
@@ -28,7 +28,7 @@ def manifest_entry_points(path: Path) -> list[str]:
     return list(dict.fromkeys(entries(read)))[:_MOST] if isinstance(read, dict) else []
 
 
-def _of_package(read: dict[str, Any]) -> Iterator[str]:
+def _package_entries(read: dict[str, Any]) -> Iterator[str]:
     commands = read.get("bin")
     if isinstance(commands, str) and isinstance(read.get("name"), str):
         yield f"cli:{read['name'].rpartition('/')[2]}"
@@ -36,14 +36,14 @@ def _of_package(read: dict[str, Any]) -> Iterator[str]:
     yield from (f"script:{name}" for name in _table(read, "scripts"))
 
 
-def _of_pyproject(read: dict[str, Any]) -> Iterator[str]:
+def _pyproject_entries(read: dict[str, Any]) -> Iterator[str]:
     poetry = _table(_table(read, "tool"), "poetry")
     for table in (_table(read, "project"), poetry):
         for key in ("scripts", "gui-scripts"):
             yield from (f"cli:{name}" for name in _table(table, key))
 
 
-def _of_cargo(read: dict[str, Any]) -> Iterator[str]:
+def _cargo_entries(read: dict[str, Any]) -> Iterator[str]:
     found = read.get("bin")
     for each in found if isinstance(found, list) else ():
         if isinstance(each, dict) and isinstance(each.get("name"), str):

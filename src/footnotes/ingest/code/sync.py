@@ -1,4 +1,4 @@
-"""Makes a collection follow a repository's source: what the commits since the last time changed, and nothing else."""
+"""Makes a collection follow a repository's source: it ingests only what changed since the last commit."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from footnotes.ingest.code.files import SourceFile, source_files
 from footnotes.ingest.code.git import Change, Git, is_committed
 from footnotes.ingest.code.leave_out import reason_by_content
 from footnotes.ingest.code.manifests import manifest_entry_points
+from footnotes.ingest.ingestor import Ingestor, IngestTarget, made_by
 from footnotes.ingest.names import as_text
 from footnotes.ingest.plan import Plan, Seen
 from footnotes.ingest.sync import FolderSync
-from footnotes.ingest.take import Place, Taking, made_by
 from footnotes.ingest.walk import Skipped
 from footnotes.ingest.work import NewSource
 from footnotes.parse.types_by_name import PLAIN
@@ -31,7 +31,7 @@ from footnotes.types import Added, Followed, JsonValue, Metadata
 
 DIRTY = "-dirty"
 _AS_TEXT = frozenset(["json", "toml", "xml", "ini", "go.mod", "makefile", "dockerfile", "cmake", "groovy"])
-"""Languages whose files are kept character by character, so that lines are the file's own."""
+"""Languages whose files are stored unchanged, so that line numbers are the file's own."""
 _VERSION = 1
 
 
@@ -42,18 +42,18 @@ class RepositorySync(FolderSync):
         self,
         store: Store,
         user_id: str,
-        taking: Taking,
-        place: Place,
+        ingestor: Ingestor,
+        target: IngestTarget,
         folder: Path,
         *,
         layers: Mapping[str, str],
         untracked: bool,
         max_file_bytes: int,
     ) -> None:
-        super().__init__(store, user_id, taking, place, folder, max_file_bytes=max_file_bytes)
+        super().__init__(store, user_id, ingestor, target, folder, max_file_bytes=max_file_bytes)
         self._store, self._user = store, user_id
         self._layers, self._untracked = layers, untracked
-        self._git = Git.opened(self.root)
+        self._git = Git.open(self.root)
         self._name = self._git.name() if self._git else self.root.name
         self._files: dict[str, SourceFile] = {}
         self._changes: list[Change] = []
@@ -68,7 +68,7 @@ class RepositorySync(FolderSync):
             if isinstance(item, Skipped):
                 self._skipped.append(item)
                 continue
-            with suppress(OSError):  # it went while we looked: the next pass will see that
+            with suppress(OSError):  # deleted meanwhile: the next pass sees that
                 now, status = time.time_ns(), item.path.stat()
                 signature = Signature(status.st_size, status.st_mtime_ns, status.st_ctime_ns, now)
                 source = as_text(item.path)
@@ -78,7 +78,7 @@ class RepositorySync(FolderSync):
         self._changes = (self._git.changes(commit) if self._git and commit else None) or []
 
     def plan(self, *, delete_all: bool = False) -> Plan:
-        """What to do. Files are looked into only where they are new or have changed."""
+        """Plan the pass. Only files that are new or have changed are read."""
         plan = super().plan(delete_all=True)
         plan.left_alone = []
         self._follow_renames(plan)
@@ -98,7 +98,7 @@ class RepositorySync(FolderSync):
             plan.gone.append(known)
 
     def _follow_renames(self, plan: Plan) -> None:
-        """What git takes for one file under a new name keeps its document, also where some of it changed."""
+        """Let files that git reports as renamed keep their document, also if their content changed."""
         gone, added = {known.source: known for known in plan.gone}, set(plan.added)
         for change in self._changes:
             old, new = self._source(change.before or ""), self._source(change.path)
@@ -114,7 +114,7 @@ class RepositorySync(FolderSync):
 
     @cached_property
     def _deleted(self) -> set[str]:
-        """Files that git was told to forget, which may still be there."""
+        """Files that were removed from git, which may still exist."""
         return {self._source(change.path) for change in self._changes if change.status == "D"} - set(self._seen)
 
     def _is_gone(self, source: str) -> bool:
@@ -125,10 +125,10 @@ class RepositorySync(FolderSync):
     # ── doing
 
     def run(self, plan: Plan) -> Iterator[Followed]:
-        """Carry a plan out. The commit is recorded at the end: after a pass that was cut off, hashes decide."""
+        """Carry out a plan. The commit is recorded at the end: after an interrupted pass, hashes decide."""
         self._record(None)
         before = self._documents_of((*plan.changed, *plan.moved, *(known.source for known in plan.gone)))
-        if self._renamed:  # how they look is noted when they are taken in, for some of each has changed
+        if self._renamed:  # their signatures are noted when they are ingested: their content changed too
             names = {new: as_text(self._files[new].path.name) for new in self._renamed.values()}
             self._origins.move({old: (new, names[new]) for old, new in self._renamed.items()})
         yield from super().run(plan)
@@ -137,14 +137,14 @@ class RepositorySync(FolderSync):
         self._record(self._git.commit if self._git else None)
 
     def said(self, plan: Plan) -> Iterator[Followed]:
-        yield from (replace(file, **self._came(file.path)) for file in super().said(plan))
+        yield from (replace(file, **self._rename_fields(file.path)) for file in super().said(plan))
 
     def _followed(self, added: Added) -> Followed:
         followed = super()._followed(added)
-        return replace(followed, **self._came(added.path)) if followed.status == "changed" else followed
+        return replace(followed, **self._rename_fields(added.path)) if followed.status == "changed" else followed
 
-    def _came(self, source: str) -> dict[str, Any]:
-        """Where a file comes from that was renamed and changed at once."""
+    def _rename_fields(self, source: str) -> dict[str, Any]:
+        """The fields of `Followed` for a file that was renamed and changed at once."""
         before = next((old for old, new in self._renamed.items() if new == source), None)
         return {"status": "renamed", "before": before} if before else {}
 
@@ -152,14 +152,14 @@ class RepositorySync(FolderSync):
         file = self._files[source]
         mime = PLAIN if file.language in _AS_TEXT else ""
         name = as_text(file.path.name)
-        # The chunks of a file that moved say its path: they are made again, although its bytes are the same.
+        # Chunks hold the path of their file: those of a moved file are made again.
         renew = source in self._moved_here
-        return NewSource(file.path, source, name, self._place.collection, self._metadata(file), mime, renew=renew)
+        return NewSource(file.path, source, name, self._target.collection, self._metadata(file), mime, renew=renew)
 
     def _metadata(self, file: SourceFile) -> Metadata:
-        """What is said of a file beside what its parser finds in it."""
-        said: dict[str, JsonValue] = {
-            **self._place.metadata_of(file.path),
+        """The metadata of a file beside its parser's."""
+        metadata: dict[str, JsonValue] = {
+            **self._target.metadata_of(file.path),
             "repository": self._name,
             "path": file.relative,
             "type": "file",
@@ -168,21 +168,21 @@ class RepositorySync(FolderSync):
         }
         if self._git and self._git.commit:
             clean = is_committed(file.path, self._blobs.get(file.name))
-            said["commit"] = self._git.commit + ("" if clean else DIRTY)
+            metadata["commit"] = self._git.commit + ("" if clean else DIRTY)
         if entries := manifest_entry_points(file.path):
-            said["entry_points"] = [*entries]
-        return said
+            metadata["entry_points"] = [*entries]
+        return metadata
 
     @cached_property
     def _blobs(self) -> dict[str, str]:
-        return self._git.committed() if self._git else {}
+        return self._git.commit_blobs() if self._git else {}
 
     def _documents_of(self, sources: Iterable[str]) -> set[str]:
         known = (self._known.get(source) for source in sources)
         return {each.document_id for each in known if each is not None and each.document_id}
 
     def _mend(self, documents: Iterable[str]) -> None:
-        """A document that lost one of its files, or whose file moved, says where it is found now."""
+        """Update the path of documents that lost one of their files, or whose file moved."""
         for document in documents:
             with suppress(NotFound):
                 row = self._store.documents.find(self._user, document)
@@ -192,14 +192,14 @@ class RepositorySync(FolderSync):
                     self._touch(sources[0])
 
     def _refresh(self, plan: Plan) -> None:
-        """What was committed as it was, or is described in another way now, is not read again but said anew."""
+        """Update the metadata of files that were committed unchanged, or are described differently now."""
         changed = {self._source(change.path) for change in self._changes}
         for known in plan.unchanged:
             if known.source in self._files and (self._refresh_all or known.source in changed):
                 self._touch(known.source)
 
     def _touch(self, source: str) -> None:
-        row = self._store.documents.find_by_source(self._user, self._place.collection, source)
+        row = self._store.documents.find_by_source(self._user, self._target.collection, source)
         if row is not None:
             self._store.documents.touch(self._user, row, source=source, metadata=self._metadata(self._files[source]))
 
@@ -209,7 +209,7 @@ class RepositorySync(FolderSync):
         self._origins.note([origin], made_by())
 
     def _fingerprint(self) -> str:
-        """Names how files are described: other layers or metadata are said of all of them anew."""
-        given: Any = None if callable(self._place.metadata) else self._place.metadata
+        """The fingerprint of the layers and metadata: a change updates the metadata of all files."""
+        given: Any = None if callable(self._target.metadata) else self._target.metadata
         described = json.dumps([_VERSION, self._name, list(self._layers.items()), given], default=str)
         return hashlib.blake2b(described.encode("utf-8", "replace"), digest_size=16).hexdigest()

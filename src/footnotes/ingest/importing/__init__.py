@@ -1,8 +1,8 @@
-"""Takes over a collection of another tool: its texts, what is said of them, and their vectors where they fit.
+"""Imports a collection of another tool: texts, metadata, and vectors where they fit.
 
-    reader ─▶ found ─▶ record ─▶ spool ─▶ documents ─▶ store
+    reader ─▶ record ─▶ spool ─▶ documents ─▶ store
 
-`records` is the common record, `texts` finds the text in what tools write, `places` what a record says of where it
-comes from, `spool` keeps everything on disk until all of it has been read, `grouping` joins records to documents,
-`vectors` decides whether given vectors are those of the library's embedder, `take_over` puts it together.
+`records` is the common record, `texts` finds the text of a record, `fields` its document, place and headings, `spool`
+keeps records on disk until all are read, `grouping` joins records to documents, `vectors` checks that given vectors are
+those of the library's embedder, `importer` does the import.
 """

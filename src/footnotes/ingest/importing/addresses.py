@@ -1,4 +1,4 @@
-"""What can stand after --from: chroma://host:8000/COLLECTION, chroma:FOLDER#COLLECTION, qdrant://…, json:FILE."""
+"""Addresses after --from: chroma://host:8000/COLLECTION, chroma:FOLDER#COLLECTION, qdrant://…, json:FILE."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from footnotes.config import Settings
 from footnotes.errors import OptionError
 from footnotes.ingest.importing.json_file import JsonReader
 from footnotes.ingest.importing.records import ImportOptions, Reader
+from footnotes.settings import Settings
 
 _PORTS = {"chroma": 8000, "chroma+https": 443, "qdrant": 6333, "qdrant+https": 6333}
 _KNOWN = (
@@ -23,27 +23,27 @@ _NAMES_A_KEY = re.compile(r"(?i)(key|token|secret|password)[^=&]*=")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A collection of a server. `parameters` are what stands after the question mark."""
+    """A collection of a server. `authority` is host and port, `parameters` is the query."""
 
     kind: str
     scheme: str
-    place: str
+    authority: str
     path: str
     collection: str
     parameters: dict[str, str]
 
     @property
     def base_url(self) -> str:
-        return f"{self.scheme}://{self.place}{self.path}"
+        return f"{self.scheme}://{self.authority}{self.path}"
 
     @property
-    def shown(self) -> str:
+    def text(self) -> str:
         encrypted = "+https" if self.scheme == "https" else ""
-        return f"{self.kind}{encrypted}://{self.place}{self.path}/{self.collection}"
+        return f"{self.kind}{encrypted}://{self.authority}{self.path}/{self.collection}"
 
 
-def make_reader(source: str, options: ImportOptions, settings: Settings, *, dimensions: int) -> Reader:
-    """The reader for a source. Nothing is opened yet."""
+def build_reader(source: str, options: ImportOptions, settings: Settings, *, dimensions: int) -> Reader:
+    """Build the reader of a source. Nothing is opened yet."""
     kind, colon, rest = source.partition(":")
     if kind == "json" and rest:
         return JsonReader(Path(rest).expanduser())
@@ -54,7 +54,7 @@ def make_reader(source: str, options: ImportOptions, settings: Settings, *, dime
         return ChromaFolderReader(Path(folder).expanduser(), collection)
     if not colon or not rest.startswith("//") or kind not in _PORTS:
         raise OptionError("what stands after --from names no collection", remedy=_KNOWN)
-    address = parsed(source)
+    address = parse_address(source)
     if address.kind == "chroma":
         from footnotes.ingest.importing.chroma import ChromaServerReader
 
@@ -64,8 +64,8 @@ def make_reader(source: str, options: ImportOptions, settings: Settings, *, dime
     return QdrantReader(address, settings, key_for(address, settings), vector=options.vector, dimensions=dimensions)
 
 
-def parsed(source: str) -> Address:
-    """The address of a server's collection. One that holds a key is refused: others can read command lines."""
+def parse_address(source: str) -> Address:
+    """Parse the address of a server's collection. Raises if it holds a key: others can read command lines."""
     try:
         parts = urlsplit(source)
         host, port = parts.hostname, parts.port
@@ -87,12 +87,12 @@ def parsed(source: str) -> Address:
 
 
 def key_for(address: Address, settings: Settings) -> str:
-    """The key of the source. That of the library's own vector database is sent to that database alone."""
+    """The key of a source. The key of the library's own vector database is only sent to that database."""
     if settings.import_api_key or not settings.index_api_key or "://" not in settings.index:
         return settings.import_api_key
     try:
-        own = parsed(settings.index)
+        own = parse_address(settings.index)
     except (OptionError, KeyError):
         return ""
-    same = (own.kind, own.scheme, own.place) == (address.kind, address.scheme, address.place)
+    same = (own.kind, own.scheme, own.authority) == (address.kind, address.scheme, address.authority)
     return settings.index_api_key if same else ""

@@ -1,4 +1,4 @@
-"""A collection of Chroma: behind its server, or in a folder that Chroma's own library reads."""
+"""Reads a collection of Chroma: from its server, or from a folder through Chroma's own package."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from footnotes.config import Settings
 from footnotes.errors import MissingExtra, SourceUnreadable
 from footnotes.ingest.importing.addresses import Address
-from footnotes.ingest.importing.records import Found
-from footnotes.ingest.importing.server import Missing, Server, missing_collection
+from footnotes.ingest.importing.records import SourceRecord
+from footnotes.ingest.importing.server import Missing, VectorServer, missing_collection
 from footnotes.ingest.names import as_text, lasting
+from footnotes.settings import Settings
 
 PAGE = 256
 _INCLUDED = ["documents", "metadatas", "embeddings"]
@@ -23,12 +23,12 @@ class ChromaServerReader:
 
     def __init__(self, address: Address, settings: Settings, key: str) -> None:
         self._address = address
-        self.origin = address.shown
+        self.origin = address.text
         self.notes: list[str] = []
         headers = {"authorization": f"Bearer {key}", "x-chroma-token": key} if key else {}
-        self._server = Server("Chroma", address, settings, headers, key)
-        said = address.parameters
-        tenant, database = said.get("tenant", "default_tenant"), said.get("database", "default_database")
+        self._server = VectorServer("Chroma", address, settings, headers, key)
+        parameters = address.parameters
+        tenant, database = parameters.get("tenant", "default_tenant"), parameters.get("database", "default_database")
         self._base = f"api/v2/tenants/{quote(tenant, safe='')}/databases/{quote(database, safe='')}/collections"
         self._id = ""
 
@@ -39,39 +39,39 @@ class ChromaServerReader:
         self._server.close()
 
     def count(self) -> int:
-        self._found()
+        self._collection_id()
         return 0
 
-    def records(self) -> Iterator[Found]:
-        path, offset = f"{self._base}/{quote(self._found(), safe='')}/get", 0
+    def records(self) -> Iterator[SourceRecord]:
+        path, offset = f"{self._base}/{quote(self._collection_id(), safe='')}/get", 0
         last = ""
         while True:
             page = self._server.post(path, {"limit": PAGE, "offset": offset, "include": _INCLUDED})
-            found = self._understood(page)
+            found = self._parse_page(page)
             if found and found[-1].id == last:
-                raise self._server.bad("the same page without end")
+                raise self._server.unexpected_answer("the same page without end")
             yield from found
             if len(found) < PAGE:
                 return
             offset, last = offset + PAGE, found[-1].id
 
-    def _understood(self, page: Any) -> list[Found]:
+    def _parse_page(self, page: Mapping[str, Any]) -> list[SourceRecord]:
         try:
-            return found_in(page)
+            return records_in(page)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise self._server.bad(f"{type(error).__name__} in a page of records") from error
+            raise self._server.unexpected_answer(f"{type(error).__name__} in a page of records") from error
 
-    def _found(self) -> str:
+    def _collection_id(self) -> str:
         """The collection's id, by its name."""
         name = self._address.collection
         if not self._id and name:
             try:
-                said = self._server.get(f"{self._base}/{quote(name, safe='')}")
-                self._id = str(said["id"])
+                parameters = self._server.get(f"{self._base}/{quote(name, safe='')}")
+                self._id = str(parameters["id"])
             except Missing:
                 pass
             except (KeyError, TypeError) as error:
-                raise self._server.bad("a collection without an id") from error
+                raise self._server.unexpected_answer("a collection without an id") from error
         if not self._id:
             raise missing_collection(name, self.origin.rpartition("/")[0], self._names())
         return self._id
@@ -79,10 +79,10 @@ class ChromaServerReader:
     def _names(self) -> list[str]:
         try:
             return [str(each["name"]) for each in self._server.get(self._base)]
-        except Missing as error:  # the tenant or the database is not there, or it is no Chroma at all
-            raise self._server.bad(str(error)) from error
+        except Missing as error:  # the tenant or the database is missing, or the server is not Chroma
+            raise self._server.unexpected_answer(str(error)) from error
         except (KeyError, TypeError) as error:
-            raise self._server.bad("a list of collections without names") from error
+            raise self._server.unexpected_answer("a list of collections without names") from error
 
 
 class ChromaFolderReader:
@@ -110,7 +110,7 @@ class ChromaFolderReader:
         try:
             quiet = ChromaSettings(anonymized_telemetry=False)
             self._client = chromadb.PersistentClient(path=str(self._folder), settings=quiet)
-            self._collection = self._opened()
+            self._collection = self._open_collection()
         except BaseException as error:
             self.__exit__()
             if isinstance(error, Exception) and not isinstance(error, SourceUnreadable):
@@ -126,26 +126,26 @@ class ChromaFolderReader:
     def count(self) -> int:
         return int(self._collection.count())
 
-    def records(self) -> Iterator[Found]:
+    def records(self) -> Iterator[SourceRecord]:
         offset = 0
-        while found := found_in(self._collection.get(limit=PAGE, offset=offset, include=_INCLUDED)):
+        while found := records_in(self._collection.get(limit=PAGE, offset=offset, include=_INCLUDED)):
             yield from found
             offset += PAGE
 
-    def _opened(self) -> Any:
+    def _open_collection(self) -> Any:
         names = [collection.name for collection in self._client.list_collections()]
         if self._name not in names:
             raise missing_collection(self._name, str(self._folder), names)
-        # Without a function to embed: nothing is asked of it, and the one it was made with may not be installed.
+        # Without its embedding function: nothing is embedded here, and the function may not be installed.
         return self._client.get_collection(self._name, embedding_function=None)
 
 
-def found_in(page: Mapping[str, Any]) -> list[Found]:
-    """The records of a page; whatever Chroma leaves out is None for all of them."""
+def records_in(page: Mapping[str, Any]) -> list[SourceRecord]:
+    """The records of a page. A column that Chroma leaves out is None for all of them."""
     ids = page["ids"]
     columns = [_column(page.get(name), len(ids)) for name in _INCLUDED]
     return [
-        Found(str(id_), dict(metadata or {}), text, vector)
+        SourceRecord(str(id_), dict(metadata or {}), text, vector)
         for id_, text, metadata, vector in zip(ids, *columns, strict=True)
     ]
 

@@ -8,22 +8,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from footnotes.ingest.importing.places import MOST_PAGES, filename_of, headings_of, title_of
+from footnotes.ingest.importing.fields import MOST_PAGES, filename_of, headings_of, title_of
 from footnotes.ingest.importing.spool import SpooledRecord
 from footnotes.ingest.work import chunk_id, input_hash
 from footnotes.store.records import NewChunk
 from footnotes.types import Block, Part
 
 CHUNKER = "records-1"
-"""Part of every chunk's id: changes when the same records would be cut in another way."""
+"""Part of every chunk's id: it changes when the same records would give other chunks."""
 BETWEEN = "\n\n"
 PART_CHARACTERS = 64_000
-"""A part ends with the record that reaches this: chunks that are made anew later never cross a part."""
+"""A part ends with the record that reaches this. A later reindex never makes a chunk across parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What is known of a document before anything of it is written."""
+    """A document before it is written."""
 
     file_hash: str
     filename: str
@@ -37,46 +37,46 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class GroupedPart:
-    """A part with the chunks in it, and for each its record."""
+    """A part with its chunks and their records."""
 
     part: Part
     chunks: tuple[tuple[NewChunk, SpooledRecord], ...]
 
 
-def outlined(records: Iterable[SpooledRecord], group: str | None) -> Outline:
-    """Read a document's records through once. The hash names everything said in them, their order and no ids."""
+def outline_records(records: Iterable[SpooledRecord], group: str | None) -> Outline:
+    """Outline a document from its records. The hash covers their texts, metadata and order, but no ids."""
     hasher = hashlib.sha256(f"footnotes {CHUNKER}\n{json.dumps(group)}".encode())
     shared: dict[str, str] | None = None
     count = characters = size = pages = 0
     first_id = ""
     for record in records:
         hasher.update(f"\n{json.dumps(record.text)}\n{record.packed}".encode())
-        shared = _agreed(shared, record.metadata)
+        shared = _keep_shared(shared, record.metadata)
         first_id = first_id or record.id
         characters += len(record.text) + (len(BETWEEN) if count else 0)
         size += len(record.text.encode()) + (len(BETWEEN) if count else 0)
         pages = max(pages, record.page or 0)
         count += 1
-    said = {name: json.loads(packed) for name, packed in (shared or {}).items()}
-    filename = filename_of(said, group, first_id)
-    pages = max(pages, _total_pages(said)) if pages else 0
-    title = title_of(said, filename)
-    return Outline(hasher.hexdigest(), filename, title, said, count, characters, size, pages or None)
+    agreed = {name: json.loads(packed) for name, packed in (shared or {}).items()}
+    filename = filename_of(agreed, group, first_id)
+    pages = max(pages, _total_pages(agreed)) if pages else 0
+    title = title_of(agreed, filename)
+    return Outline(hasher.hexdigest(), filename, title, agreed, count, characters, size, pages or None)
 
 
-def _agreed(shared: dict[str, str] | None, metadata: Mapping[str, Any]) -> dict[str, str]:
-    """What all records so far say in the same way, packed: 1, 1.0 and true are not the same."""
+def _keep_shared(shared: dict[str, str] | None, metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Keep the metadata that all records so far share, as JSON: 1, 1.0 and true differ."""
     packed = {name: json.dumps(value, sort_keys=True) for name, value in metadata.items()}
     return packed if shared is None else {name: value for name, value in shared.items() if packed.get(name) == value}
 
 
-def _total_pages(said: Mapping[str, Any]) -> int:
-    total = said.get("total_pages")
+def _total_pages(metadata: Mapping[str, Any]) -> int:
+    total = metadata.get("total_pages")
     return total if isinstance(total, int) and 0 < total < MOST_PAGES else 0
 
 
-def grouped(records: Iterable[SpooledRecord], outline: Outline) -> Iterator[GroupedPart]:
-    """The document's parts, one at a time: it may be larger than memory."""
+def group_records(records: Iterable[SpooledRecord], outline: Outline) -> Iterator[GroupedPart]:
+    """Yield the document's parts one at a time: it may be larger than memory."""
     gathered: list[SpooledRecord] = []
     start = index = characters = 0
     for number, record in enumerate(records, start=1):
@@ -102,7 +102,7 @@ def _part(records: list[SpooledRecord], start: int, index: int, outline: Outline
 
 
 def _chunk(record: SpooledRecord, index: int, start: int, headings: tuple[str, ...], outline: Outline) -> NewChunk:
-    """The record as a chunk. It is embedded as its text alone, as whoever made its vector did."""
+    """Build the chunk of a record. Its vector is made from its text alone, as in the other tool."""
     end = start + len(record.text)
     return NewChunk(
         index=index,

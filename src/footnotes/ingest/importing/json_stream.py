@@ -1,7 +1,7 @@
-"""The elements of a JSON array of any length, one at a time, and the number of the one that is broken.
+"""Reads the elements of a JSON array of any length, one at a time; errors name the number of the broken one.
 
-`ijson` would do, but keeps a path for every level: a few bytes of nothing but brackets take all memory there is. Here a
-window slides over the file, and the decoder of the standard library, which knows when to stop, reads at its beginning.
+`ijson` keeps a path for every level: a few bytes of nothing but brackets take all memory. Here a window slides over the
+file, and the decoder of the standard library reads one value at its beginning.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from footnotes.errors import ImportFormatError
 
 BLOCK = 1 << 20
 LONGEST = 1 << 28
-"""Characters a record may have."""
+"""The most characters of a record."""
 SHAPES = "Give a JSON array or JSON Lines of objects such as {pageContent, metadata}; see docs/import.md."
 _AT_THE_END = 32
-"""What is cut off in the middle fails at most so far from the end, unless it is a text."""
+"""A value that the window cuts off fails this close to the end, unless it is a string."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NOT_UNICODE = re.compile(r"[\udc80-\udcff]")
 
 
-def broken(place: str, said: object) -> ImportFormatError:
-    shown = " ".join(str(said).partition("\n")[0].split())[:100] or type(said).__name__
+def format_error(place: str, reason: object) -> ImportFormatError:
+    shown = " ".join(str(reason).partition("\n")[0].split())[:100] or type(reason).__name__
     return ImportFormatError(f"{place} is not JSON ({shown})", remedy=SHAPES)
 
 
-def no_number(name: str) -> NoReturn:
-    """JSON knows neither NaN nor infinity, whatever Python writes."""
+def reject_constant(name: str) -> NoReturn:
+    """Raise: JSON has neither NaN nor infinity, although Python writes them."""
     raise ValueError(f"{name} is no number of JSON")
 
 
 def array_elements(file: TextIO) -> Iterator[Any]:
-    """The elements of the array a file is. It is read with `errors="surrogateescape"`."""
+    """Yield the elements of an array. The file must be opened with `errors="surrogateescape"`."""
     window, number = _Window(file), 1
     if window.next() != "[":
-        raise broken("record 1", "no array")
+        raise format_error("record 1", "no array")
     window.skip()
     if window.next() != "]":
         while True:
@@ -47,25 +47,25 @@ def array_elements(file: TextIO) -> Iterator[Any]:
             if following == "]":
                 break
             if following != ",":
-                raise broken(f"record {number}", "a comma or the end of the array is missing before it")
+                raise format_error(f"record {number}", "a comma or the end of the array is missing before it")
             window.skip()
     window.skip()
     if window.next():
-        raise broken(f"record {number}", "something follows the end of the array")
+        raise format_error(f"record {number}", "something follows the end of the array")
 
 
 class _Window:
-    """Some of a text; more of it is read when what stands at its beginning is not complete."""
+    """A part of a text. More is read while the value at its beginning is incomplete."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
         self._text = ""
         self._at = 0
         self._ended = False
-        self._decoder = json.JSONDecoder(parse_constant=no_number)
+        self._decoder = json.JSONDecoder(parse_constant=reject_constant)
 
     def next(self) -> str:
-        """The next character that is no white space; empty at the end."""
+        """The next character that is not white space; empty at the end."""
         while True:
             found = _SPACE.match(self._text, self._at)
             assert found is not None
@@ -77,7 +77,7 @@ class _Window:
         self._at += 1
 
     def value(self, number: int) -> Any:
-        """The value that stands here; `number` is for the error where it is none."""
+        """Read the value at the position; `number` is for the error."""
         self.next()
         while True:
             try:
@@ -86,13 +86,13 @@ class _Window:
                     break  # the digits of a number may go on
             except json.JSONDecodeError as error:
                 if not self._may_be_cut_off(error) or not self._more():
-                    raise broken(f"record {number}", error.msg) from error
+                    raise format_error(f"record {number}", error.msg) from error
             except (ValueError, RecursionError) as error:
-                raise broken(f"record {number}", error) from error
+                raise format_error(f"record {number}", error) from error
             if len(self._text) > LONGEST:
-                raise broken(f"record {number}", f"longer than {LONGEST:,} characters")
+                raise format_error(f"record {number}", f"longer than {LONGEST:,} characters")
         if _NOT_UNICODE.search(self._text, self._at, end):
-            raise broken(f"record {number}", "not UTF-8")
+            raise format_error(f"record {number}", "not UTF-8")
         self._at = end
         return value
 
@@ -100,7 +100,7 @@ class _Window:
         return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _AT_THE_END
 
     def _more(self) -> bool:
-        """Read on, twice as much each time: a long record is not read over and over. At the end nothing changes."""
+        """Read more, twice as much each time, so that a long record is not parsed too often. False at the end."""
         if self._ended:
             return False
         rest = self._text[self._at :]

@@ -1,4 +1,4 @@
-"""A collection of Qdrant, scrolled through over HTTP."""
+"""Reads a collection of Qdrant over HTTP."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from footnotes.config import Settings
 from footnotes.errors import OptionError
 from footnotes.ingest.importing.addresses import Address
-from footnotes.ingest.importing.records import Found
-from footnotes.ingest.importing.server import Missing, Server, missing_collection
+from footnotes.ingest.importing.records import SourceRecord
+from footnotes.ingest.importing.server import Missing, VectorServer, missing_collection
+from footnotes.settings import Settings
 
 PAGE = 256
 
 
 class QdrantReader:
-    """`qdrant://host:6333/COLLECTION`. Of several named vectors the one asked for, else the only one that can fit."""
+    """`qdrant://host:6333/COLLECTION`. Of several named vectors it reads the wanted one, or the only one that fits."""
 
     def __init__(self, address: Address, settings: Settings, key: str, *, vector: str, dimensions: int) -> None:
         self._address = address
         self._wanted = vector
         self._dimensions = dimensions
         self._path = f"collections/{quote(address.collection, safe='')}"
-        self.origin = address.shown
+        self.origin = address.text
         self.notes: list[str] = []
-        self._server = Server("Qdrant", address, settings, {"api-key": key} if key else {}, key)
+        self._server = VectorServer("Qdrant", address, settings, {"api-key": key} if key else {}, key)
         self._vector: str | None = None
 
     def __enter__(self) -> QdrantReader:
@@ -35,16 +35,16 @@ class QdrantReader:
         self._server.close()
 
     def count(self) -> int:
-        described = self._described()
+        described = self._describe_collection()
         try:
-            sizes = _vectors(described)
+            sizes = _vector_sizes(described)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise self._server.bad("a collection whose vectors are not described") from error
-        self._vector = self._chosen(sizes)
+            raise self._server.unexpected_answer("a collection whose vectors are not described") from error
+        self._vector = self._choose_vector(sizes)
         points = described.get("points_count")
         return points if isinstance(points, int) else 0
 
-    def records(self) -> Iterator[Found]:
+    def records(self) -> Iterator[SourceRecord]:
         body: dict[str, Any] = {"limit": PAGE, "with_payload": True, "with_vector": self._with_vector()}
         seen: set[str] = set()
         while True:
@@ -53,28 +53,28 @@ class QdrantReader:
             if following is None:
                 return
             if not points or (named := str(following)) in seen:
-                raise self._server.bad("pages without end")
+                raise self._server.unexpected_answer("pages without end")
             seen.add(named)
             body["offset"] = following
 
     def _with_vector(self) -> bool | list[str]:
         return [self._vector] if self._vector else self._vector is not None
 
-    def _page(self, body: Mapping[str, Any]) -> tuple[list[Found], Any]:
+    def _page(self, body: Mapping[str, Any]) -> tuple[list[SourceRecord], Any]:
         answer = self._server.post(f"{self._path}/points/scroll", body)
         try:
             page = answer["result"]
-            return [self._found(point) for point in page["points"]], page["next_page_offset"]
+            return [self._to_record(point) for point in page["points"]], page["next_page_offset"]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise self._server.bad(f"{type(error).__name__} in a page of points") from error
+            raise self._server.unexpected_answer(f"{type(error).__name__} in a page of points") from error
 
-    def _found(self, point: Mapping[str, Any]) -> Found:
+    def _to_record(self, point: Mapping[str, Any]) -> SourceRecord:
         vector = point.get("vector")
         if isinstance(vector, Mapping):
             vector = vector.get(self._vector or "")
-        return Found(str(point["id"]), dict(point.get("payload") or {}), None, vector)
+        return SourceRecord(str(point["id"]), dict(point.get("payload") or {}), None, vector)
 
-    def _described(self) -> Mapping[str, Any]:
+    def _describe_collection(self) -> Mapping[str, Any]:
         name = self._address.collection
         try:
             if name:
@@ -83,19 +83,19 @@ class QdrantReader:
         except Missing:
             pass
         except (KeyError, TypeError, ValueError) as error:
-            raise self._server.bad("a collection that is not described") from error
+            raise self._server.unexpected_answer("a collection that is not described") from error
         raise missing_collection(name, self.origin.rpartition("/")[0], self._names())
 
     def _names(self) -> list[str]:
         try:
             return [str(each["name"]) for each in self._server.get("collections")["result"]["collections"]]
         except Missing as error:
-            raise self._server.bad(str(error)) from error
+            raise self._server.unexpected_answer(str(error)) from error
         except (KeyError, TypeError) as error:
-            raise self._server.bad("a list of collections without names") from error
+            raise self._server.unexpected_answer("a list of collections without names") from error
 
-    def _chosen(self, sizes: Mapping[str, int]) -> str | None:
-        """The name of the vector to read, empty for the one without a name; None where there is none to take over."""
+    def _choose_vector(self, sizes: Mapping[str, int]) -> str | None:
+        """The name of the vector to read, empty for the unnamed one; None if there is none to import."""
         if self._wanted:
             if self._wanted not in sizes:
                 there = ", ".join(name for name in sizes if name) or "none that has a name"
@@ -112,9 +112,9 @@ class QdrantReader:
         return None
 
 
-def _vectors(described: Mapping[str, Any]) -> dict[str, int]:
-    """Dense vectors and their sizes. Sparse ones stand elsewhere; of those that have many rows none is taken."""
+def _vector_sizes(described: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes of dense vectors by name, without multivectors."""
     config = described.get("config") or {}
-    said = (config.get("params") or {}).get("vectors") or {}
-    named = {"": said} if isinstance(said.get("size"), int) else said
+    vectors = (config.get("params") or {}).get("vectors") or {}
+    named = {"": vectors} if isinstance(vectors.get("size"), int) else vectors
     return {name: int(each["size"]) for name, each in named.items() if not each.get("multivector_config")}

@@ -1,4 +1,4 @@
-"""Source → spool: every record that has a text; what has none, or cannot be kept, is counted with the reason."""
+"""Reads records into the spool. Records without a text, or that cannot be stored, are counted by reason."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import suppress
 from typing import Any
 
 from footnotes.errors import ImportFormatError, OptionError
-from footnotes.ingest.importing import places
-from footnotes.ingest.importing.records import Found, ImportOptions, Reader
+from footnotes.ingest.importing.fields import NO_GROUPS, group_of, order_of
+from footnotes.ingest.importing.records import ImportOptions, Reader, SourceRecord
 from footnotes.ingest.importing.spool import NewRecord, Spool
 from footnotes.ingest.importing.texts import TEXT_FIELDS, clean_text, text_and_metadata
-from footnotes.ingest.importing.vectors import packed_vector
+from footnotes.ingest.importing.vectors import pack_vector
 from footnotes.ingest.names import MAX_METADATA, checked_metadata
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.text.tokens import count_tokens
@@ -24,7 +24,7 @@ _TOO_MUCH = f"the metadata has more than {MAX_METADATA:,} characters"
 
 
 class Reading:
-    """Source → spool. What has no text, or cannot be kept, is counted with the reason."""
+    """Reads one source into a spool."""
 
     def __init__(self, reader: Reader, options: ImportOptions, spool: Spool, on_progress: OnProgress) -> None:
         self._reader = reader
@@ -32,7 +32,7 @@ class Reading:
         self._spool = spool
         self._on_progress = on_progress
         self._fields: dict[str, None] = {}
-        self._said: dict[str, None] = {}
+        self._metadata_fields: dict[str, None] = {}
         self._grouped = 0
         self.total = 0
         self.left_out: Counter[str] = Counter()
@@ -43,25 +43,25 @@ class Reading:
             if self.total % REPORTED_EVERY == 0:
                 self._on_progress(Progress("importing", self.total, expected))
             self.total += 1
-            self._take(found)
+            self._read_record(found)
         self._check()
         self._spool.complete()
 
-    def _take(self, found: Found) -> None:
+    def _read_record(self, found: SourceRecord) -> None:
         text, metadata = text_and_metadata(found, self._options.text_field)
-        for named, fields in ((self._fields, found.payload), (self._said, metadata)):
+        for named, fields in ((self._fields, found.payload), (self._metadata_fields, metadata)):
             if len(named) < _FIELDS_NAMED:
                 named.update(dict.fromkeys(map(str, fields)))
         if text is None:
             self.left_out[self._no_text()] += 1
             return
         try:
-            kept = _fit_to_keep(metadata)
+            kept = _clean_metadata(metadata)
         except OptionError as error:
-            is_long = "characters" in error.message  # how long each is makes no reason of its own
+            is_long = "characters" in error.message  # all lengths count as one reason
             self.left_out[_TOO_MUCH if is_long else error.message] += 1
             return
-        group = places.group_of(kept, self._options.group_by)
+        group = group_of(kept, self._options.group_by)
         self._grouped += group is not None
         self._spool.put(
             NewRecord(
@@ -70,8 +70,8 @@ class Reading:
                 metadata=json.dumps(kept, sort_keys=True),
                 tokens=count_tokens(text),
                 group=group,
-                order=places.order_of(kept),
-                vector=packed_vector(found.vector),
+                order=order_of(kept),
+                vector=pack_vector(found.vector),
             )
         )
 
@@ -81,28 +81,29 @@ class Reading:
         return f"there is no text: none of the fields {', '.join(TEXT_FIELDS)}"
 
     def _check(self) -> None:
-        """Options that fit no record at all are mistakes."""
+        """Raise if an option fits no record at all."""
         if self.total and not self._spool.count:
             reason = next(iter(self.left_out))
-            said = f"none of the {self.total:,} records can be taken over: {reason}"
+            problem = f"none of the {self.total:,} records can be taken over: {reason}"
             raise ImportFormatError(
-                f"{said}; the fields there are: {_named(self._fields)}",
+                f"{problem}; the fields there are: {_list_names(self._fields)}",
                 remedy="Name the field that holds the text: --text-field NAME.",
             )
         wanted = self._options.group_by
-        if wanted not in ("", places.NO_GROUPS) and self._spool.count and not self._grouped:
+        if wanted not in ("", NO_GROUPS) and self._spool.count and not self._grouped:
             raise OptionError(
-                f"no record has the field {wanted!r} to group by; the fields there are: {_named(self._said)}",
+                f"no record has the field {wanted!r} to group by; the fields there are: "
+                f"{_list_names(self._metadata_fields)}",
                 remedy="Name another field after --group-by, or `-` to make every record a document.",
             )
 
 
-def _fit_to_keep(metadata: dict[str, Any]) -> Metadata:
-    """Metadata that every store can hold; what is no Unicode in it is replaced."""
-    with suppress(TypeError, ValueError, RecursionError):  # said by the check that follows
+def _clean_metadata(metadata: dict[str, Any]) -> Metadata:
+    """Make metadata fit for every store; invalid Unicode is replaced."""
+    with suppress(TypeError, ValueError, RecursionError):  # the check below raises these
         metadata = json.loads(clean_text(json.dumps(metadata, ensure_ascii=False)))
     return checked_metadata(metadata)
 
 
-def _named(fields: dict[str, None]) -> str:
+def _list_names(fields: dict[str, None]) -> str:
     return ", ".join(list(fields)[:_FIELDS_NAMED]) or "none"

@@ -1,15 +1,17 @@
-"""The common record: what every reader gives, and what becomes of it."""
+"""The types of an import: record, reader, options and result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
+
+from footnotes.ingest.work import OnProgress
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One record as its source has it. `text` where the source keeps texts apart from everything else."""
+class SourceRecord:
+    """One record of a source. `text` is set if the source stores texts separately."""
 
     id: str
     payload: Mapping[str, Any]
@@ -18,27 +20,40 @@ class Found:
 
 
 class Reader(Protocol):
-    """Reads one collection, page after page. A context manager, so that connections end with the work."""
+    """Reads one collection page by page. A context manager, so that its connections are closed."""
 
     origin: str
-    """Where it is, as it may be shown to anybody."""
+    """Its address, without secrets."""
     notes: list[str]
-    """What whoever asked should know of how it was read."""
+    """Remarks for the caller on how it was read."""
 
     def __enter__(self) -> Reader: ...
 
     def __exit__(self, *_: object) -> None: ...
 
     def count(self) -> int:
-        """How many records there are, 0 where that is not known beforehand."""
+        """How many records there are; 0 if that is not known beforehand."""
         ...
 
-    def records(self) -> Iterator[Found]: ...
+    def records(self) -> Iterator[SourceRecord]: ...
+
+
+class ImportChoices(TypedDict, total=False):
+    """Options of an import, as callers give them."""
+
+    collection: str | None
+    text_field: str
+    """`text_field`, `vector` and `group_by` name fields that cannot be guessed."""
+    vector: str
+    group_by: str
+    model: str
+    """The model of its vectors, which is checked."""
+    on_progress: OnProgress | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """How a collection is to be understood; nothing means that each record says it for itself."""
+    """Options of an import; empty fields are guessed from each record."""
 
     collection: str
     text_field: str = ""
@@ -49,7 +64,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class VectorCounts:
-    """What became of vectors. Each chunk is counted once; `reasons` say why given ones were made anew."""
+    """Counts of vectors, each chunk once; `reasons` count why given vectors were made again."""
 
     taken_over: int = 0
     embedded: int = 0
@@ -59,7 +74,7 @@ class VectorCounts:
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """What taking over a collection did. `left_out` are reasons and how many records they kept out."""
+    """The result of an import. `left_out` counts the records that were left out, by reason."""
 
     source: str
     records: int

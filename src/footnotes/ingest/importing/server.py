@@ -1,4 +1,4 @@
-"""Speaks to a vector database over HTTP, and says what is wrong in words that fit an import."""
+"""Reads from a vector database over HTTP, with errors that fit an import."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from footnotes.config import Settings
 from footnotes.errors import (
     IndexRefused,
     IndexUnavailable,
@@ -17,13 +16,14 @@ from footnotes.errors import (
 )
 from footnotes.ingest.importing.addresses import Address
 from footnotes.remote import Endpoint, Remote
+from footnotes.settings import Settings
 
 KEY_SETTING = "import_api_key"
 NOT_FOUND = 404
 
 
-class Server:
-    """One vector database, asked for nothing but what it has."""
+class VectorServer:
+    """A vector database to read from."""
 
     def __init__(self, name: str, address: Address, settings: Settings, headers: Mapping[str, str], key: str) -> None:
         self._name = name
@@ -42,33 +42,33 @@ class Server:
         self._remote.close()
 
     def get(self, path: str) -> Any:
-        with self._translated():
+        with self._translate_errors():
             return self._remote.get(path)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        with self._translated():
+        with self._translate_errors():
             return self._remote.post(path, body)
 
-    def bad(self, said: str) -> SourceUnreadable:
-        """The server is there, and is not what it was taken for."""
-        where = f"{self._address.scheme}://{self._address.place}"
-        return SourceUnreadable(f"{where} does not answer as {self._name} does ({said})", remedy="Check the address.")
+    def unexpected_answer(self, reason: str) -> SourceUnreadable:
+        """The error of a server that does not answer as this database does."""
+        where = f"{self._address.scheme}://{self._address.authority}"
+        return SourceUnreadable(f"{where} does not answer as {self._name} does ({reason})", remedy="Check the address.")
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (KeyError, TypeError, IndexError, ValueError) as error:
-            raise self.bad(f"{type(error).__name__} in its answer") from error
+            raise self.unexpected_answer(f"{type(error).__name__} in its answer") from error
         except ProviderBadResponse as error:
-            raise self.bad(error.message) from error
+            raise self.unexpected_answer(error.message) from error
         except ProviderRefused as error:
             if error.status in (401, 403):
                 remedy = f"Set {KEY_SETTING} in the settings, or FOOTNOTES_IMPORT_API_KEY in the environment."
                 raise IndexRefused(error.message, remedy=remedy) from error
             if error.status == NOT_FOUND:
                 raise Missing(error.message) from error
-            raise self.bad(error.message) from error
+            raise self.unexpected_answer(error.message) from error
         except ProviderError as error:
             raise IndexUnavailable(
                 error.message, remedy="Start the vector database, or correct the address after --from."
@@ -76,11 +76,11 @@ class Server:
 
 
 class Missing(Exception):
-    """What was asked for is not there. Never leaves the readers: they say what is there instead."""
+    """The server has no such thing. Readers catch it, and name what there is."""
 
 
 def missing_collection(collection: str, where: str, names: list[str]) -> SourceUnreadable:
-    """There is no such collection, but there are others."""
+    """The error for a collection that is missing, with the names of those that exist."""
     shown = ", ".join(sorted(names)[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
     there = f"the collections there are: {shown}" if names else "there is none"
     wanted = f"there is no collection {collection!r} at {where}" if collection else f"no collection of {where} is named"

@@ -1,4 +1,4 @@
-"""Where tools put a record's text, and what then is its metadata.
+"""Finds the text and the metadata of a record as other tools write them.
 
 LangChain writes `page_content` (in JavaScript `pageContent`) beside `metadata`; LlamaIndex writes the whole node as
 JSON in `_node_content`; others write plain fields.
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from footnotes.ingest.importing.records import Found
+from footnotes.ingest.importing.records import SourceRecord
 
 TEXT_FIELDS = (
     "page_content", "pageContent", "text", "content", "document", "body", "chunk", "chunk_text", "passage",
@@ -22,14 +22,14 @@ _NODE_PLACES = ("start_char_idx", "end_char_idx")
 _CANNOT_BE_KEPT = re.compile("[\x00\ud800-\udfff]")
 
 
-def text_and_metadata(found: Found, text_field: str = "") -> tuple[str | None, dict[str, Any]]:
-    """The text of a record, None where there is none, and all else that is said of it."""
-    text, rest = _text_in(found, dict(found.payload), text_field)
-    return (clean_text(text) if text and text.strip() else None), _flat(_node_metadata(rest))
+def text_and_metadata(found: SourceRecord, text_field: str = "") -> tuple[str | None, dict[str, Any]]:
+    """The text of a record, None if it has none, and its metadata."""
+    text, rest = _find_text(found, dict(found.payload), text_field)
+    return (clean_text(text) if text and text.strip() else None), _flatten_metadata(_node_metadata(rest))
 
 
 def clean_text(text: str) -> str:
-    """The text without what no store can hold: as long as it was, and the same in all of them."""
+    """Replace characters that no store can hold; the length stays."""
     return _CANNOT_BE_KEPT.sub("\ufffd", text)
 
 
@@ -42,7 +42,7 @@ def field_of(values: Mapping[str, Any], name: str) -> Any:
     return field_of(deeper, inner) if isinstance(deeper, Mapping) else None
 
 
-def _text_in(found: Found, payload: dict[str, Any], text_field: str) -> tuple[str | None, dict[str, Any]]:
+def _find_text(found: SourceRecord, payload: dict[str, Any], text_field: str) -> tuple[str | None, dict[str, Any]]:
     if text_field:
         value = field_of(payload, text_field)
         return (value if isinstance(value, str) else None), _without(payload, text_field)
@@ -81,17 +81,17 @@ def _node_text(node: Mapping[str, Any]) -> str | None:
 
 
 def _node_metadata(payload: dict[str, Any]) -> dict[str, Any]:
-    """A node's own metadata and place, in place of the JSON it was packed in."""
+    """Replace the JSON of a LlamaIndex node by its metadata and offsets."""
     if (node := _node(payload)) is None:
         return payload
-    said = node.get("metadata")
+    metadata = node.get("metadata")
     places = {name: node[name] for name in _NODE_PLACES if node.get(name) is not None}
     rest = {key: value for key, value in payload.items() if key != _NODE}
-    return {**places, **(said if isinstance(said, Mapping) else {}), **rest}
+    return {**places, **(metadata if isinstance(metadata, Mapping) else {}), **rest}
 
 
-def _flat(payload: dict[str, Any]) -> dict[str, Any]:
-    """What stands in `metadata` is the metadata; fields beside it belong to it too, unless that would hide one."""
+def _flatten_metadata(payload: dict[str, Any]) -> dict[str, Any]:
+    """Merge the fields beside `metadata` into it, unless a name occurs in both."""
     inner = payload.get("metadata")
     beside = {key: value for key, value in payload.items() if key != "metadata"}
     if inner is None:

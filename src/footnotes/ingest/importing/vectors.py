@@ -1,7 +1,7 @@
-"""Whether vectors that came with a collection are those the library's embedder would make.
+"""Checks whether the vectors of a collection are those of the library's embedder.
 
-Nobody's word is taken for it: a sample of the texts is embedded again and compared. A name that does not match is
-reason enough to make them anew; one that matches is checked all the same.
+A sample of the texts is embedded again and compared. With another model name the vectors are made again; with the same
+name they are checked all the same.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from footnotes import registry
+from footnotes import plugins
 from footnotes.embed import Embedder, Matrix
 from footnotes.embed.checked import checked_vectors, embed_all
 from footnotes.errors import DimensionMismatch, InvalidVector
@@ -27,12 +27,13 @@ TOO_LONG = "their texts are longer than the model reads at once, so that they st
 _FLOAT = np.dtype("<f4")
 _SAME_MODEL = {  # as its makers call it, and as our settings do
     "all-minilm-l6-v2": "minilm-l6",
+    "bge-small-en-v1.5": "bge-small",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether given vectors are taken over, and what is said of it. `sampled` are those made for the comparison."""
+    """Whether given vectors are used, and why. `sampled` are the vectors made for the comparison."""
 
     accepted: bool
     reason: str = ""
@@ -40,8 +41,8 @@ class Verdict:
     sampled: tuple[tuple[str, ...], Matrix] | None = None
 
 
-def packed_vector(given: Sequence[Any] | None) -> bytes | None:
-    """A vector as bytes of float32; None where there is none, or something that is no list of numbers."""
+def pack_vector(given: Sequence[Any] | None) -> bytes | None:
+    """Pack a vector as float32 bytes; None if it is no list of numbers."""
     if given is None or isinstance(given, (str, bytes)):
         return None
     try:
@@ -52,8 +53,8 @@ def packed_vector(given: Sequence[Any] | None) -> bytes | None:
     return vector.tobytes() if vector.ndim == 1 and len(vector) else None
 
 
-def judged(spool: Spool, embedder: Embedder, *, model: str, batch: int) -> Verdict:
-    """Compare a sample of what came with what the embedder makes of the same texts."""
+def judge_vectors(spool: Spool, embedder: Embedder, *, model: str, batch: int) -> Verdict:
+    """Compare a sample of the given vectors with those of the embedder."""
     sizes = spool.vector_sizes()
     if not sizes:
         return Verdict(False)
@@ -65,16 +66,18 @@ def judged(spool: Spool, embedder: Embedder, *, model: str, batch: int) -> Verdi
         return Verdict(False, f"they have {found} dimensions; those of {embedder.name} have {embedder.dimensions:,}")
     sample = spool.sample(SAMPLE, vector_bytes=wanted, most_tokens=embedder.max_tokens)
     usable = [(text, row) for text, packed in sample if (row := unit_vector(packed, embedder)) is not None]
-    return _compared(usable, embedder, batch) if usable else Verdict(False, UNUSABLE if sample else TOO_LONG)
+    return _compare(usable, embedder, batch) if usable else Verdict(False, UNUSABLE if sample else TOO_LONG)
 
 
-def _compared(sample: Sequence[tuple[str, Matrix]], embedder: Embedder, batch: int) -> Verdict:
+def _compare(sample: Sequence[tuple[str, Matrix]], embedder: Embedder, batch: int) -> Verdict:
     texts = tuple(text for text, _ in sample)
     made = embed_all(embedder, texts, role="passage", batch=batch)
     least = float((made * np.stack([row for _, row in sample])).sum(axis=1).min())
     if not least >= LEAST_COSINE:
-        said = f"{embedder.name} makes others: in a sample of {len(texts)} the least alike have a cosine of {least:.3f}"
-        return Verdict(False, said, sampled=(texts, made))
+        reason = (
+            f"{embedder.name} makes others: in a sample of {len(texts)} the least alike have a cosine of {least:.3f}"
+        )
+        return Verdict(False, reason, sampled=(texts, made))
     compared = f"a sample of {len(texts)} was embedded again with {embedder.name}"
     return Verdict(True, note=f"{compared}; the least alike have a cosine of {min(least, 1.0):.4f}")
 
@@ -84,7 +87,7 @@ def has_size_of(packed: bytes, embedder: Embedder) -> bool:
 
 
 def unit_vector(packed: bytes, embedder: Embedder) -> Matrix | None:
-    """A given vector as the store would keep it; None where it cannot be compared with anything."""
+    """Normalise a given vector; None if it cannot be compared."""
     vector = np.frombuffer(packed, dtype=_FLOAT).astype(np.float32)
     try:
         row: Matrix = checked_vectors(vector[np.newaxis], embedder, "passage", 1)[0]
@@ -94,13 +97,13 @@ def unit_vector(packed: bytes, embedder: Embedder) -> Matrix | None:
 
 
 def is_same_model(name: str, embedder: str) -> bool:
-    """Whether two names mean one model: with or without its provider or owner before it."""
+    """Whether two names mean the same model, with or without provider or owner."""
     return not _forms(name).isdisjoint(_forms(embedder))
 
 
 def _forms(name: str) -> set[str]:
     plain = name.strip().lower()
-    provider, model = registry.split_name(plain)
-    without = model if provider in registry.names("embedders") and model else plain
+    provider, model = plugins.split_name(plain)
+    without = model if provider in plugins.names("embedders") and model else plain
     last = without.rpartition("/")[2]
     return {without, last, _SAME_MODEL.get(last, last)}

@@ -1,1 +1,1 @@
-"""Pages that describe a repository: what kind they are, and which of its names they speak of."""
+"""Pages that describe a repository: their kind, and the names of the repository in them."""

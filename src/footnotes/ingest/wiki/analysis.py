@@ -1,4 +1,4 @@
-"""An analysis of a repository: made from its source, or read from a file somebody prepared."""
+"""The analysis of a repository: made from its source, or read from a prepared file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REMEDY = "The shape of an analysis is in docs/code.md."
 
 @dataclass(slots=True)
 class RepositoryAnalysis:
-    """What a repository defines, imports and offers, by its files' paths."""
+    """Symbols, imports, layers and entry points of a repository, by path."""
 
     symbols: dict[str, list[str]] = field(default_factory=dict)
     file_imports: dict[str, list[str]] = field(default_factory=dict)
@@ -34,28 +34,28 @@ class RepositoryAnalysis:
     entry_points: dict[str, list[str]] = field(default_factory=dict)
 
     def names(self) -> frozenset[str]:
-        """Every symbol, by its full name and without what encloses it."""
+        """Every symbol, by its full name and by its last part."""
         every = frozenset(name for names in self.symbols.values() for name in names)
         return every | {name.rpartition(".")[2] for name in every}
 
     def modules(self) -> frozenset[str]:
-        """Everything that is imported anywhere."""
+        """Every imported module."""
         return frozenset(name for names in self.file_imports.values() for name in names if not name.startswith("."))
 
     def entries(self) -> list[str]:
         return list(dict.fromkeys(name for names in self.entry_points.values() for name in names))
 
     def files(self) -> frozenset[str]:
-        """Every path that is named, globs and what has no path aside."""
+        """Every path of the analysis, without globs."""
         named = {*self.symbols, *self.file_imports, *self.entry_points, *self.layers}
         return frozenset(path for path in named if path and "*" not in path)
 
 
-def analysed_repository(folder: Path, layers: Mapping[str, str], limits: Limits) -> RepositoryAnalysis:
-    """Read the source of a repository. A file that cannot be read gives nothing, and stops nothing."""
+def analyse_repository(folder: Path, layers: Mapping[str, str], limits: Limits) -> RepositoryAnalysis:
+    """Analyse the source of a repository. Files that cannot be read are skipped."""
     root = checked_root(folder)
     found = RepositoryAnalysis()
-    for item in source_files(root, Git.opened(root), untracked=False):
+    for item in source_files(root, Git.open(root), untracked=False):
         if isinstance(item, SourceFile) and reason_by_content(item.path) is None:
             found.layers[item.relative] = layer_of(item.relative, layers)
             if entries := manifest_entry_points(item.path):
@@ -82,8 +82,8 @@ def _read(file: SourceFile, found: RepositoryAnalysis, limits: Limits) -> None:
         found.symbols[file.relative] = list(symbols)
 
 
-def prepared_analysis(path: Path) -> RepositoryAnalysis:
-    """An analysis from a JSON file, checked."""
+def load_analysis(path: Path) -> RepositoryAnalysis:
+    """Load an analysis from a JSON file, and check it."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise OptionError(f"{path} is larger than an analysis may be ({MOST_BYTES:,} bytes)", remedy=_REMEDY)
@@ -92,11 +92,11 @@ def prepared_analysis(path: Path) -> RepositoryAnalysis:
         raise SourceUnreadable(f"{path} cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{path} is no JSON: {str(error)[:200]}", remedy=_REMEDY) from error
-    return checked_analysis(read, str(path))
+    return parse_analysis(read, str(path))
 
 
-def checked_analysis(read: Any, name: str) -> RepositoryAnalysis:
-    """An analysis from plain values, or a clear error that says which of them is wrong."""
+def parse_analysis(read: object, name: str) -> RepositoryAnalysis:
+    """Parse an analysis from plain values; raise an error that names the wrong value."""
     known = ("symbols", "file_imports", "layers", "entry_points")
     if not isinstance(read, dict):
         raise OptionError(f"{name} holds no object", remedy=_REMEDY)
@@ -109,43 +109,43 @@ def checked_analysis(read: Any, name: str) -> RepositoryAnalysis:
             layers=_layers(read.get("layers", {})),
             entry_points=_by_path(read.get("entry_points", {}), "entry_points"),
         )
-    except _Wrong as wrong:
+    except _InvalidAnalysis as wrong:
         raise OptionError(f"{name}: {wrong}", remedy=_REMEDY) from wrong
 
 
-class _Wrong(Exception):
-    """What is wrong with an analysis."""
+class _InvalidAnalysis(Exception):
+    """A value of an analysis is wrong."""
 
 
-def _by_path(value: Any, key: str) -> dict[str, list[str]]:
-    """Names by path. A list of names, or of objects with `name` and perhaps `path`, will do as well."""
+def _by_path(value: object, key: str) -> dict[str, list[str]]:
+    """Names by path, from an object of lists, or from a list of names or of objects with `name` and `path`."""
     if isinstance(value, dict):
         return {str(path): _texts(names, f"{key}[{path!r}]") for path, names in value.items()}
     if not isinstance(value, list):
-        raise _Wrong(f"{key} must be an object of lists by path, or a list, not {type(value).__name__}")
+        raise _InvalidAnalysis(f"{key} must be an object of lists by path, or a list, not {type(value).__name__}")
     found: dict[str, list[str]] = {}
     for number, each in enumerate(value):
         path, name = (each.get("path", ""), each.get("name")) if isinstance(each, dict) else ("", each)
         if not isinstance(name, str) or not isinstance(path, str):
-            raise _Wrong(f"{key}[{number}] must be a name, or an object with a name and a path")
+            raise _InvalidAnalysis(f"{key}[{number}] must be a name, or an object with a name and a path")
         found.setdefault(path, []).append(name)
     return found
 
 
-def _texts(value: Any, key: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in _named(value)):
-        raise _Wrong(f"{key} must be a list of names")
-    return [each for each in _named(value) if each]
+def _texts(value: object, key: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in _names_of(value)):
+        raise _InvalidAnalysis(f"{key} must be a list of names")
+    return [each for each in _names_of(value) if each]
 
 
-def _named(value: Iterable[Any]) -> list[Any]:
+def _names_of(value: Iterable[Any]) -> list[Any]:
     return [each.get("name") if isinstance(each, dict) else each for each in value]
 
 
-def _layers(value: Any) -> dict[str, str]:
-    """Layers by path or glob; or paths by layer, as some tools write it."""
+def _layers(value: object) -> dict[str, str]:
+    """Layers by path or glob, also from lists of paths by layer."""
     if not isinstance(value, dict):
-        raise _Wrong(f"layers must be an object, not {type(value).__name__}")
+        raise _InvalidAnalysis(f"layers must be an object, not {type(value).__name__}")
     found: dict[str, str] = {}
     for key, each in value.items():
         if isinstance(each, str):
@@ -153,5 +153,5 @@ def _layers(value: Any) -> dict[str, str]:
         elif isinstance(each, list) and all(isinstance(path, str) for path in each):
             found.update(dict.fromkeys(each, str(key)))
         else:
-            raise _Wrong(f"layers[{key!r}] must be the name of a layer, or a list of paths")
+            raise _InvalidAnalysis(f"layers[{key!r}] must be the name of a layer, or a list of paths")
     return found

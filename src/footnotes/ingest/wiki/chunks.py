@@ -1,4 +1,4 @@
-"""What the chunks of a page say of themselves, from what is known of the page."""
+"""Metadata of the chunks of a page, from the metadata of the page."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
-from footnotes.ingest.wiki.occurring import occurring, occurring_entry_points
+from footnotes.ingest.wiki.names import find_entry_points, find_names
 from footnotes.parse.types_by_name import WIKI
 from footnotes.types import JsonValue, Metadata
 
 Describe = Callable[[int, tuple[str, ...], int, str], Metadata]
-"""Index, headings, tokens and text of a chunk → what it says of itself."""
+"""Index, headings, tokens and text of a chunk → its metadata."""
 
 _LONGEST_SLUG = 200
 _ANCHOR = re.compile(r"\s*\{\s*[#.:][^{}]*\}\s*\Z")
 _NO_WORD = re.compile(r"[\W_]+")
 
 
-def describer(mime: str, metadata: Metadata, title: str) -> Describe | None:
-    """How the chunks of a document are described; nothing for documents that are no pages of a wiki."""
+def build_describer(mime: str, metadata: Metadata, title: str) -> Describe | None:
+    """Build the function that describes the chunks of a page; None for other documents."""
     if mime != WIKI:
         return None
     path, analysis = metadata.get("path"), metadata.get("analysis")
@@ -29,22 +29,22 @@ def describer(mime: str, metadata: Metadata, title: str) -> Describe | None:
     entries, taken = _texts(known, "entry_points"), set[str]()
 
     def describe(index: int, headings: tuple[str, ...], tokens: int, text: str) -> Metadata:
-        header = without_anchor(headings[-1] if headings else title)
+        header = strip_anchor(headings[-1] if headings else title)
         return {
             "section_header": header,
             "chunk_index": index,
             "token_count": tokens,
             "slug": unique(slug(str(path or title), header), taken),
-            "symbols": [*occurring(text, symbols)],
-            "imports": [*occurring(text, imports)],
-            "entry_points": [*occurring_entry_points(text, entries)],
+            "symbols": [*find_names(text, symbols)],
+            "imports": [*find_names(text, imports)],
+            "entry_points": [*find_entry_points(text, entries)],
         }
 
     return describe
 
 
-def without_anchor(heading: str) -> str:
-    """A heading without the `{ #anchor }` some pages put behind it."""
+def strip_anchor(heading: str) -> str:
+    """Remove a trailing `{ #anchor }` from a heading."""
     return _ANCHOR.sub("", heading) or heading
 
 
@@ -56,7 +56,7 @@ def slug(path: str, section: str) -> str:
 
 
 def unique(name: str, taken: set[str]) -> str:
-    """A name that was not given yet: the first of it stays as it is, the second ends in `_2`."""
+    """Make a name unique: the first stays as it is, the second ends in `_2`."""
     number, found = 1, name
     while found in taken:
         number += 1

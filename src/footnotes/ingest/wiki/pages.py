@@ -1,4 +1,4 @@
-"""What a page is: its title, its kind, its layer, and the names of the repository it speaks of."""
+"""Metadata of a page: title, kind, layer, and the names of the repository in it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
 
-from footnotes.analyse.layers import OTHER, glob, guessed_layer
+from footnotes.analyse.layers import OTHER, glob, guess_layer
 from footnotes.ingest.wiki.analysis import RepositoryAnalysis
-from footnotes.ingest.wiki.chunks import without_anchor
-from footnotes.ingest.wiki.occurring import occurring, occurring_entry_points
+from footnotes.ingest.wiki.chunks import strip_anchor
+from footnotes.ingest.wiki.names import find_entry_points, find_names
 from footnotes.parse.front_matter import front_matter, title_of
 from footnotes.parse.markdown import plain_title
 from footnotes.types import JsonValue
@@ -35,7 +35,7 @@ _KIND_OF = {word: kind for kind, words in _KINDS for word in words.split()}
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """An analysis in the form pages are compared with."""
+    """An analysis, prepared for comparison with pages."""
 
     names: frozenset[str]
     modules: frozenset[str]
@@ -47,7 +47,7 @@ class Vocabulary:
     entries_of: Mapping[str, Sequence[str]]
 
     @classmethod
-    def of(cls, analysis: RepositoryAnalysis) -> Vocabulary:
+    def from_analysis(cls, analysis: RepositoryAnalysis) -> Vocabulary:
         files = analysis.files()
         folders = frozenset(str(parent) for path in files for parent in PurePosixPath(path).parents) - {"."}
         return cls(
@@ -62,19 +62,19 @@ class Vocabulary:
         )
 
     def layer(self, path: str) -> str | None:
-        """The layer of a file: as it is named, else of the first glob that matches."""
+        """The layer of a file: by its path, else by the first glob that matches."""
         if path in self.layers:
             return self.layers[path]
         return next((layer for pattern, layer in self.layers.items() if glob(pattern).fullmatch(path)), None)
 
 
 def page_metadata(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[str, str]) -> dict[str, JsonValue]:
-    """All that is said of a page. `analysis` are the names it speaks of, from which each chunk keeps its own."""
+    """The metadata of a page. `analysis` holds the names in the page, of which each chunk keeps its own."""
     _, stated = front_matter(text)
     found = _HEADING.search(text)
-    title = title_of(stated) or (without_anchor(plain_title(found[1])) if found else "") or PurePosixPath(path).stem
-    names = occurring(text, vocabulary.names)[:MOST_SYMBOLS]
-    described = described_file(path, title, text, vocabulary)
+    title = title_of(stated) or (strip_anchor(plain_title(found[1])) if found else "") or PurePosixPath(path).stem
+    names = find_names(text, vocabulary.names)[:MOST_SYMBOLS]
+    described = find_described_file(path, title, text, vocabulary)
     of_file: dict[str, JsonValue] = {}
     if described is not None:
         of_file = {
@@ -86,18 +86,18 @@ def page_metadata(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[
         **of_file,
         "path": path,
         "title": title,
-        "type": _stated(stated, "type") or _kind(path, title, vocabulary),
-        "layer": _stated(stated, "layer") or _layer(path, text, vocabulary, layers),
+        "type": _front_value(stated, "type") or _kind(path, title, vocabulary),
+        "layer": _front_value(stated, "layer") or _layer(path, text, vocabulary, layers),
         "analysis": {
             "symbols": [*names],
-            "imports": [*occurring(text, vocabulary.modules)[:MOST_IMPORTS]],
-            "entry_points": [*occurring_entry_points(text, vocabulary.entries)[:MOST_ENTRY_POINTS]],
+            "imports": [*find_names(text, vocabulary.modules)[:MOST_IMPORTS]],
+            "entry_points": [*find_entry_points(text, vocabulary.entries)[:MOST_ENTRY_POINTS]],
         },
     }
 
 
-def described_file(path: str, title: str, text: str, vocabulary: Vocabulary) -> str | None:
-    """The source file a page is about: the one it is named after, else the only one it names."""
+def find_described_file(path: str, title: str, text: str, vocabulary: Vocabulary) -> str | None:
+    """The source file of a page: the one it is named after, else the only one that it names."""
     bare = path.removesuffix(PurePosixPath(path).suffix)
     for name in (bare, title):
         if name in vocabulary.files:
@@ -111,13 +111,13 @@ def _stem(path: str) -> str:
     return path.removesuffix(PurePosixPath(path).suffix)
 
 
-def _stated(values: Mapping[str, JsonValue], key: str) -> str:
+def _front_value(values: Mapping[str, JsonValue], key: str) -> str:
     value = values.get(key)
     return value.strip().lower() if isinstance(value, str) else ""
 
 
 def _kind(path: str, title: str, vocabulary: Vocabulary) -> str:
-    """A page named after a file or folder is about it; else its name, its folders, then its title's words tell."""
+    """The kind of a page: `file` or `directory` by its name, else by its name, folders and title."""
     bare = path.removesuffix(PurePosixPath(path).suffix)
     for name in (bare, title):
         if name in vocabulary.files:
@@ -134,13 +134,13 @@ def _kind(path: str, title: str, vocabulary: Vocabulary) -> str:
 
 
 def _layer(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[str, str]) -> str:
-    """Of a glob in the settings; else that of most files the page names; else a guess from its own path."""
+    """The layer by a glob of the settings, else that of most files the page names, else a guess from its path."""
     for pattern, layer in layers.items():
         if glob(pattern).fullmatch(path):
             return layer
     named = (vocabulary.layer(each) for each in _files_named(text, vocabulary.files))
     counted = Counter(layer for layer in named if layer and layer != OTHER)
-    return counted.most_common(1)[0][0] if counted else guessed_layer(path) or DOCS
+    return counted.most_common(1)[0][0] if counted else guess_layer(path) or DOCS
 
 
 def _files_named(text: str, files: frozenset[str]) -> Iterable[str]:

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePath
 
+from footnotes.ingest.ingestor import Ingestor, IngestTarget
 from footnotes.ingest.names import as_text, checked_metadata
 from footnotes.ingest.plan import Plan
 from footnotes.ingest.sync import FolderSync
-from footnotes.ingest.take import Place, Taking
 from footnotes.ingest.walk import Skipped
 from footnotes.ingest.wiki.pages import Vocabulary, page_metadata
 from footnotes.ingest.work import NewSource
@@ -23,24 +23,24 @@ _LONGEST = 4_000_000
 
 
 class WikiSync(FolderSync):
-    """One pass over one folder of pages. A page is cut anew also where only what is known of it has changed."""
+    """One pass over one folder of pages. A page is chunked again also if only its metadata has changed."""
 
     def __init__(
         self,
         store: Store,
         user_id: str,
-        taking: Taking,
-        place: Place,
+        ingestor: Ingestor,
+        target: IngestTarget,
         folder: Path,
         *,
         vocabulary: Vocabulary,
         layers: Mapping[str, str],
         max_file_bytes: int,
     ) -> None:
-        super().__init__(store, user_id, taking, place, folder, max_file_bytes=max_file_bytes)
+        super().__init__(store, user_id, ingestor, target, folder, max_file_bytes=max_file_bytes)
         self._store, self._user = store, user_id
         self._vocabulary, self._layers = vocabulary, layers
-        self._said: dict[str, Metadata] = {}
+        self._metadata_by_source: dict[str, Metadata] = {}
 
     def _look(self) -> None:
         super()._look()
@@ -54,22 +54,22 @@ class WikiSync(FolderSync):
         self._skipped.append(Skipped(self._seen.pop(source).path, reason))
 
     def plan(self, *, delete_all: bool = False) -> Plan:
-        """What to do, with the pages of which other things are known now among those that changed."""
+        """Plan the pass; pages whose metadata changed count as changed."""
         plan = super().plan(delete_all=delete_all)
         plan.left_alone = []
         stale = [known for known in plan.unchanged if not self._is_described(known.source)]
         plan.unchanged = [known for known in plan.unchanged if known not in stale]
         plan.changed += [known.source for known in stale]
-        # A page that moved speaks of its path in every chunk.
+        # Every chunk of a page holds its path.
         plan.changed += [new for new in plan.moved.values() if new not in plan.changed]
         return plan
 
     def _is_described(self, source: str) -> bool:
-        row = self._store.documents.find_by_source(self._user, self._place.collection, source)
+        row = self._store.documents.find_by_source(self._user, self._target.collection, source)
         if row is None or source not in self._seen:
             return True
-        said = self._metadata(source)
-        return row.document.mime == WIKI and all(row.document.metadata.get(key) == said[key] for key in said)
+        metadata = self._metadata(source)
+        return row.document.mime == WIKI and all(row.document.metadata.get(key) == metadata[key] for key in metadata)
 
     def _new_source(self, source: str) -> NewSource:
         return replace(super()._new_source(source), metadata=self._metadata(source), mime=WIKI, renew=True)
@@ -77,12 +77,12 @@ class WikiSync(FolderSync):
     def _text(self, source: str) -> str:
         with suppress(OSError), self._seen[source].path.open(encoding="utf-8-sig", errors="replace") as file:
             return file.read(_LONGEST)
-        return "?"  # it cannot be read now: the pipeline says why
+        return "?"  # it cannot be read now: the pipeline reports why
 
     def _metadata(self, source: str) -> Metadata:
-        if source not in self._said:
+        if source not in self._metadata_by_source:
             path, text = self._seen[source].path, self._text(source)
             relative = as_text(path.relative_to(self.root).as_posix())
             described = page_metadata(relative, text, self._vocabulary, self._layers)
-            self._said[source] = checked_metadata({**self._place.metadata_of(path), **described})
-        return self._said[source]
+            self._metadata_by_source[source] = checked_metadata({**self._target.metadata_of(path), **described})
+        return self._metadata_by_source[source]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from footnotes import registry
-from footnotes.config import Settings
+from footnotes import plugins
+from footnotes.embed.hub import locate_model
 from footnotes.errors import ConfigError
 from footnotes.remote import Endpoint
 from footnotes.remote.presets import endpoint_for
@@ -15,6 +15,7 @@ from footnotes.retrieve.rerankers.late import LateReranker, TokenVectors
 from footnotes.retrieve.rerankers.llm import Complete, LlmReranker
 from footnotes.retrieve.rerankers.onnx import OnnxReranker
 from footnotes.retrieve.rerankers.server import ServerReranker
+from footnotes.settings import Settings
 
 COHERE_MODEL = "rerank-v3.5"
 
@@ -30,8 +31,8 @@ class Parts:
 
 def make_reranker(name: str, parts: Parts) -> Reranker:
     """The reranker of a name. A plug-in's factory is handed the model's name and the parts."""
-    _, model = registry.split_name(name)
-    factory = registry.find("rerankers", name)
+    _, model = plugins.split_name(name)
+    factory = plugins.find("rerankers", name)
     return cast(Reranker, factory(model, parts))
 
 
@@ -44,10 +45,13 @@ def llm(model: str, parts: Parts) -> Reranker:
 
 
 def onnx(model: str, parts: Parts) -> Reranker:
-    folder = parts.settings.rerank_model_dir
+    settings = parts.settings
+    folder = str(locate_model(model, settings.models_dir)) if model else settings.rerank_model_dir
     if not folder:
-        raise ConfigError("the reranker 'onnx' needs a folder", remedy="Name it as rerank_model_dir.")
-    return OnnxReranker(folder, threads=parts.settings.embedder_threads)
+        raise ConfigError(
+            "the reranker 'onnx' needs a folder", remedy="Name it as rerank_model_dir, or a fetched model as onnx:NAME."
+        )
+    return OnnxReranker(folder, threads=settings.embedder_threads)
 
 
 def cohere(model: str, parts: Parts) -> Reranker:

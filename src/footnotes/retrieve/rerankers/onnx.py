@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from footnotes.errors import ConfigError, ModelDamaged, ProviderTimeout
+from footnotes.embed.hub import find_weights
+from footnotes.errors import ConfigError, EmbedderUnavailable, ModelDamaged, ProviderTimeout
 from footnotes.remote.deadline import Deadline
 from footnotes.types import Hit
 
 MAX_TOKENS = 512
 BATCH = 8
+_BOTH = "Name a folder with model.onnx and tokenizer.json as rerank_model_dir."
 
 
 class OnnxReranker:
@@ -22,11 +24,12 @@ class OnnxReranker:
 
     def __init__(self, folder: str, *, threads: int = 0) -> None:
         self._folder, self._threads = Path(folder).expanduser(), threads
-        for name in ("model.onnx", "tokenizer.json"):
-            if not (self._folder / name).is_file():
-                raise ConfigError(
-                    f"{self._folder} has no {name}", remedy="Name a folder with both as rerank_model_dir."
-                )
+        if not (self._folder / "tokenizer.json").is_file():
+            raise ConfigError(f"{self._folder} has no tokenizer.json", remedy=_BOTH)
+        try:
+            self._weights = find_weights(self._folder)
+        except EmbedderUnavailable as error:
+            raise ConfigError(error.message, remedy=_BOTH) from error
 
     @property
     def name(self) -> str:
@@ -70,7 +73,7 @@ class OnnxReranker:
         options.intra_op_num_threads = self._threads
         options.log_severity_level = 3
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        path = str(self._folder / "model.onnx")
+        path = str(self._weights)
         try:
             return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime's own classes share no base but this

@@ -28,9 +28,9 @@ class PostgresCursor:
 
     __slots__ = ("_queries", "_statements", "user_id")
 
-    def __init__(self, statements: Statements, user_id: str) -> None:
+    def __init__(self, statements: Statements, user_id: str, queries: Mapping[str, Query] | None = None) -> None:
         self._statements = statements
-        self._queries = load_queries(SQL)
+        self._queries = load_queries(SQL) if queries is None else queries
         self.user_id = user_id
 
     def all(self, query: str, where: Filter | None = None, /, **values: Any) -> list[Row]:

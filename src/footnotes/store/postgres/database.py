@@ -85,7 +85,7 @@ class Database:
         most: int = 16,
         role: str | None = ROLE,
         path: str = "",
-        outside: bool = False,
+        remote: bool = False,
         read_only: bool = False,
     ) -> None:
         self._address = address
@@ -93,7 +93,7 @@ class Database:
         said = {"search_path": path} if path else {}
         known = {} if "application_name=" in address else {"application_name": "footnotes"}
         said |= {"default_transaction_read_only": "on"} if read_only else {}
-        self._session = {**_SESSION, **known, **said, **({"footnotes.outside": "on"} if outside else {})}
+        self._session = {**_SESSION, **known, **said, **({"footnotes.outside": "on"} if remote else {})}
         self._tenants: weakref.WeakKeyDictionary[Any, str | None] = weakref.WeakKeyDictionary()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="footnotes-postgres", daemon=True)

@@ -58,7 +58,7 @@ class Indexes:
                 connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name_of(generation)}")
 
     def rebuild(self, generation: Generation) -> None:
-        """The index anew, without what was deleted from it."""
+        """The index again, without what was deleted from it."""
         with self._database.owning() as connection:
             if self._state(connection, generation) is not None:
                 connection.execute(f"REINDEX INDEX CONCURRENTLY {name_of(generation)}")

@@ -1,4 +1,4 @@
-"""Weighs the words of a generation anew when its chunks have become longer or shorter on average.
+"""Weighs the words of a generation again when its chunks have become longer or shorter on average.
 
 The weight of a term in a chunk depends on how long the chunk is beside the others (the b of BM25). It is computed when
 the chunk is written, by the average of then; when a library has doubled since and the average has moved, all weights

@@ -1,6 +1,6 @@
-"""Makes the words of generations anew, from the stored texts, that an older version of Footnotes made otherwise.
+"""Makes the words of generations again, from the stored texts, that an older version of Footnotes made otherwise.
 
-Nothing is embedded. Whoever migrates does it, one server at a time; a run that was cut off is begun again with the
+Nothing is embedded. `migrate` does it, one server at a time; a run that was cut off is begun again with the
 generations it had not finished.
 """
 

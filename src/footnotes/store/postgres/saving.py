@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,11 +131,11 @@ class _Texts:
 def _entered(cursor: Cursor, holder: int, generation: Generation, works: Sequence[_Work]) -> dict[int, int | None]:
     """See that the generation serves and that the documents are still the writer's. Returns what they served before.
 
-    Whoever switches generations waits for this transaction, and the other way round.
+    A switch of generations waits for this transaction, and the other way round.
     """
     cursor.run("share_tenant")
     if cursor.value("generation_state", generation=generation.pk) != "serving":
-        raise GenerationReplaced("the library was indexed anew meanwhile")
+        raise GenerationReplaced("the library was indexed again meanwhile")
     pks = [work.handle.pk for work in works]
     before = {row["pk"]: row["current"] for row in cursor.all("held", holder=holder, documents=pks)}
     if len(before) < len(works):
@@ -228,9 +228,20 @@ def _relate(
             documents.put_facets(cursor, listed, new=fresh)
     cursor.many("put_sources", _sources(works))
     cursor.many("put_planned", [_planned(generation, work) for work in works])
+    _put_sketches(cursor, works, {pk for pk, version in before.items() if version is None})
+
+
+def _put_sketches(cursor: Cursor, works: Sequence[_Work], fresh: Container[int]) -> None:
+    """Keep the sketches of documents, those of new ones together, and say which other one each nearly equals."""
+    new: list[tuple[Draft, near.NewSketch]] = []
     for work in works:
-        collection, is_new = clean(work.draft.collection), before[work.handle.pk] is None
-        work.draft.near_duplicate_of = near.put(cursor, collection, work.handle.pk, work.draft.sketch, new=is_new)
+        draft, pk, collection = work.draft, work.handle.pk, clean(work.draft.collection)
+        if pk not in fresh:
+            draft.near_duplicate_of = near.put(cursor, collection, pk, draft.sketch, new=False)
+        elif draft.sketch is not None:
+            new.append((draft, near.NewSketch(collection, pk, draft.document_id, clean(draft.filename), draft.sketch)))
+    for (draft, _), alike in zip(new, near.put_new(cursor, [each for _, each in new]), strict=True):
+        draft.near_duplicate_of = alike
 
 
 def _sources(works: Sequence[_Work]) -> Iterable[dict[str, Any]]:

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from footnotes.config import Settings
 from footnotes.errors import FootnotesError, StoreLocked, StoreReadOnly, StoreUnavailable
-from footnotes.index.outside import VectorDatabase
+from footnotes.index.remote import VectorDatabase
+from footnotes.settings import Settings
 from footnotes.store import documents, generations, recovery
 from footnotes.store.address import redacted
 from footnotes.store.base import BaseStore
@@ -24,30 +24,24 @@ from footnotes.store.chunks import missing_vectors
 from footnotes.store.database import Cursor
 from footnotes.store.files import Files, FolderFiles, files_of
 from footnotes.store.originals import FOLDER, Originals
-from footnotes.store.outside import Outside, vector_database
 from footnotes.store.postgres import chunks, saving, schema, statistics, upkeep
+from footnotes.store.postgres.change_feed import PostgresTruth
 from footnotes.store.postgres.chunks import Where
 from footnotes.store.postgres.claiming import claim
 from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Database
 from footnotes.store.postgres.indexes import Indexes
-from footnotes.store.postgres.outside import PostgresTruth
-from footnotes.store.postgres.outside_legs import OutsideLegs
+from footnotes.store.postgres.remote_legs import RemoteLegs
 from footnotes.store.postgres.view import PostgresSearchView, Served
 from footnotes.store.postgres.writers import Writers
 from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Problem
+from footnotes.store.remote_keeper import RemoteKeeper, vector_database
 from footnotes.store.retry import retry, retrying
 from footnotes.store.rows import generation_row
 from footnotes.store.texts import SpanReader
 from footnotes.types import ErrorInfo
 
 INCOMING = "incoming"
-
-
-def refused(primary: str) -> StoreReadOnly:
-    """What somebody is told who would change what is only read here."""
-    where = primary or "a server of the primary database"
-    return StoreReadOnly(f"the library can only be read here; {where} takes changes", remedy=f"Send it to {where}.")
 
 
 class PostgresStore(BaseStore):
@@ -78,7 +72,7 @@ class PostgresStore(BaseStore):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
-        self.database = Database(address, outside=vectors is not None, read_only=read_only)
+        self.database = Database(address, remote=vectors is not None, read_only=read_only)
         try:
             if migrate and not read_only:
                 schema.migrate(self.database)
@@ -90,7 +84,7 @@ class PostgresStore(BaseStore):
         self._writers = Writers(self.database, folder / INCOMING)
         self._indexes = Indexes(self.database)
         self.originals = Originals(files or FolderFiles(folder / FOLDER), self.database, self.holder)
-        self.outside = None if vectors is None else self._made_outside(vectors, legs, tells)
+        self.remote = None if vectors is None else self._make_remote(vectors, legs, tells)
         self._served: dict[str, Served] = {}
         self._grower: threading.Thread | None = None
         self._guard = threading.Lock()
@@ -109,11 +103,11 @@ class PostgresStore(BaseStore):
             primary=settings.primary,
         )
 
-    def _made_outside(self, vectors: VectorDatabase, legs: Sequence[str], tells: bool) -> Outside:
+    def _make_remote(self, vectors: VectorDatabase, legs: Sequence[str], tells: bool) -> RemoteKeeper:
         with self.database.read("") as cursor:
             library = str(cursor.value("library_id"))
-        truth = PostgresTruth(self.database, library, vectors.address, legs, tells=tells)
-        return Outside(vectors, legs, library, truth)
+        feed = PostgresTruth(self.database, library, vectors.address, legs, tells=tells)
+        return RemoteKeeper(vectors, legs, library, feed)
 
     @classmethod
     def migrated(cls, settings: Settings) -> tuple[list[int], int]:
@@ -137,8 +131,8 @@ class PostgresStore(BaseStore):
         grower = self._grower
         if grower is not None:
             grower.join()
-        if self.outside is not None:
-            self.outside.close()
+        if self.remote is not None:
+            self.remote.close()
         self._writers.close()
         self.database.close()
 
@@ -148,7 +142,7 @@ class PostgresStore(BaseStore):
     def writing(self, user_id: str, purpose: str, *, seconds: float | None = None) -> Iterator[None]:
         """Be a writer of a tenant's library, beside others. What dead ones left unfinished is put right first."""
         if self.read_only:
-            raise refused(self._primary)
+            raise StoreReadOnly.refer(self._primary)
         with self._writers.writing(user_id) as writer:
             if writer.depth == 1:
                 self.originals.sweep(user_id)
@@ -192,7 +186,7 @@ class PostgresStore(BaseStore):
         if served is None:
             served = self._served[user_id] = self._now_served(user_id)
         legs = self._outside_legs(served.generation)
-        return PostgresSearchView(self.database, user_id, served, self._noticing(user_id), outside=legs)
+        return PostgresSearchView(self.database, user_id, served, self._noticing(user_id), remote=legs)
 
     def _now_served(self, user_id: str) -> Served:
         """The generation searches use, the last change, and how many documents wait for vectors."""
@@ -202,12 +196,12 @@ class PostgresStore(BaseStore):
             return Served(None)
         return Served(generation_row(row), row["changed"], row["waiting"], row["reached"] or 0)
 
-    def _outside_legs(self, generation: Generation | None) -> OutsideLegs | None:
-        if self.outside is None or generation is None:
+    def _outside_legs(self, generation: Generation | None) -> RemoteLegs | None:
+        if self.remote is None or generation is None:
             return None
         if not self.read_only:
-            self.outside.note(generation)  # it may have been chosen after the library was made
-        return OutsideLegs(self.database, self.outside, generation)
+            self.remote.note(generation)  # it may have been chosen after the library was made
+        return RemoteLegs(self.database, self.remote, generation)
 
     def _noticing(self, user_id: str) -> Callable[[int | None, Served], None]:
         """What a search saw of what serves now is what the next one begins with."""
@@ -224,12 +218,12 @@ class PostgresStore(BaseStore):
     def _view_of(self, user_id: str, generation: int) -> PostgresSearchView:
         """A generation that does not serve, as searches would see it."""
         found = self.generations.find(user_id, generation)
-        if self.outside is not None:
-            self.outside.catch_up(found)
+        if self.remote is not None:
+            self.remote.catch_up(found)
         legs = self._outside_legs(found)
-        return PostgresSearchView(self.database, user_id, Served(found), lambda *_: None, outside=legs, trial=True)
+        return PostgresSearchView(self.database, user_id, Served(found), lambda *_: None, remote=legs, trial=True)
 
-    def look_again(self, user_id: str) -> None:
+    def refresh(self, user_id: str) -> None:
         """Searches ask the database: they see what others wrote without being told."""
 
     # ── writing
@@ -286,7 +280,7 @@ class PostgresStore(BaseStore):
         """Be the only one to build generations for a tenant, until this writer ends."""
         self._writers.number(user_id)
         if not self._writers.hold_generations(user_id):
-            raise StoreLocked("another writer is indexing the library anew")
+            raise StoreLocked("another writer is indexing the library again")
 
     def fill_generation(
         self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[NewChunk], version: str
@@ -351,12 +345,12 @@ class PostgresStore(BaseStore):
     def prepare_legs(self, generation: Generation) -> int:
         """Build the dense index, and fill a vector database."""
         self._grow(generation)
-        return 0 if self.outside is None else self.outside.catch_up(generation)
+        return 0 if self.remote is None else self.remote.catch_up(generation)
 
     def drop_legs(self, generation: Generation) -> None:
         self._indexes.drop(generation)
-        if self.outside is not None:
-            self.outside.drop(generation)
+        if self.remote is not None:
+            self.remote.drop(generation)
 
     # ── indexes
 
@@ -396,25 +390,25 @@ class PostgresStore(BaseStore):
             self._grow(generation)
 
     def _grow(self, generation: Generation) -> bool:
-        legs = frozenset() if self.outside is None else self.outside.legs
+        legs = frozenset() if self.remote is None else self.remote.legs
         grown = self._indexes.grow(generation, dense="dense" not in legs)
         if "lexical" in legs:
-            self._bring(generation)  # words may have been weighed anew
+            self._bring(generation)  # words may have been weighed again
         return grown
 
     def _bring_serving(self, user_id: str) -> None:
         """What changed in the generation that serves is brought to a vector database, if there is one."""
-        if self.outside is not None and (generation := self.generations.serving(user_id)) is not None:
-            self.outside.attempt_soon(generation)
+        if self.remote is not None and (generation := self.generations.serving(user_id)) is not None:
+            self.remote.attempt_soon(generation)
 
     def _bring_what_is_missing(self, user_id: str) -> None:
-        if self.outside is not None and (generation := self.generations.serving(user_id)) is not None:
-            self.outside.note(generation)
-            self.outside.bring_what_is_missing(generation)
+        if self.remote is not None and (generation := self.generations.serving(user_id)) is not None:
+            self.remote.note(generation)
+            self.remote.bring_what_is_missing(generation)
 
     def _bring(self, generation: Generation) -> None:
-        if self.outside is not None:
-            self.outside.attempt(generation)
+        if self.remote is not None:
+            self.remote.attempt(generation)
 
     def grow_graph(
         self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
@@ -441,7 +435,7 @@ class PostgresStore(BaseStore):
     def rebuild_legs(self, generation: Generation) -> list[str]:
         with self.changing(generation.user_id) as cursor:
             statistics.recount(cursor, generation.pk)
-        return ["statistics: counted anew"]
+        return ["statistics: counted again"]
 
     def compact(self, user_id: str, *, scrub: bool = False) -> None:
         """Give the space of removed rows back; with `scrub` leave no byte of them in any table or index.
@@ -453,6 +447,6 @@ class PostgresStore(BaseStore):
                 cursor.run("fold_terms", generation=generation.pk)
         with self.database.owning() as connection:
             upkeep.vacuum(connection, rewrites=scrub)
-        if self.outside is not None:
+        if self.remote is not None:
             for generation in self.generations.all(user_id):
-                self.outside.compact(generation)
+                self.remote.compact(generation)

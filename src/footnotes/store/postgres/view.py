@@ -13,9 +13,9 @@ from footnotes.errors import FootnotesError, InputError
 from footnotes.index import FIELD_WEIGHTS, Allowed, Found, Vector
 from footnotes.store.database import Database, Row
 from footnotes.store.legs import LegResult, LegsView, waited
-from footnotes.store.postgres.outside_legs import Given, OutsideLegs, said_in_facets
+from footnotes.store.postgres.remote_legs import Given, RemoteLegs, said_in_facets
 from footnotes.store.postgres.words import definition
-from footnotes.store.records import Generation, HitRow, Place
+from footnotes.store.records import ChunkSpan, Generation, HitRow
 from footnotes.store.rows import hit_row
 from footnotes.store.views import Question, Symbols
 from footnotes.store.weights import FIELDS, cut, place
@@ -62,11 +62,11 @@ class PostgresSearchView(LegsView):
         served: Served,
         notice: Callable[[int | None, Served], None],
         *,
-        outside: OutsideLegs | None = None,
+        remote: RemoteLegs | None = None,
         trial: bool = False,
     ) -> None:
         self._database = database
-        self._outside = outside
+        self._remote = remote
         self._user_id = user_id
         self._generation = served.generation
         self._served = served
@@ -102,7 +102,7 @@ class PostgresSearchView(LegsView):
 
     def _behind(self, leg: str) -> int:
         """How many documents a vector database that serves a leg does not know yet."""
-        if self._outside is None or self._fetched is None or leg not in self._outside.legs:
+        if self._remote is None or self._fetched is None or leg not in self._remote.legs:
             return 0
         return self._fetched.behind
 
@@ -141,10 +141,10 @@ class PostgresSearchView(LegsView):
 
     def _given(self, terms: Mapping[str, float], vector: Vector | None, depth: int, where: Filter | None) -> Given:
         """What a vector database finds for the legs it serves, if there is one."""
-        if self._outside is None:
+        if self._remote is None:
             return Given()
         allowed = None if where is None else said_in_facets(where) or self.allowed(where)
-        return self._outside.found(terms, vector, depth, allowed)
+        return self._remote.found(terms, vector, depth, allowed)
 
     def _ask(self, question: Question, terms: Mapping[str, float], vector: Vector | None, given: Given) -> list[Row]:
         from pgvector import HalfVector
@@ -178,8 +178,8 @@ class PostgresSearchView(LegsView):
         found.frequencies = dict(zip(names, first["frequencies"] or [], strict=False))
         found.chunks = first["total"] or 0
         found.behind = first["behind"]
-        if self._outside is not None:
-            self._outside.look_after(behind=found.behind > 0)
+        if self._remote is not None:
+            self._remote.look_after(behind=found.behind > 0)
         found.rows = {row["key"]: row for row in rows if row["key"] is not None}
         found.lexical = _ranked(found.rows, "lexical_rank")
         found.dense = _ranked(found.rows, "dense_rank")
@@ -240,7 +240,7 @@ class PostgresSearchView(LegsView):
             return None
         return np.stack([vector.to_numpy() for vector in found]).astype(np.float32) if found else None
 
-    def places_of(self, keys: Sequence[int]) -> dict[int, Place]:
+    def places_of(self, keys: Sequence[int]) -> dict[int, ChunkSpan]:
         rows = self._known().rows
         found = ((key, rows[key]) for key in keys if key in rows)
         return {key: (row["document"], row["start_offset"], row["end_offset"]) for key, row in found}

@@ -142,7 +142,7 @@ class Writers:
         return Writer(number, connection)
 
     def _end(self, user_id: str, writer: Writer) -> None:
-        """Let go of everything. What cannot be let go of now is let go of by whoever writes next."""
+        """Let go of everything. What cannot be let go of now is let go of by the next writer."""
         shutil.rmtree(self._folder / str(writer.number), ignore_errors=True)
         writer.vectors.clear()
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, count, islice
+from itertools import count
 from typing import Any
 
 from footnotes.store import near
@@ -158,41 +158,10 @@ def _put_texts(cursor: SqliteCursor, new: Sequence[_New]) -> None:
 
 def _put_sketches(cursor: SqliteCursor, new: Sequence[_New]) -> None:
     """Keep the sketches of documents, and say which other one each is nearly the same as, of any before it."""
-    sketched = [(each, each.draft.sketch) for each in new if each.draft.sketch is not None]
-    bands = near.bands_of_many(
-        cursor.user_id, [one.draft.collection for one, _ in sketched], [own for _, own in sketched]
-    )
-    shared = _Shared(cursor, bands)
-    rows: list[tuple[int, bytes, int | None, float | None]] = []
-    for (each, sketch), own in zip(sketched, bands, strict=True):
-        draft = each.draft
-        found = near.most_alike(sketch, shared.candidates(draft.collection, own))
-        draft.near_duplicate_of, pk = found if found is not None else (None, None)
-        similarity = None if draft.near_duplicate_of is None else draft.near_duplicate_of.similarity
-        rows.append((each.pk, sketch, pk, similarity))
-        shared.add(near.Candidate(each.pk, draft.document_id, draft.filename, sketch), draft.collection, own)
-    cursor.insert("put_sketch", rows)
-    cursor.insert("put_band", ((band, row[0]) for row, own in zip(rows, bands, strict=True) for band in own))
-
-
-class _Shared:
-    """Documents by the bands they have: those of the database, and those that are being written."""
-
-    def __init__(self, cursor: SqliteCursor, bands: Sequence[near.Bands]) -> None:
-        self._members: dict[int, list[int]] = {}
-        for band, pk in cursor.rows("members_of_bands", bands=list(chain.from_iterable(bands))):
-            self._members.setdefault(band, []).append(pk)
-        keys = sorted(set(chain.from_iterable(self._members.values())))
-        rows = cursor.rows("sketches_of", keys=keys) if keys else []
-        self._known = {row[1]: (row[0], near.Candidate(*row[1:])) for row in rows}
-
-    def candidates(self, collection: str, bands: near.Bands) -> list[near.Candidate]:
-        """The documents of a collection with some of the bands."""
-        found = islice(chain.from_iterable(self._members.get(band, ()) for band in bands), near.CANDIDATES)
-        known = (self._known[pk] for pk in set(found) if pk in self._known)
-        return [candidate for owner, candidate in known if owner == collection]
-
-    def add(self, candidate: near.Candidate, collection: str, bands: near.Bands) -> None:
-        self._known[candidate.pk] = (collection, candidate)
-        for band in bands:
-            self._members.setdefault(band, []).append(candidate.pk)
+    sketched = [(each.draft, each.draft.sketch, each.pk) for each in new if each.draft.sketch is not None]
+    made = [
+        near.NewSketch(draft.collection, pk, draft.document_id, draft.filename, sketch)
+        for draft, sketch, pk in sketched
+    ]
+    for (draft, _, _), alike in zip(sketched, near.put_new(cursor, made), strict=True):
+        draft.near_duplicate_of = alike

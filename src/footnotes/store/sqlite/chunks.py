@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from footnotes.store.database import Cursor, Row
 from footnotes.store.packing import PIECE, half_vectors, pack_json
-from footnotes.store.records import Generation, HitRow, NewChunk, Place
+from footnotes.store.records import ChunkSpan, Generation, HitRow, NewChunk
 from footnotes.store.rows import hit_row
 from footnotes.store.texts import read_span
 
@@ -53,7 +53,7 @@ def put_halves(cursor: Cursor, generation: Generation, vectors: Mapping[bytes, b
     cursor.insert("put_vectors", ((user_id, model, key, vector) for key, vector in vectors.items()))
 
 
-def places_of(cursor: Cursor, generation: int, keys: Sequence[int]) -> dict[int, Place]:
+def places_of(cursor: Cursor, generation: int, keys: Sequence[int]) -> dict[int, ChunkSpan]:
     """The document and span of each key; keys that are gone are left out."""
     rows = cursor.all("places_of_keys", generation=generation, keys=keys)
     return {row["key"]: (row["document"], row["start_offset"], row["end_offset"]) for row in rows}

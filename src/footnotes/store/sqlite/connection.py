@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import apsw
@@ -67,6 +67,10 @@ def _translation(error: apsw.Error) -> FootnotesError:
     return StoreError(f"the database answered: {error}")
 
 
+T = TypeVar("T")
+_REMEMBERED = 4
+
+
 class Database:
     """Connections to one SQLite file: one for writing, one a thread for reading."""
 
@@ -95,6 +99,20 @@ class Database:
             with translated():
                 connection = self._local.connection = self._connect(_READER_CACHE)
         return connection
+
+    def remembered(self, name: str, read: Callable[[], T]) -> T:
+        """What was read under a name before, by this thread, while nobody has written anything since."""
+        with translated():
+            ((version,),) = self.reader.execute("PRAGMA data_version").fetchall()
+        found: dict[str, Any]
+        known, found = getattr(self._local, "remembered", (None, {}))
+        if known != version or (len(found) >= _REMEMBERED and name not in found):
+            found = {}
+        self._local.remembered = (version, found)
+        if name not in found:
+            found[name] = read()
+        value: T = found[name]
+        return value
 
     @contextmanager
     def read(self, user_id: str) -> Iterator[SqliteCursor]:

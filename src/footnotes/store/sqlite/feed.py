@@ -9,10 +9,11 @@ from footnotes.errors import StoreCorrupt
 from footnotes.index import Change, Entry
 from footnotes.store.database import Row
 from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
-from footnotes.store.lexemes import Terms, chunk_terms
+from footnotes.store.lexemes import ChunkContext, JoinedTerms, Terms, chunk_terms, joined_chunk_terms
 from footnotes.store.packing import HALF_BYTES, unpack_headings
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import staging
+from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.cursor import SqliteCursor
 from footnotes.store.sqlite.staging import Version
 from footnotes.store.texts import SpanReader
@@ -38,7 +39,9 @@ def _large_lexical(cursor: SqliteCursor, generation: Generation, document: int) 
         facets = facets_of(cursor, document, version)
         reader = SpanReader(cursor, version.pk)
         for row in cursor.each("lexical_entries", generation=generation.pk, version=version.pk):
-            yield _lexical_entry(row["key"], document, terms_of(row, reader, version), facets)
+            text = reader.read(row["start_offset"], row["end_offset"])
+            terms = joined_chunk_terms(text, **_about_row(row, version))
+            yield _lexical_entry(row["key"], document, terms, facets)
 
 
 def _small_lexical(cursor: SqliteCursor, generation: Generation, documents: Sequence[int]) -> dict[int, list[Entry]]:
@@ -61,7 +64,7 @@ def _small_lexical(cursor: SqliteCursor, generation: Generation, documents: Sequ
         if len(text) != end - start:
             found.pop(document, None)
         elif document in found:
-            terms = _terms(text, headings, named, prefix, metadata)
+            terms = joined_chunk_terms(text, **_about(headings, named, prefix, metadata))
             found[document].append(_lexical_entry(key, document, terms, tuple(facets.get(document, ()))))
     return found
 
@@ -72,29 +75,27 @@ def _small(cursor: SqliteCursor, documents: Sequence[int]) -> dict[int, tuple[in
     return {pk: (version, (title, filename), bool(waits)) for pk, version, title, filename, waits in rows}
 
 
-def _lexical_entry(key: int, document: int, terms: Terms, facets: tuple[str, ...]) -> Entry:
-    return Entry(
-        key,
-        document,
-        body=" ".join(terms.body),
-        title=" ".join(terms.title),
-        section=" ".join(terms.section),
-        symbols=" ".join(terms.symbols),
-        facets=facets + tuple(facet_term(DEFINES, name) for name in terms.defines) if terms.defines else facets,
-    )
+def _lexical_entry(key: int, document: int, terms: JoinedTerms, facets: tuple[str, ...]) -> Entry:
+    if terms.defines:
+        facets += tuple(facet_term(DEFINES, name) for name in terms.defines)
+    return Entry(key, document, *terms[:4], facets)
 
 
 def terms_of(row: Row, reader: SpanReader, version: Version) -> Terms:
     """The terms of a stored chunk."""
-    text = reader.read(row["start_offset"], row["end_offset"])
-    return _terms(text, row["headings"], (version.title, version.filename), row["prefix"], row["metadata"])
+    return chunk_terms(reader.read(row["start_offset"], row["end_offset"]), **_about_row(row, version))
 
 
-def _terms(text: str, headings: str, named: tuple[str, str], prefix: str, metadata: str) -> Terms:
+def _about_row(row: Row, version: Version) -> ChunkContext:
+    return _about(row["headings"], (version.title, version.filename), row["prefix"], row["metadata"])
+
+
+def _about(headings: str, named: tuple[str, str], prefix: str, metadata: str) -> ChunkContext:
+    """What is said of a chunk beside its text."""
     title, filename = named
     said = json.loads(metadata) if metadata != "{}" else {}
     above = unpack_headings(headings)
-    return chunk_terms(text, headings=above, title=title, filename=filename, prefix=prefix, metadata=said)
+    return {"headings": above, "title": title, "filename": filename, "prefix": prefix, "metadata": said}
 
 
 def facets_of(cursor: SqliteCursor, document: int, version: Version) -> tuple[str, ...]:
@@ -170,6 +171,40 @@ def changes_after(
         if leg != staging.ONLY_REMOVED:
             looked_at.add(document)
     return last, _changes(cursor, generation, removed, last, entries_of, looked_at)
+
+
+class Followed:
+    """Changes as they are written: those after a position, then those that came meanwhile, as long as it goes on.
+
+    `goes_on` is asked whether to, and can ask whether there are any. As a number it is the last change taken.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        generation: Generation,
+        position: int,
+        entries_of: EntriesOf,
+        goes_on: Callable[[Callable[[], bool]], bool],
+    ) -> None:
+        self._database, self._generation, self._entries_of = database, generation, entries_of
+        self._position, self._goes_on = position, goes_on
+
+    def __int__(self) -> int:
+        return self._position
+
+    def __iter__(self) -> Iterator[Change]:
+        while True:
+            with self._database.snapshot(self._generation.user_id) as cursor:
+                last, changes = changes_after(cursor, self._generation, self._position, self._entries_of)
+                yield from changes
+            self._position = last
+            if not self._goes_on(self._has_news):
+                return
+
+    def _has_news(self) -> bool:
+        with self._database.snapshot(self._generation.user_id) as cursor:
+            return last_change(cursor, self._generation) > self._position
 
 
 def everything(cursor: SqliteCursor, generation: Generation, entries_of: EntriesOf) -> tuple[int, Iterator[Change]]:

@@ -2,7 +2,8 @@
 
 Analysing words is work for a processor, and Python gives a process one. `Indexer` is the near side, `main` the far
 side (`python -m footnotes.store.sqlite.indexer FOLDER`). Nothing passes between them but numbers: the far side reads
-the change log like every other process, under the same lock. If it dies, the near side does the work itself.
+the change log like every other process, under the same lock, and follows it until it is told to finish or for as long
+as it has worked before. If it dies, the near side does the work itself.
 """
 
 from __future__ import annotations
@@ -12,10 +13,18 @@ import os
 import select
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
 from footnotes.store.records import Generation
+
+_FINISH = b"finish\n"
+_FOLLOWED_SECONDS = 4.0
+"""What is indexed is committed at the latest after this time, or after as much as was worked before: few commits."""
+_LOOK_SECONDS = 0.02
 
 
 class Indexer:
@@ -44,11 +53,15 @@ class Indexer:
         return True
 
     def answered(self, *, wait: bool) -> bool:
-        """Whether the request is done; `wait` until it is. A process that died has done nothing."""
+        """Whether the request is done; `wait` has it finished. A process that died has done nothing."""
         if not self.busy or self._process is None:
             return not self.busy
-        assert self._process.stdout is not None
-        if not wait and not select.select([self._process.stdout], [], [], 0)[0]:
+        assert self._process.stdout is not None and self._process.stdin is not None
+        if wait:
+            with suppress(OSError):
+                self._process.stdin.write(_FINISH)
+                self._process.stdin.flush()
+        elif not select.select([self._process.stdout], [], [], 0)[0]:
             return False
         self.busy = False
         if self._process.stdout.readline().strip() != b"done":
@@ -83,15 +96,37 @@ def main(folder: Path) -> None:
     from footnotes.store.sqlite.store import SqliteStore
 
     store = SqliteStore(folder)
+    began = time.monotonic()
+    requests = os.fdopen(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
     try:
-        for line in sys.stdin:
+        while line := requests.readline():
+            if line == _FINISH:  # the answer was on its way when it was sent
+                continue
             user_id, generation = json.loads(line)
             found = next(each for each in store.generations.all(user_id) if each.pk == generation)
-            store.indexes.catch_up_words(found)
+            store.indexes.follow_words(found, _until_told(requests, 2 * time.monotonic() - began))
             sys.stdout.write("done\n")
             sys.stdout.flush()
     finally:
         store.close()
+
+
+def _until_told(requests: FileIO, deadline: float) -> Callable[[Callable[[], bool]], bool]:
+    """Go on while there are changes or may soon be; told to finish, only while there are."""
+    deadline, told = max(deadline, time.monotonic() + _FOLLOWED_SECONDS), False
+
+    def goes_on(has_news: Callable[[], bool]) -> bool:
+        nonlocal told
+        while told or time.monotonic() < deadline:
+            told = told or bool(select.select([requests], [], [], 0)[0])
+            if has_news():
+                return True
+            if told or select.select([requests], [], [], _LOOK_SECONDS)[0]:
+                told = True
+                return has_news()
+        return False
+
+    return goes_on
 
 
 if __name__ == "__main__":

@@ -22,15 +22,15 @@ from footnotes.index.lexical import LexicalIndex
 from footnotes.index.lexical_reader import LexicalReader
 from footnotes.store import lexemes
 from footnotes.store.lock import FileLock
-from footnotes.store.outside import Outside
 from footnotes.store.records import Generation, Problem
+from footnotes.store.remote_keeper import RemoteKeeper
 from footnotes.store.sqlite import feed
 from footnotes.store.sqlite.connection import Database
-from footnotes.store.sqlite.outside_legs import OutsideDense, OutsideWords
+from footnotes.store.sqlite.remote_legs import RemoteDense, RemoteLexical
 
 I = TypeVar("I", LexicalIndex, DenseIndex)  # noqa: E741
-LexicalLeg: TypeAlias = LexicalReader | OutsideWords
-DenseLeg: TypeAlias = DenseReader | OutsideDense
+LexicalLeg: TypeAlias = LexicalReader | RemoteLexical
+DenseLeg: TypeAlias = DenseReader | RemoteDense
 _LOG = logging.getLogger("footnotes.store")
 _LOCK_SECONDS = 600.0
 _UNTRUSTWORTHY = (IndexDamaged, FileNotFoundError, ValueError, KeyError, TypeError)
@@ -67,14 +67,14 @@ class _Stopped(Exception):
 class Indexes:
     """All indexes of a library. The database is the truth; nothing here is more than a copy of it.
 
-    They lie under one folder, unless a vector database serves a leg: see `footnotes.store.outside`.
+    They lie under one folder, unless a vector database serves a leg: see `footnotes.store.remote_keeper`.
     """
 
-    def __init__(self, folder: Path, database: Database, library_id: str, outside: Outside | None = None) -> None:
+    def __init__(self, folder: Path, database: Database, library_id: str, remote: RemoteKeeper | None = None) -> None:
         self._folder = folder
         self._database = database
         self._library_id = library_id
-        self.outside = outside
+        self.remote = remote
         self._lexical: dict[int, Slot[LexicalIndex]] = {}
         self._dense: dict[int, Slot[DenseIndex]] = {}
         self._looked_at: set[int] = set()
@@ -88,14 +88,14 @@ class Indexes:
 
     def lexical(self, generation: Generation, seq: int) -> LexicalLeg:
         """The lexical index, having seen at least `seq`, unless it is elsewhere."""
-        if self.outside is not None and "lexical" in self.outside.legs:
-            return OutsideWords(self._database, generation, self.outside)
+        if self.remote is not None and "lexical" in self.remote.legs:
+            return RemoteLexical(self._database, generation, self.remote)
         return self._fresh(self._lexical_slot(generation), generation, seq).reader
 
     def dense(self, generation: Generation, seq: int) -> DenseLeg:
         """The dense index, having seen at least `seq`. One that lost its graph gets a new one behind the search."""
-        if self.outside is not None and "dense" in self.outside.legs:
-            return OutsideDense(self._database, generation, self.outside)
+        if self.remote is not None and "dense" in self.remote.legs:
+            return RemoteDense(self._database, generation, self.remote)
         index = self._fresh(self._dense_slot(generation), generation, seq)
         if not index.has_graph and index.wants_graph():
             self.grow_graph_behind(generation)
@@ -103,9 +103,9 @@ class Indexes:
 
     def serves_words(self) -> bool:
         """Whether the words are indexed in this folder."""
-        return self.outside is None or "lexical" not in self.outside.legs
+        return self.remote is None or "lexical" not in self.remote.legs
 
-    def look_again(self, generation: Generation, seq: int) -> None:
+    def refresh(self, generation: Generation, seq: int) -> None:
         """Open what is in the folder as it is now. Searches go on with what is open, and never wait for this."""
         for slot in self._slots(generation):
             self._fresh(slot, generation, seq)
@@ -128,14 +128,24 @@ class Indexes:
         be done `soon` does not wait long for it.
         """
         own = [self._bring_up_to_date(slot, generation) for slot in self._slots(generation)]
-        if self.outside is None:
+        if self.remote is None:
             return Reached(min(own), min(own))
-        bring = self.outside.catch_up if strictly else self.outside.attempt_soon if soon else self.outside.attempt
+        bring = self.remote.catch_up if strictly else self.remote.attempt_soon if soon else self.remote.attempt
         return self._reached(generation, own, bring(generation))
 
-    def catch_up_words(self, generation: Generation) -> int:
-        """Bring the lexical index alone to the last change there is."""
-        return self._bring_up_to_date(self._lexical_slot(generation), generation)
+    def follow_words(self, generation: Generation, goes_on: Callable[[Callable[[], bool]], bool]) -> None:
+        """Bring the lexical index alone to the last change, and on with what comes meanwhile, in one commit: what is
+        committed apart is a segment that every search goes through."""
+        slot = self._lexical_slot(generation)
+        with self._held(slot, "updating an index"), slot.guard:
+            index = self._opened(slot, generation)
+            self._refreshed(slot, generation)
+            followed = feed.Followed(self._database, generation, index.position, slot.entries, goes_on)
+            try:
+                with _disk_errors():
+                    index.apply(followed, position=followed)
+            except IndexDamaged as damage:
+                slot.index = self._made_anew(slot, generation, str(damage))
 
     def seen(self, generation: Generation) -> Reached:
         """The last change that the lexical index on disk has seen, all others brought up to date with it."""
@@ -145,20 +155,20 @@ class Indexes:
             self._refreshed(slot, generation)
         others = [self._bring_up_to_date(slot, generation) for slot in self._slots(generation)[1:]]
         own = [words.position, *others]
-        if self.outside is None:
+        if self.remote is None:
             return Reached(min(own), min(own))
-        return self._reached(generation, own, self.outside.attempt(generation))
+        return self._reached(generation, own, self.remote.attempt(generation))
 
     def go_back(self, generation: Generation) -> None:
-        """Make anew what has seen changes that the library does not have: somebody put an older copy of it back.
+        """Make again what has seen changes that the library does not have: somebody put an older copy of it back.
 
         Asked before anything is written: new changes would have numbers that count as seen.
         """
         for slot in self._slots(generation):
             if self._is_ahead(slot, generation, _seen_on_disk(slot.folder)):
                 self._rebuild(slot, generation, "it had seen more than the library has")
-        if self.outside is not None:
-            self.outside.go_back(generation)
+        if self.remote is not None:
+            self.remote.go_back(generation)
 
     def notice_losses(self, generation: Generation) -> None:
         """Say of each index that has seen more than the database has that something was lost."""
@@ -177,24 +187,24 @@ class Indexes:
         _LOG.warning(loss_message(leg, seen, last))
         return True
 
-    def _reached(self, generation: Generation, own: list[int], outside: int) -> Reached:
-        return Reached(min(own, default=self._last(generation)), min([*own, outside]))
+    def _reached(self, generation: Generation, own: list[int], remote: int) -> Reached:
+        return Reached(min(own, default=self._last(generation)), min([*own, remote]))
 
     def _last(self, generation: Generation) -> int:
         with self._database.snapshot(generation.user_id) as cursor:
             return feed.last_change(cursor, generation)
 
     def rebuild(self, generation: Generation) -> None:
-        """Make all that lie in the folder anew from the database. Of a leg that is served elsewhere nothing stays."""
+        """Make all that lie in the folder again from the database. Of a leg that is served elsewhere nothing stays."""
         for slot in self._slots(generation):
             self._rebuild(slot, generation, "on request")
-        for leg in self.outside.legs if self.outside is not None else ():
+        for leg in self.remote.legs if self.remote is not None else ():
             shutil.rmtree(self._path(generation) / leg, ignore_errors=True)
 
     def check(self, generation: Generation, seq: int, served: Keys, embedded: Keys) -> Iterator[Problem]:
         """The lexical index holds exactly the keys that are served, the dense one at least those of them embedded."""
         for slot in self._slots(generation):
-            truth = served if slot.folder.name == "lexical" else embedded
+            expected = served if slot.folder.name == "lexical" else embedded
             try:
                 with _unreadable():
                     keys = self._fresh(slot, generation, seq).keys()
@@ -202,7 +212,7 @@ class Indexes:
                 yield Problem(f"{slot.folder.name} index: {error}", mendable=True)
                 continue
             # A document that waits may have all its vectors already; then the dense index has them too.
-            missing, extra = len(np.setdiff1d(truth, keys)), len(np.setdiff1d(keys, served))
+            missing, extra = len(np.setdiff1d(expected, keys)), len(np.setdiff1d(keys, served))
             if missing or extra:
                 yield Problem(f"{slot.folder.name} index: {missing} chunks missing, {extra} too many", mendable=True)
 
@@ -216,8 +226,8 @@ class Indexes:
             self._dense.pop(generation.pk, None)
             self._looked_at.discard(generation.pk)
         shutil.rmtree(self._path(generation), ignore_errors=True)
-        if self.outside is not None:
-            self.outside.drop(generation)
+        if self.remote is not None:
+            self.remote.drop(generation)
 
     def grow_graph(self, generation: Generation, progress: Callable[[int, int], None] | None = None) -> bool:
         """Take vectors outside the graph into it, if there are enough. Searches and writes go on meanwhile."""
@@ -232,7 +242,7 @@ class Indexes:
                 return index.publish_graph(grown)
 
     def join_segments(self, generation: Generation) -> bool:
-        """Write a small lexical index anew as one piece, beside the one in use, when a bulk of changes left many."""
+        """Write a small lexical index again as one piece, beside the one in use, when a bulk of changes left many."""
         slot = self._lexical_slot(generation)
         if slot.index is None or not slot.index.is_scattered():
             return False
@@ -276,8 +286,8 @@ class Indexes:
         self._stopping.set()
         if self._grower is not None:
             self._grower.join()
-        if self.outside is not None:
-            self.outside.close()
+        if self.remote is not None:
+            self.remote.close()
         self._lexical.clear()
         self._dense.clear()
 
@@ -334,7 +344,7 @@ class Indexes:
         slot.index = self._trusted(slot, generation, refresh)
 
     def _trusted(self, slot: Slot[I], generation: Generation, read: Callable[[], I]) -> I:
-        """What is read from the folder; where that fails, read again while nobody writes, and then made anew."""
+        """What is read from the folder; where that fails, read again while nobody writes, and then made again."""
         with _unreadable():
             try:
                 return read()
@@ -346,7 +356,7 @@ class Indexes:
                         return self._made_anew(slot, generation, str(damage))
 
     def distrust(self, generation: Generation, leg: str, reason: str) -> None:
-        """An index broke while it was searched: it is made anew before it is asked again."""
+        """An index broke while it was searched: it is made again before it is asked again."""
         slot = self._lexical_slot(generation) if leg == "lexical" else self._dense_slot(generation)
         slot.index, slot.distrust = None, reason
 
@@ -364,7 +374,7 @@ class Indexes:
             return index.position
 
     def _applied(self, slot: Slot[I], generation: Generation, index: I, changes: Iterable[Change], seq: int) -> I:
-        """The index with changes. One that cannot take them in, though there is room, is made anew, once."""
+        """The index with changes. One that cannot take them in, though there is room, is made again, once."""
         try:
             with _disk_errors():
                 index.apply(changes, position=seq)
@@ -397,7 +407,7 @@ class Indexes:
 
     def _slots(self, generation: Generation) -> list[Slot[Any]]:
         """Those of the folder, the words first."""
-        elsewhere = self.outside.legs if self.outside is not None else ()
+        elsewhere = self.remote.legs if self.remote is not None else ()
         words = [] if "lexical" in elsewhere else [self._lexical_slot(generation)]
         return [*words, *([] if "dense" in elsewhere else [self._dense_slot(generation)])]
 
@@ -466,7 +476,7 @@ def _disk_errors() -> Iterator[None]:
 
 @contextmanager
 def _no_damage() -> Iterator[None]:
-    """An index that was made anew this moment cannot be damaged: what is wrong is something else."""
+    """An index that was made again this moment cannot be damaged: what is wrong is something else."""
     try:
         yield
     except IndexDamaged as error:

@@ -12,7 +12,7 @@ from footnotes.store.lock import FileLock
 from footnotes.store.sqlite.wal import lost_from
 
 MARKER = "library.json"
-_RESTORE = "Restore the folder from a backup. To begin anew, remove the folder with all that is in it."
+_RESTORE = "Restore the folder from a backup. To begin again, remove the folder with all that is in it."
 _MOVE = "Restore the folder from a backup, or move {} away to go on with what was written before the damage."
 
 

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from footnotes.config import Settings
 from footnotes.errors import NotALibrary, StoreCorrupt, StoreError, StoreUnavailable
-from footnotes.index.outside import VectorDatabase
+from footnotes.index.remote import VectorDatabase
+from footnotes.settings import Settings
 from footnotes.store import documents, generations, recovery
 from footnotes.store.base import BaseStore
 from footnotes.store.chunks import missing_vectors
@@ -29,13 +29,13 @@ from footnotes.store.database import Cursor
 from footnotes.store.files import FolderFiles, write_error
 from footnotes.store.lock import FileLock
 from footnotes.store.originals import FOLDER, Originals
-from footnotes.store.outside import Outside, vector_database
 from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Problem
+from footnotes.store.remote_keeper import RemoteKeeper, vector_database
 from footnotes.store.sqlite import batch, chunks, saving, staging
+from footnotes.store.sqlite.change_feed import SqliteTruth
 from footnotes.store.sqlite.connection import Database, migrate, schema_version
 from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes, Reached, loss_message
-from footnotes.store.sqlite.outside import SqliteTruth
 from footnotes.store.sqlite.presence import check_present, mark, was_library
 from footnotes.store.sqlite.served import Served, served
 from footnotes.store.sqlite.sql import migrations
@@ -85,8 +85,8 @@ class SqliteStore(BaseStore):
             migrate(self.database, migrations())
             library = self._library_id()
             mark(folder, library)
-            self.outside = None if vectors is None else self._made_outside(vectors, legs, library, tells)
-            self._indexes = Indexes(folder / "index", self.database, library, self.outside)
+            self.remote = None if vectors is None else self._make_remote(vectors, legs, library, tells)
+            self._indexes = Indexes(folder / "index", self.database, library, self.remote)
         except BaseException:
             self.database.close()
             raise
@@ -127,7 +127,7 @@ class SqliteStore(BaseStore):
 
     @contextmanager
     def writing(self, user_id: str, purpose: str, *, seconds: float | None = None) -> Iterator[None]:
-        """Hold the library for writing, whosever it is. What an earlier writer left unfinished is put right first."""
+        """Hold the library for writing, for any tenant. What an earlier writer left unfinished is put right first."""
         with self._lock.held(seconds=self._lock_seconds if seconds is None else seconds, purpose=purpose):
             if not self._writing_nested():
                 shutil.rmtree(self.folder / INCOMING, ignore_errors=True)
@@ -140,7 +140,7 @@ class SqliteStore(BaseStore):
                     shutil.rmtree(self.folder / INCOMING, ignore_errors=True)
 
     def incoming(self, user_id: str) -> Path:
-        """A folder for bytes on their way in, for whoever is writing. What a dead process left there goes first."""
+        """A folder for bytes on their way in, for the writer. What a dead process left there goes first."""
         folder = self.folder / INCOMING
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -152,9 +152,9 @@ class SqliteStore(BaseStore):
         """Put right what a dead writer left, unless somebody is writing now. What was lost is said."""
         if generation := self.generations.serving(user_id):
             self._indexes.notice_losses(generation)
-        but_indexing = self.outside is not None
+        but_indexing = self.remote is not None
         if not self.database.read_only and recovery.is_unfinished(self.database, user_id, but_indexing=but_indexing):
-            # Reading must work on a full disk and beside a writer: whoever writes next puts it right.
+            # Reading must work on a full disk and beside a writer: the next writer puts it right.
             with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
                 pass
 
@@ -177,16 +177,16 @@ class SqliteStore(BaseStore):
             return
         for generation in self.generations.all(user_id):
             self._indexes.go_back(generation)
-        if self.outside is not None and (serving := self.generations.serving(user_id)) is not None:
-            self.outside.bring_what_is_missing(serving)
+        if self.remote is not None and (serving := self.generations.serving(user_id)) is not None:
+            self.remote.bring_what_is_missing(serving)
         self._seen_whole.add(user_id)
 
     def _writing_nested(self) -> bool:
         return self._lock.depth > 1
 
-    def _made_outside(self, vectors: VectorDatabase, legs: Sequence[str], library: str, tells: bool) -> Outside:
-        truth = SqliteTruth(self.database, self.folder, library, vectors.address, legs, tells=tells)
-        return Outside(vectors, legs, library, truth)
+    def _make_remote(self, vectors: VectorDatabase, legs: Sequence[str], library: str, tells: bool) -> RemoteKeeper:
+        feed = SqliteTruth(self.database, self.folder, library, vectors.address, legs, tells=tells)
+        return RemoteKeeper(vectors, legs, library, feed)
 
     def _library_id(self) -> str:
         with self.database.read("") as cursor:
@@ -207,8 +207,8 @@ class SqliteStore(BaseStore):
             return self._view_of(user_id, generation)
         served = self._served_now(user_id)
         behind, legs = 0, frozenset[str]()
-        if served.generation is not None and self.outside is not None:
-            behind, legs = self.outside.behind(served.generation), self.outside.legs
+        if served.generation is not None and self.remote is not None:
+            behind, legs = self.remote.behind(served.generation), self.remote.legs
         return SqliteSearchView(
             self.database,
             self._indexes,
@@ -218,11 +218,11 @@ class SqliteStore(BaseStore):
             waiting_words=behind if "lexical" in legs else 0,
         )
 
-    def look_again(self, user_id: str) -> None:
+    def refresh(self, user_id: str) -> None:
         """Open what other processes did to the indexes, beside searches: from now on they do not do so themselves."""
         served = self._served_now(user_id)
         if served.generation is not None:
-            self._indexes.look_again(served.generation, served.visible)
+            self._indexes.refresh(served.generation, served.visible)
 
     def _served_now(self, user_id: str) -> Served:
         """What searches see, read again only when the database has changed."""
@@ -336,10 +336,10 @@ class SqliteStore(BaseStore):
         self.after_change(user_id, removed=False)
 
     def own_tenant(self, cursor: Cursor) -> None:
-        """Whoever writes is the only one."""
+        """The writer is the only one."""
 
     def hold_generations(self, user_id: str) -> None:
-        """Whoever writes is the only one."""
+        """The writer is the only one."""
 
     def prepare_legs(self, generation: Generation) -> int:
         seq = self._indexes.catch_up(generation, strictly=True).own
@@ -353,6 +353,7 @@ class SqliteStore(BaseStore):
 
     def publish(self, user_id: str, generation: Generation) -> None:
         """Let both indexes catch up, then let searches expect it: only now are documents ready."""
+        self._indexer.answered(wait=True)
         if self._publish(user_id, generation, self._indexes.catch_up(generation)):
             # What was replaced is shown no more: only now may indexes forget it.
             self._publish(user_id, generation, self._indexes.catch_up(generation))
@@ -368,7 +369,6 @@ class SqliteStore(BaseStore):
     def publish_behind(self, user_id: str, generation: Generation) -> None:
         """Have the words indexed by another process meanwhile, and publish what it has done; see `publish_all`."""
         if not self._indexes.serves_words() or self._has_staged():
-            self._indexer.answered(wait=True)
             self.publish(user_id, generation)
             return
         if not self._indexer.answered(wait=False):
@@ -449,8 +449,8 @@ class SqliteStore(BaseStore):
         self.database.checkpoint()
         for generation in self.generations.all(user_id):
             self._indexes.rebuild(generation)
-            if self.outside is not None:
-                self.outside.compact(generation)
+            if self.remote is not None:
+                self.remote.compact(generation)
 
 
 def _keep_private(folder: Path) -> None:

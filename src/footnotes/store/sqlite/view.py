@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
+from numpy.typing import NDArray
 
 from footnotes.errors import StoreUnavailable
 from footnotes.index import Allowed, Facets, Found, IndexDamaged, Vector
 from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.filters import facet_groups
 from footnotes.store.legs import LegsView
-from footnotes.store.records import HitRow, Place
+from footnotes.store.records import ChunkSpan, HitRow
 from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.filters import compile_filter
@@ -28,8 +29,8 @@ MOST_DEFINITIONS = 50
 class SqliteSearchView(LegsView):
     """Bound to what was served when the search began, and to one picture of each index.
 
-    A step that replaces what is served shows in `is_current`, asked after everything was read: whoever searches
-    then begins anew. Indexes may hold chunks that are not served, of a version to come or of one that went.
+    A step that replaces what is served shows in `is_current`, asked after everything was read: the caller
+    then begins again. Indexes may hold chunks that are not served, of a version to come or of one that went.
     """
 
     def __init__(
@@ -83,9 +84,13 @@ class SqliteSearchView(LegsView):
         if self._generation is None:
             compile_filter(where, self._user_id, 1)  # a wrong filter is an error in an empty library too
             return Allowed(np.zeros(0, dtype=np.int64))
-        with self._database.read(self._user_id) as cursor:
-            keys = cursor.keys("allowed_keys", where, generation=self._generation.pk)
-        keys.sort()
+        generation = self._generation.pk
+
+        def read() -> NDArray[np.int64]:
+            with self._database.read(self._user_id) as cursor:
+                return np.sort(cursor.keys("allowed_keys", where, generation=generation))
+
+        keys = self._database.remembered(f"{self._user_id}\x1f{generation}\x1f{where!r}", read)
         # What an index knows of documents is as old as the index: where it lags, the keys decide.
         settled = not self._served.staged and self._served.visible == self._served.last == self._seq
         return Allowed(keys, facet_groups(where) if settled else ())
@@ -165,7 +170,7 @@ class SqliteSearchView(LegsView):
 
     @contextmanager
     def _distrusting(self, leg: str) -> Iterator[None]:
-        """An index that breaks while it is searched fails its leg, and is made anew for the next search."""
+        """An index that breaks while it is searched fails its leg, and is made again for the next search."""
         try:
             yield
         except IndexDamaged as damage:
@@ -185,7 +190,7 @@ class SqliteSearchView(LegsView):
             self._dense_index = self._indexes.dense(self._generation, self._seq)
         return self._dense_index
 
-    def places_of(self, keys: Sequence[int]) -> dict[int, Place]:
+    def places_of(self, keys: Sequence[int]) -> dict[int, ChunkSpan]:
         if self._generation is None or not keys:
             return {}
         with self._database.read(self._user_id) as cursor:

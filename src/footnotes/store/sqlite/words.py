@@ -19,7 +19,7 @@ from footnotes.store.weights import FIELDS, Averages, averages_of, lengths_of, p
 CHUNKS = -1
 _LENGTHS = tuple(range(-2, -2 - len(FIELDS), -1))
 GROWN, MOVED = 2.0, 0.1
-"""Weights are made anew when a library has doubled since, and the average length has moved by a tenth."""
+"""Weights are made again when a library has doubled since, and the average length has moved by a tenth."""
 
 
 def averages(cursor: Cursor, generation: int) -> Averages | None:
@@ -36,7 +36,7 @@ def measure(cursor: Cursor, generation: int, terms: Sequence[Terms]) -> None:
 
 
 def measure_again(cursor: Cursor, generation: int) -> bool:
-    """Take the averages anew where it is due: then all weights are to be made anew. Says whether it was."""
+    """Take the averages again where it is due: then all weights are to be made again. Says whether it was."""
     before = cursor.one("word_averages", generation=generation)
     counted = counts(cursor, generation, [CHUNKS, *_LENGTHS])
     chunks = counted.get(CHUNKS, 0)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from footnotes import registry
-from footnotes.engine import Library
+from footnotes import plugins
 from footnotes.errors import FilterError
+from footnotes.library import Library
 from footnotes.store.facets import facet_text
-from footnotes.testing.suite.shelf import Shelf
+from footnotes.testing.suite.harness import StoreHarness
 from footnotes.types import AllOf, AnyOf, Condition, Filter, Not, Part, Piece
 
 METADATA: list[dict[str, Any]] = [
@@ -202,9 +202,9 @@ class Filtering:
     """Rule 4 of the architecture: a filter is applied inside every leg, and means the same in every store."""
 
     @pytest.fixture
-    def filterable(self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
-        monkeypatch.setattr(registry, "find", knows_lists(registry.find))
-        with shelf.open(chunker="lists") as library:
+    def filterable(self, harness: StoreHarness, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+        monkeypatch.setattr(plugins, "find", knows_lists(plugins.find))
+        with harness.open(chunker="lists") as library:
             for number, metadata in enumerate(METADATA):
                 text = f"common words here and number{number} besides"
                 library.add_text(text, filename=f"{number}.txt", metadata=metadata)
@@ -219,8 +219,8 @@ class Filtering:
             hits = filterable.search("common words", where=where, mode=mode, limit=50).hits
             assert {hit.filename for hit in hits} == expected, mode
 
-    def test_filters_that_are_refused(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_filters_that_are_refused(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             library.add_text("common words", filename="a.txt")
             for where in REFUSED:
                 with pytest.raises(FilterError):
@@ -260,8 +260,8 @@ class Filtering:
         assert {hit.filename for hit in filterable.search("validate symbol:validate_token").hits} == {"1.txt"}
         assert filterable.search("common title:nothing tenant:b", limit=50).hits
 
-    def test_pages_lines_and_headings_filter_chunks(self, shelf: Shelf) -> None:
-        with shelf.open(chunker="section") as library:
+    def test_pages_lines_and_headings_filter_chunks(self, harness: StoreHarness) -> None:
+        with harness.open(chunker="section") as library:
             library.add_text("# Book\n\n## One\n\nApples grow.\n\n## Two\n\nApples fall.\n", filename="book.md")
             for where in ("heading=Two", "heading~T?o", {"heading": ["Two", "Three"]}):
                 hits = library.search("apples", where=where, per_document=5).hits

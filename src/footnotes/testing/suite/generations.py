@@ -9,15 +9,15 @@ import pytest
 
 from footnotes.errors import DimensionMismatch, NotFound, ReindexRefused
 from footnotes.testing.embedder import HashingEmbedder
-from footnotes.testing.suite.shelf import Shelf
+from footnotes.testing.suite.harness import StoreHarness
 from footnotes.testing.suite.texts import HANDBOOK, numbered
 
 
 class Generations:
     """Searches never see a mixture, and what was kept can be restored."""
 
-    def test_a_library_is_indexed_anew_and_back_again(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_a_library_is_indexed_anew_and_back_again(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             for number in range(3):
                 library.add_text(numbered(number, 200), filename=f"{number}.txt")
             before = {document.id: library.chunks(document.id) for document in library.documents()}
@@ -34,29 +34,29 @@ class Generations:
                 library.reindex()
                 library.rollback()
 
-    def test_generations_of_other_dimensions_live_side_by_side(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_generations_of_other_dimensions_live_side_by_side(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             library.add_text(HANDBOOK, filename="handbook.md")
             before = library.search("paid leave", mode="dense").hits[0].text
             library.reindex(embedder="hashing:32", keep=True)
             assert library.status()["dimensions"] == 32 and library.verify().ok
-        with shelf.open(embedder=HashingEmbedder(dimensions=32)) as library:
+        with harness.open(embedder=HashingEmbedder(dimensions=32)) as library:
             assert library.search("paid leave", mode="dense").hits[0].text == before
             library.rollback()
             assert library.status()["dimensions"] == 64 and library.verify().ok
 
     @pytest.mark.parametrize("dimensions, max_tokens", [(32, 256), (64, 100)])
     def test_no_way_in_takes_vectors_of_another_model(
-        self, shelf: Shelf, tmp_path: Path, dimensions: int, max_tokens: int
+        self, harness: StoreHarness, tmp_path: Path, dimensions: int, max_tokens: int
     ) -> None:
-        with shelf.open("elsewhere") as library:
+        with harness.open("elsewhere") as library:
             library.add_text("Cats sleep for most of the day.", filename="cats.txt")
             library.export(tmp_path / "cats.jsonl")
         (tmp_path / "records.json").write_text('[{"text": "Dogs bark at night.", "id": "1"}]')
-        with shelf.open() as library:
+        with harness.open() as library:
             library.add_text(HANDBOOK, filename="handbook.md")
         other = HashingEmbedder(dimensions=dimensions, max_tokens=max_tokens)
-        with shelf.open(embedder=other) as library:
+        with harness.open(embedder=other) as library:
             for way_in in (
                 lambda: library.import_(tmp_path / "cats.jsonl"),
                 lambda: library.import_from(f"json:{tmp_path / 'records.json'}"),
@@ -66,26 +66,25 @@ class Generations:
                     way_in()
                 assert "hashing:64" in refusal.value.message and other.name in refusal.value.message
             assert [document.filename for document in library.documents()] == ["handbook.md"]
-        with shelf.open() as library:
+        with harness.open() as library:
             assert library.import_(tmp_path / "cats.jsonl").added == 1
             assert library.search("cats").hits and library.verify().ok
 
-    def test_nothing_is_embedded_again_where_the_text_stays(self, shelf: Shelf) -> None:
+    def test_nothing_is_embedded_again_where_the_text_stays(self, harness: StoreHarness) -> None:
         embedder = HashingEmbedder()
-        with shelf.open(embedder=embedder) as library:
+        with harness.open(embedder=embedder) as library:
             library.add_text(HANDBOOK, filename="handbook.md")
             done = embedder.texts
             assert library.reindex()["embedded"] == 0 and embedder.texts == done
 
-    def test_a_gate_may_refuse(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_a_gate_may_refuse(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             library.add_text(HANDBOOK, filename="handbook.md")
             serving = library.status()["generation"]
             seen: list[int] = []
 
             def gate(generation: int) -> dict[str, object]:
-                with library.trying(generation):
-                    seen.append(len(library.search("leave", limit=50).hits))
+                seen.append(len(library.at_generation(generation).search("leave", limit=50).hits))
                 raise ReindexRefused("not good enough")
 
             with pytest.raises(ReindexRefused):
@@ -93,14 +92,14 @@ class Generations:
             assert seen == [1] and library.status()["generation"] == serving
             assert library.search("leave").hits and library.verify().ok
 
-    def test_documents_that_come_meanwhile_are_in_both(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_documents_that_come_meanwhile_are_in_both(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             for number in range(5):
                 library.add_text(numbered(number, 100), filename=f"{number}.txt")
             failures: list[BaseException] = []
 
             def add() -> None:
-                with shelf.open() as other:
+                with harness.open() as other:
                     for number in range(5, 11):
                         try:
                             added = other.add_text(numbered(number, 100), filename=f"{number}.txt")

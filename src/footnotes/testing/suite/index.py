@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from footnotes.engine import Library
 from footnotes.index import Vector
+from footnotes.library import Library
 from footnotes.testing.embedder import HashingEmbedder
-from footnotes.testing.suite.shelf import Shelf
+from footnotes.testing.suite.harness import StoreHarness
 
 _SQLITE = """
 SELECT c.key, c.id, e.vector FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
@@ -47,11 +47,11 @@ class IndexUnderTest:
     in_small_steps: ClassVar[dict[str, Any]] = {}
     """Settings with which changes are taken in one by one."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf = shelf
+    def __init__(self, harness: StoreHarness) -> None:
+        self.harness = harness
 
     def open(self, user: str = "local", *, embedder: HashingEmbedder | None = None, **settings: Any) -> Library:
-        return self.shelf.open(user, embedder=embedder, **settings)
+        return self.harness.open(user, embedder=embedder, **settings)
 
     # ── what whoever writes one has to say
 

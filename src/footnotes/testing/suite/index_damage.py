@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from footnotes.retrieve.where import as_filter
 from footnotes.testing.suite.index import CountingEmbedder, IndexUnderTest, check_whole, chunk_ids, everything
 from footnotes.testing.suite.index_filters import Oracle

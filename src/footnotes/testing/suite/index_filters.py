@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from footnotes.retrieve.where import as_filter
 from footnotes.store.facets import BUILT_IN, LISTED, facet_text
 from footnotes.testing.suite.filtering import conditions, holds

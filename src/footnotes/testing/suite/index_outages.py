@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.errors import SearchUnavailable
+from footnotes.library import Library
 from footnotes.testing.suite.index import CountingEmbedder, IndexUnderTest, check_whole, everything
 from footnotes.testing.suite.index_texts import put
 
@@ -21,18 +21,18 @@ def _begin(library: Library) -> None:
 
 
 def _change(library: Library) -> dict[str, str]:
-    """New, replaced, deleted, described anew. Returns the ids of what is new or replaced."""
+    """New, replaced, deleted, described again. Returns the ids of what is new or replaced."""
     changed = {f"new{number}": put(library, 10 + number, metadata={"state": "new"}) for number in range(3)}
     changed["replaced"] = put(library, 1, said=" It was replaced by quokkas.", metadata={"state": "new"})
     library.delete(next(document.id for document in library.documents() if document.filename == "2.md"))
-    put(library, 3, metadata={"state": "described anew"})
+    put(library, 3, metadata={"state": "described again"})
     return changed
 
 
 def _check_changed(library: Library, leg: str) -> None:
     """As if nothing had been."""
     assert {document.filename for document in library.documents()} == {f"{n}.md" for n in (0, 1, 3, 4, 5, 10, 11, 12)}
-    for state, numbers in {"new": (1, 10, 11, 12), "old": (0, 4, 5), "described anew": (3,)}.items():
+    for state, numbers in {"new": (1, 10, 11, 12), "old": (0, 4, 5), "described again": (3,)}.items():
         hits = library.search("common", mode=leg, where={"state": state}, limit=50).hits
         assert {hit.filename for hit in hits} == {f"{number}.md" for number in numbers}, state
     for number in (0, 1, 10, 12):

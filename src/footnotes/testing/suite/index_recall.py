@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from footnotes import registry
-from footnotes.engine import Library
+from footnotes import plugins
 from footnotes.index import FIELD_WEIGHTS
+from footnotes.library import Library
 from footnotes.retrieve.where import as_filter
 from footnotes.store.lexemes import chunk_terms
 from footnotes.store.weights import K1, B, rarity
@@ -36,9 +36,9 @@ class Recall:
     """What is left out for speed is hardly anything; under a narrow filter it is nothing, and the order is exact."""
 
     def test_recall_against_exact(self, index: IndexUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
-        find: Callable[..., Any] = registry.find
+        find: Callable[..., Any] = plugins.find
         monkeypatch.setattr(
-            registry, "find", lambda kind, name: Lines if (kind, name) == ("chunkers", "lines") else find(kind, name)
+            plugins, "find", lambda kind, name: Lines if (kind, name) == ("chunkers", "lines") else find(kind, name)
         )
         index.hasten(monkeypatch)
         with index.open(chunker="lines") as library:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.engine import Library
 from footnotes.index import Vector
+from footnotes.library import Library
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.suite.index import IndexUnderTest, check_whole
 from footnotes.testing.suite.index_texts import put

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from footnotes.engine import Library
+from footnotes.library import Library
 from footnotes.testing.suite.filtering import METADATA
 from footnotes.types import Metadata, Part, Piece
 

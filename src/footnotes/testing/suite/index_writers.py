@@ -9,9 +9,9 @@ from collections import Counter
 
 import pytest
 
+from footnotes.testing.suite.harness import StoreHarness
 from footnotes.testing.suite.index import IndexUnderTest, check_whole
 from footnotes.testing.suite.index_texts import put, text_of
-from footnotes.testing.suite.shelf import Shelf
 
 _WRITE = """
 import sys
@@ -53,8 +53,8 @@ class Writers:
     def test_two_processes_write_while_a_third_searches(self, index: IndexUnderTest) -> None:
         with index.open() as library:
             put(library, 0)
-        shelf = Shelf(index.shelf.folder, {**index.shelf.settings, "lock_seconds": 60.0})
-        code = shelf.interpreter_lines() + _WRITE
+        harness = StoreHarness(index.harness.folder, {**index.harness.settings, "lock_seconds": 60.0})
+        code = harness.interpreter_lines() + _WRITE
         words = [sys.executable, "-c", code]
         running = [subprocess.Popen([*words, str(first)], stderr=subprocess.PIPE) for first in (100, 200)]  # noqa: S603
         texts = {f"{n}.md": text_of(n) for n in (0, *range(100, 105), *range(200, 205))}
@@ -77,8 +77,8 @@ class Writers:
         """Killed amid the changes, and after the last."""
         if index.never_behind:
             pytest.skip(f"{index.name}: {index.never_behind}")
-        settings = {**index.shelf.settings, **index.in_small_steps}
-        shelf = Shelf(index.shelf.folder, settings)
+        settings = {**index.harness.settings, **index.in_small_steps}
+        harness = StoreHarness(index.harness.folder, settings)
         with index.open(**settings) as library:
             for number in range(3):
                 put(library, number)
@@ -89,7 +89,7 @@ class Writers:
             put(library, 1, said=" Another text.")
             library.delete(next(document.id for document in library.documents() if document.filename == "0.md"))
         index.start()
-        code = shelf.interpreter_lines() + _DIE.format(writer=index.writer, after=after)
+        code = harness.interpreter_lines() + _DIE.format(writer=index.writer, after=after)
         died = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)  # noqa: S603
         assert died.returncode == -9, died.stderr.decode()
         with index.open(**settings) as library:

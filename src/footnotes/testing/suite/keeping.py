@@ -8,15 +8,15 @@ import pytest
 
 from footnotes.errors import NotFound
 from footnotes.testing.embedder import HashingEmbedder
-from footnotes.testing.suite.shelf import Shelf
+from footnotes.testing.suite.harness import StoreHarness
 from footnotes.testing.suite.texts import HANDBOOK, TRAVEL, long_text, numbered
 
 
 class Keeping:
     """What is put in comes out as it was, and goes when it is told to."""
 
-    def test_a_document_comes_out_as_it_went_in(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_a_document_comes_out_as_it_went_in(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             added = library.add_text(HANDBOOK, filename="handbook.md", metadata={"year": 2020, "tags": ["a", "b"]})
             assert added.status == "ready" and added.document_id
             text = library.text(added.document_id)
@@ -31,8 +31,8 @@ class Keeping:
             assert library.text(added.document_id, 3, 20) == text[3:20]
             assert library.verify().ok and library.verify().checked["chunks"] == len(chunks)
 
-    def test_every_chunk_says_the_type_checksum_and_time_of_its_file(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_every_chunk_says_the_type_checksum_and_time_of_its_file(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             added = library.add_text(HANDBOOK, filename="handbook.md", metadata={"year": 2020})
             document = library.document(str(added.document_id))
             said = {"mime": "text/markdown", "checksum": document.file_hash}
@@ -45,10 +45,10 @@ class Keeping:
             (hit, *_) = library.search("travel", where={"filename": "travel.md"}).hits
             assert hit.document_id == own.document_id and hit.metadata["checksum"] == "of another tool"
 
-    def test_many_texts_come_in_one_call(self, shelf: Shelf) -> None:
+    def test_many_texts_come_in_one_call(self, harness: StoreHarness) -> None:
         texts = [HANDBOOK, TRAVEL, "Herons nest in March.", "", "<html><body>Swifts come in May.</body></html>"]
         names = [f"{number}.txt" for number in range(len(texts))]
-        with shelf.open() as library:
+        with harness.open() as library:
             added = library.add_texts(
                 texts,
                 filenames=names,
@@ -67,16 +67,16 @@ class Keeping:
             assert unnamed[0] == unnamed[1] and unnamed[2].document_id != unnamed[0].document_id
             assert library.verify().ok
 
-    def test_what_is_kept_outlives_the_library_being_closed(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_what_is_kept_outlives_the_library_being_closed(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             added = library.add_text(HANDBOOK, filename="handbook.md")
             before = library.document(str(added.document_id)), library.chunks(str(added.document_id))
-        with shelf.open() as library:
+        with harness.open() as library:
             assert (library.document(str(added.document_id)), library.chunks(str(added.document_id))) == before
             assert library.search("paid leave").hits[0].document_id == added.document_id
 
-    def test_the_same_source_again_is_the_next_version(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_the_same_source_again_is_the_next_version(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             first = library.add_text("The old zebra text.", filename="a.txt", source="s")
             second = library.add_text("A new giraffe text.", filename="a.txt", source="s")
             assert (second.status, second.document_id) == ("replaced", first.document_id)
@@ -85,17 +85,17 @@ class Keeping:
             assert not library.search("zebra", mode="lexical").hits
             assert library.search("giraffe", mode="lexical").hits and library.verify().ok
 
-    def test_content_that_comes_back_after_an_edit_is_a_document_of_its_own(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_content_that_comes_back_after_an_edit_is_a_document_of_its_own(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             first = library.add_text("The first text.", filename="a.txt", source="s")
             library.add_text("The second text.", filename="a.txt", source="s")
             again = library.add_text("The first text.", filename="a.txt", source="other")
             assert again.status == "ready" and again.document_id != first.document_id
             assert len(library.documents()) == 2 and library.verify().ok
 
-    def test_the_same_bytes_are_one_document_with_two_sources(self, shelf: Shelf) -> None:
+    def test_the_same_bytes_are_one_document_with_two_sources(self, harness: StoreHarness) -> None:
         embedder = HashingEmbedder()
-        with shelf.open(embedder=embedder) as library:
+        with harness.open(embedder=embedder) as library:
             first = library.add_text(TRAVEL, filename="a.txt", source="one")
             done = embedder.texts
             second = library.add_text(TRAVEL, filename="b.txt", source="two", metadata={"seen": "twice"})
@@ -105,16 +105,16 @@ class Keeping:
             library.delete(source="two")
             assert library.documents() == []
 
-    def test_documents_are_listed_in_the_order_they_came(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_documents_are_listed_in_the_order_they_came(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             names = [f"{number}.txt" for number in (3, 1, 2, 0)]
             for number, name in enumerate(names):
                 library.add_text(numbered(number), filename=name)
             assert [document.filename for document in library.documents()] == names
             assert [document.filename for document in library.documents(limit=2, offset=1)] == names[1:3]
 
-    def test_deleting_is_all_or_nothing(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_deleting_is_all_or_nothing(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             added = library.add_text(TRAVEL, filename="a.txt")
             with pytest.raises(NotFound):
                 library.delete(str(added.document_id), "d0123456789abcdef")
@@ -126,8 +126,8 @@ class Keeping:
                     call(str(added.document_id))
             assert library.verify().ok
 
-    def test_every_span_of_a_long_text_is_read_back_exactly(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_every_span_of_a_long_text_is_read_back_exactly(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             text = long_text(1_000)
             assert len(text) > 250_000
             document = str(library.add_text(text, filename="long.txt").document_id)
@@ -142,8 +142,8 @@ class Keeping:
             library.add_text("Short now.", filename="long.txt", source="text:long.txt")
             assert library.text(document) == "Short now." and library.verify().ok
 
-    def test_documents_that_nearly_equal_each_other_are_told(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_documents_that_nearly_equal_each_other_are_told(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             text = " ".join(f"word{n * 7919 % 1009}" for n in range(400))
             first = library.add_text(text, filename="first.txt")
             second = library.add_text(f"{text} and a little more", filename="second.txt")
@@ -153,10 +153,10 @@ class Keeping:
             library.delete(str(first.document_id))
             assert library.near_duplicates() == {}
 
-    def test_originals_are_kept_and_go_with_their_document(self, shelf: Shelf, tmp_path: Path) -> None:
+    def test_originals_are_kept_and_go_with_their_document(self, harness: StoreHarness, tmp_path: Path) -> None:
         file = tmp_path / "note.txt"
         file.write_text("The original of a note.")
-        with shelf.open(keep_originals=True) as library:
+        with harness.open(keep_originals=True) as library:
             (added,) = library.add(file)
             kept = library.original(str(added.document_id))
             assert kept.read_bytes() == file.read_bytes() and kept.name != file.name
@@ -166,14 +166,14 @@ class Keeping:
             assert library.original(str(added.document_id)).read_bytes() == file.read_bytes()
             assert not kept.exists()
             library.delete(str(added.document_id))
-            assert not list((shelf.folder / "files").rglob("*")) and library.verify().ok
+            assert not list((harness.folder / "files").rglob("*")) and library.verify().ok
 
-    def test_a_folder_is_followed(self, shelf: Shelf, tmp_path: Path) -> None:
+    def test_a_folder_is_followed(self, harness: StoreHarness, tmp_path: Path) -> None:
         folder = tmp_path / "documents"
         folder.mkdir()
         (folder / "first.txt").write_text(numbered(1))
         (folder / "second.txt").write_text(numbered(2))
-        with shelf.open() as library:
+        with harness.open() as library:
             assert library.sync(folder).counts["added"] == 2
             assert library.sync(folder).counts["unchanged"] == 2
             (folder / "first.txt").rename(folder / "quokka.txt")
@@ -189,8 +189,8 @@ class Keeping:
             assert [Path(document.source).name for document in library.documents()] == ["second.txt"]
             assert library.verify().ok
 
-    def test_collections_carry_choices(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_collections_carry_choices(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             library.set_collection("notes", chunker="window", system_prompt="Be brief.")
             library.set_collection("notes", chunker_options={"size": 640})
             library.add_text(TRAVEL, filename="a.txt", collection="notes")

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from footnotes.retrieve import retriever
-from footnotes.testing.suite.shelf import Shelf
+from footnotes.testing.suite.harness import StoreHarness
 from footnotes.testing.suite.texts import numbered
 
 _TEXTS = [
@@ -31,8 +31,8 @@ _DEFINING = '''class SealBox:
 class Ranking:
     """Higher is better, everywhere; the same question has the same answer; limits are kept."""
 
-    def test_hits_come_in_order_with_the_ranks_of_their_legs(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_hits_come_in_order_with_the_ranks_of_their_legs(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             for number, text in enumerate(_TEXTS):
                 library.add_text(text, filename=f"{number}.txt")
             for mode in ("lexical", "dense", "hybrid"):
@@ -46,8 +46,8 @@ class Ranking:
                     assert values == sorted(values, reverse=True) and all(map(math.isfinite, values))
                     assert len({score.rank for score in ranked}) == len(ranked)
 
-    def test_the_same_question_has_the_same_answer(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_the_same_question_has_the_same_answer(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             for number in range(8):
                 library.add_text(numbered(number), filename=f"{number}.txt")
             first = library.search("word31 word62 marker3", limit=20)
@@ -55,8 +55,8 @@ class Ranking:
                 again = library.search("word31 word62 marker3", limit=20)
                 assert [(hit.chunk_id, hit.score) for hit in again.hits] == [(h.chunk_id, h.score) for h in first.hits]
 
-    def test_limits_are_kept(self, shelf: Shelf) -> None:
-        with shelf.open(chunker="window", chunker_options={"size": 200, "overlap": 0}) as library:
+    def test_limits_are_kept(self, harness: StoreHarness) -> None:
+        with harness.open(chunker="window", chunker_options={"size": 200, "overlap": 0}) as library:
             for number in range(5):
                 text = "\n\n".join(f"shared {numbered(number * 10 + n, 30)}" for n in range(6))
                 library.add_text(text, filename=f"{number}.txt")
@@ -66,23 +66,23 @@ class Ranking:
             many = [hit.document_id for hit in library.search("shared words", limit=30, per_document=3).hits]
             assert max(many.count(document) for document in many) == 3
 
-    def test_a_long_document_may_give_several_chunks_and_a_short_one_gives_one(self, shelf: Shelf) -> None:
-        with shelf.open(chunker="window", chunker_options={"size": 200, "overlap": 0}) as library:
+    def test_a_long_document_may_give_several_chunks_and_a_short_one_gives_one(self, harness: StoreHarness) -> None:
+        with harness.open(chunker="window", chunker_options={"size": 200, "overlap": 0}) as library:
             library.add_text("\n\n".join(f"shared {numbered(n, 30)}" for n in range(20)), filename="long.txt")
             library.add_text("\n\n".join(f"shared {numbered(50 + n, 30)}" for n in range(2)), filename="short.txt")
             hits = [hit.filename for hit in library.search("shared words", limit=40).hits]
             assert hits.count("short.txt") == 1 < hits.count("long.txt")
 
-    def test_a_document_is_found_by_its_file_name(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_a_document_is_found_by_its_file_name(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             for name in ("minutes", "quagga_census-2021", "letters"):
                 library.add_text(f"# Notes\n\n{numbered(len(name))}", filename=f"{name}.md")
             found = library.search("quagga census", mode="lexical").hits
             assert [hit.filename for hit in found] == ["quagga_census-2021.md"]
 
-    def test_the_document_a_question_names_is_searched_for_the_rest_of_it(self, shelf: Shelf) -> None:
+    def test_the_document_a_question_names_is_searched_for_the_rest_of_it(self, harness: StoreHarness) -> None:
         parties = ["Aldgate Ltd", "Brixton Corp", "Camden Inc", "Dalston Plc", "Euston LLC", "Fulham Ltd"]
-        with shelf.open(chunker="window", chunker_options={"size": 150, "overlap": 0}) as library:
+        with harness.open(chunker="window", chunker_options={"size": 150, "overlap": 0}) as library:
             for one, other in pairwise(parties):
                 clauses = [f"{n}. {numbered(n, 18)}" for n in range(8)]
                 fee = f"The fee that ends it early is {len(one) * 1000} euros, paid within thirty days of the notice."
@@ -101,15 +101,15 @@ class Ranking:
             one_each = library.search(question, limit=4, per_document=1).hits
             assert len({hit.document_id for hit in one_each}) == len(one_each) == 4
 
-    def test_a_rare_word_weighs_more_than_a_common_one(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_a_rare_word_weighs_more_than_a_common_one(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             for number in range(8):
                 library.add_text(f"common words here, number {number}.", filename=f"{number}.txt")
             library.add_text("One uncommon quagga stands alone.", filename="quagga.txt")
             assert library.search("common quagga", mode="lexical").hits[0].filename == "quagga.txt"
 
-    def test_what_defines_a_name_comes_first_then_what_uses_it(self, shelf: Shelf) -> None:
-        with shelf.open(candidates=5) as library:
+    def test_what_defines_a_name_comes_first_then_what_uses_it(self, harness: StoreHarness) -> None:
+        with harness.open(candidates=5) as library:
             for number in range(30):
                 uses = f"def caller{number}(given):\n    return check_seal(given) and check_seal(check_seal(given))\n"
                 library.add_text(uses, filename=f"use{number}.py", metadata={"layer": "api"})
@@ -126,8 +126,10 @@ class Ranking:
             assert inside and all(hit.filename != "seal.py" for hit in inside)
             assert library.search("check_seal", mode="dense", limit=3).hits[0].scores.boost == 0
 
-    def test_names_that_nothing_defines_change_nothing(self, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-        with shelf.open() as library:
+    def test_names_that_nothing_defines_change_nothing(
+        self, harness: StoreHarness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with harness.open() as library:
             library.add_text(_DEFINING, filename="seal.py")
             for number, text in enumerate(_TEXTS):
                 library.add_text(text, filename=f"{number}.txt")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from footnotes.errors import FootnotesError
-from footnotes.testing.suite.shelf import Shelf
+from footnotes.testing.suite.harness import StoreHarness
 from footnotes.testing.suite.texts import TRAVEL
 from footnotes.types import JsonValue, Metadata
 
@@ -27,8 +27,8 @@ class Strings:
     """No text, name or value does anything but be itself."""
 
     @pytest.mark.parametrize("name", sorted(ODD))
-    def test_an_odd_text_is_kept_and_found(self, shelf: Shelf, name: str) -> None:
-        with shelf.open() as library:
+    def test_an_odd_text_is_kept_and_found(self, harness: StoreHarness, name: str) -> None:
+        with harness.open() as library:
             added = library.add_text(ODD[name], filename="odd.txt")
             other = library.add_text(TRAVEL, filename="travel.txt")
             assert added.status == "ready" and other.status == "ready"
@@ -38,8 +38,8 @@ class Strings:
             assert hits and hits[0].document_id == added.document_id and hits[0].text in text
             assert library.search(ODD[name]).hits and library.verify().ok
 
-    def test_odd_names_and_metadata(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_odd_names_and_metadata(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             for number, (name, text) in enumerate(ODD.items()):
                 said: Metadata = {name: text[:200], f"key {text[:50]}": number, "nested": {"value": text[:50]}}
                 added = library.add_text(f"Plain text {number}.", filename=f"{text[:40]}.txt", metadata=said)
@@ -48,8 +48,8 @@ class Strings:
                 assert document.filename.endswith(".txt")
             assert len(library.documents()) == len(ODD) and library.verify().ok
 
-    def test_a_nul_is_replaced_or_kept_but_never_an_end(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_a_nul_is_replaced_or_kept_but_never_an_end(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             said: Metadata = {"key\x00": "be\x00fore", "list": ["\x00"]}
             added = library.add_text("before\x00after zebra", filename="nul\x00.txt", metadata=said)
             text = library.text(str(added.document_id))
@@ -58,8 +58,8 @@ class Strings:
             assert hit.text == text and library.verify().ok
             assert library.documents(where={"key\x00": "be\x00fore"})
 
-    def test_what_is_no_unicode_is_a_clear_error_or_is_stored(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_what_is_no_unicode_is_a_clear_error_or_is_stored(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             added = library.add_text("lone \ud800 surrogate zebra", filename="lone\ud800.txt", source="s\ud800")
             assert added.status == "ready" and library.search("zebra").hits
             for call in (lambda: library.search("\ud800"), lambda: library.documents(where={"a": "\ud800"})):
@@ -68,21 +68,21 @@ class Strings:
                 except FootnotesError as error:
                     assert error.code in ("invalid_input", "query_empty", "filter_invalid")
 
-    def test_a_chunk_of_many_thousand_different_words(self, shelf: Shelf) -> None:
+    def test_a_chunk_of_many_thousand_different_words(self, harness: StoreHarness) -> None:
         """More terms than an index entry may have: it is found by most of them, and nothing fails."""
-        with shelf.open(chunker="window", chunker_options={"size": 100_000, "overlap": 0}) as library:
+        with harness.open(chunker="window", chunker_options={"size": 100_000, "overlap": 0}) as library:
             words = [f"term{number:06d}xyz" for number in range(12_000)]
             added = library.add_text(" ".join(words), filename="many.txt")
             assert added.status == "ready"
             found = [bool(library.search(word, mode="lexical").hits) for word in words[:: len(words) // 5]]
             assert any(found) and library.verify().ok
 
-    def test_large_numbers_and_deep_metadata(self, shelf: Shelf) -> None:
+    def test_large_numbers_and_deep_metadata(self, harness: StoreHarness) -> None:
         deep: JsonValue = 1
         for _ in range(50):
             deep = {"in": deep}
         said: Metadata = {"large": 2**60, "small": 1e-300, "negative": -1, "flag": True, "nothing": None, "deep": deep}
-        with shelf.open() as library:
+        with harness.open() as library:
             added = library.add_text(TRAVEL, filename="a.txt", metadata=said)
             kept = library.document(str(added.document_id)).metadata
             assert {key: kept[key] for key in said} == said

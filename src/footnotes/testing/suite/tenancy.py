@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from footnotes.engine import Library
 from footnotes.errors import NotFound
-from footnotes.store.groups.conversations import NewTurn, TurnEnd
-from footnotes.testing.suite.shelf import Shelf
+from footnotes.library import Library
+from footnotes.store.conversations import NewTurn, TurnEnd
+from footnotes.testing.suite.harness import StoreHarness
 from footnotes.testing.suite.texts import TRAVEL
 
 TENANTS = ("ada", "ben", "cy/../ada")
@@ -21,14 +21,14 @@ TENANTS = ("ada", "ben", "cy/../ada")
 class Tenants(RuleBasedStateMachine):
     """Every tenant finds exactly its own documents."""
 
-    shelf: Shelf
+    harness: StoreHarness
     round = 0
 
     def __init__(self) -> None:
         super().__init__()
         type(self).round += 1
         self.names = [f"{tenant}{self.round}" for tenant in TENANTS]
-        self.libraries: dict[str, Library] = {name: self.shelf.open(name) for name in self.names}
+        self.libraries: dict[str, Library] = {name: self.harness.open(name) for name in self.names}
         self.oracle: dict[str, dict[str, str]] = {name: {} for name in self.names}
 
     @rule(tenant=st.integers(0, 2), number=st.integers(0, 6))
@@ -70,7 +70,7 @@ class Tenants(RuleBasedStateMachine):
     def restart(self, tenant: int) -> None:
         name = self.names[tenant]
         self.libraries[name].close()
-        self.libraries[name] = self.shelf.open(name)
+        self.libraries[name] = self.harness.open(name)
 
     @rule(tenant=st.integers(0, 2), where=st.sampled_from(["user_id=ada1", "user_id!=x", "collection=default"]))
     def filters_cannot_widen(self, tenant: int, where: str) -> None:
@@ -97,14 +97,14 @@ class Tenants(RuleBasedStateMachine):
 class Tenancy:
     """What is one tenant's is nobody else's."""
 
-    def test_nobody_sees_anything_of_another(self, shelf: Shelf) -> None:
-        machine = type("TenantsOfThisStore", (Tenants,), {"shelf": shelf})
+    def test_nobody_sees_anything_of_another(self, harness: StoreHarness) -> None:
+        machine = type("TenantsOfThisStore", (Tenants,), {"harness": harness})
         checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
         options = settings(max_examples=5, stateful_step_count=10, deadline=None, suppress_health_check=checks)
         run_state_machine_as_test(machine, settings=options)
 
-    def test_the_same_bytes_of_two_tenants_are_two_documents(self, shelf: Shelf) -> None:
-        with shelf.open("ada") as ada, shelf.open("ben") as ben:
+    def test_the_same_bytes_of_two_tenants_are_two_documents(self, harness: StoreHarness) -> None:
+        with harness.open("ada") as ada, harness.open("ben") as ben:
             first = ada.add_text(TRAVEL, filename="a.txt", metadata={"of": "ada"})
             second = ben.add_text(TRAVEL, filename="a.txt")
             assert first.status == second.status == "ready"
@@ -115,17 +115,17 @@ class Tenancy:
             assert ada.status()["ready"] == 0 and ben.status()["ready"] == 1
             assert ada.jobs() == [] and ada.near_duplicates() == {}
 
-    def test_libraries_may_share_an_open_store(self, shelf: Shelf) -> None:
-        with shelf.open("ada") as ada:
+    def test_libraries_may_share_an_open_store(self, harness: StoreHarness) -> None:
+        with harness.open("ada") as ada:
             other = replace(ada.settings, user="ben")
-            with Library(shelf.folder, settings=other, embedder=ada.embedder(), store=ada._store) as ben:
+            with Library(harness.folder, settings=other, embedder=ada.embedder(), store=ada._store) as ben:
                 ben.add_text(TRAVEL, filename="a.txt")
                 assert ben.search("train").hits and not ada.search("train").hits
             ada.add_text(TRAVEL, filename="a.txt")  # the store is still open
             assert ada.search("train").hits
 
-    def test_conversations_are_kept_for_their_tenant_and_end_with_what_they_quote(self, shelf: Shelf) -> None:
-        with shelf.open("ada") as ada, shelf.open("ben") as ben:
+    def test_conversations_are_kept_for_their_tenant_and_end_with_what_they_quote(self, harness: StoreHarness) -> None:
+        with harness.open("ada") as ada, harness.open("ben") as ben:
             added = ada.add_text(TRAVEL, filename="a.txt")
             kept, place = ada.conversations, ("c1", 1)
             new = NewTurn("Who may TRAVEL?\x00", {"deep": True}, "holder", owner="key", most=2)
@@ -148,14 +148,16 @@ class Tenancy:
             kept.delete("ada", "c1")
             assert kept.all("ada") == []
 
-    def test_what_models_said_is_remembered_for_every_machine_and_for_no_other_tenant(self, shelf: Shelf) -> None:
-        with shelf.open("one") as library, shelf.open("two") as other:
+    def test_what_models_said_is_remembered_for_every_machine_and_for_no_other_tenant(
+        self, harness: StoreHarness
+    ) -> None:
+        with harness.open("one") as library, harness.open("two") as other:
             mine, theirs = library._store.memories("one"), other._store.memories("two")
             mine.remember("text", "key", "3,5")
             mine.remember("text", "key", "another")
             mine.remember("", "key", "7")
             assert theirs.recall("text", "key") is None and theirs.scopes() == []
-            with shelf.open("one") as elsewhere:
+            with harness.open("one") as elsewhere:
                 assert elsewhere._store.memories("one").recall("text", "key") == "3,5"
             theirs.forget(["text"])
             mine.forget([""])

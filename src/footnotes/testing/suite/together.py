@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from footnotes.testing.embedder import HashingEmbedder
-from footnotes.testing.suite.shelf import Shelf
+from footnotes.testing.suite.harness import StoreHarness
 from footnotes.testing.suite.texts import HANDBOOK, TRAVEL, numbered
 
 THREADS = 8
@@ -22,7 +22,7 @@ library.close()
 """
 _DIE = """
 import os, signal
-from footnotes.engine import Library
+from footnotes.library import Library
 group = type(getattr(library._store, {group!r}))
 original = group.save
 def die(self, *args, **kwargs):
@@ -37,9 +37,9 @@ library.add_text({text!r}, filename="victim.txt", source="victim")
 class Together:
     """Promises C, D and E: one document, one bill, equal answers; and nothing stays behind of whoever died."""
 
-    def test_identical_uploads_at_once_are_one_document_and_one_bill(self, shelf: Shelf) -> None:
+    def test_identical_uploads_at_once_are_one_document_and_one_bill(self, harness: StoreHarness) -> None:
         embedder = HashingEmbedder()
-        with shelf.open(embedder=embedder) as library, ThreadPoolExecutor(THREADS) as pool:
+        with harness.open(embedder=embedder) as library, ThreadPoolExecutor(THREADS) as pool:
             added = list(pool.map(lambda n: library.add_text(HANDBOOK, filename="h.md", source=f"s{n}"), range(16)))
             assert len({item.document_id for item in added}) == 1
             assert sorted({item.status for item in added}) == ["deduplicated", "ready"]
@@ -48,10 +48,10 @@ class Together:
             assert document.status == "ready" and embedder.texts == document.chunks
             assert {item.chunks for item in added} == {document.chunks} and library.verify().ok
 
-    def test_identical_uploads_from_several_processes(self, shelf: Shelf) -> None:
-        with shelf.open():
+    def test_identical_uploads_from_several_processes(self, harness: StoreHarness) -> None:
+        with harness.open():
             pass
-        code = shelf.interpreter_lines(lock_seconds=240.0) + _ADD  # each waits for the others
+        code = harness.interpreter_lines(lock_seconds=240.0) + _ADD  # each waits for the others
         words = [sys.executable, "-c", code, TRAVEL]
         running = [subprocess.Popen([*words, f"p{n}-"], stdout=subprocess.PIPE, text=True) for n in range(3)]  # noqa: S603
         said = [json.loads(process.communicate(timeout=300)[0]) for process in running]
@@ -59,19 +59,19 @@ class Together:
         assert len({document for document, _, _ in results}) == 1
         assert [status for _, status, _ in results].count("ready") == 1
         assert sum(one[-1][2] for one in said) == 1  # texts embedded, by all of them together
-        with shelf.open() as library:
+        with harness.open() as library:
             assert len(library.documents()) == 1 and library.verify().ok
 
-    def test_different_documents_at_once_are_all_there(self, shelf: Shelf) -> None:
-        with shelf.open() as library, ThreadPoolExecutor(4) as pool:
+    def test_different_documents_at_once_are_all_there(self, harness: StoreHarness) -> None:
+        with harness.open() as library, ThreadPoolExecutor(4) as pool:
             added = list(pool.map(lambda n: library.add_text(numbered(n), filename=f"{n}.txt"), range(12)))
             assert {item.status for item in added} == {"ready"} and len({item.document_id for item in added}) == 12
             assert {document.status for document in library.documents()} == {"ready"}
             assert library.search("marker7", mode="lexical").hits[0].filename == "7.txt"
             assert library.verify().ok
 
-    def test_versions_of_one_source_at_once_leave_one(self, shelf: Shelf) -> None:
-        with shelf.open() as library, ThreadPoolExecutor(4) as pool:
+    def test_versions_of_one_source_at_once_leave_one(self, harness: StoreHarness) -> None:
+        with harness.open() as library, ThreadPoolExecutor(4) as pool:
             library.add_text(numbered(0), filename="a.txt", source="s")
 
             def add(number: int) -> str:
@@ -81,8 +81,8 @@ class Together:
             served = [document for document in library.documents() if document.status == "ready"]
             assert served and library.verify().ok
 
-    def test_deleting_beside_adding_and_searching(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_deleting_beside_adding_and_searching(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             ids = [str(library.add_text(numbered(n), filename=f"{n}.txt").document_id) for n in range(5)]
             gone: set[str] = set()
             wrong: list[str] = []
@@ -104,19 +104,19 @@ class Together:
             searcher.join()
             assert not wrong and len(library.documents()) == 5 and library.verify().ok
 
-    def test_a_writer_that_dies_leaves_nothing_half_done(self, shelf: Shelf) -> None:
-        with shelf.open() as library:
+    def test_a_writer_that_dies_leaves_nothing_half_done(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
             library.add_text(TRAVEL, filename="kept.txt")
         steps = [("documents", False), ("documents", True), ("vectors", False), ("vectors", True)]
         for number, (group, after) in enumerate(steps):
-            code = shelf.interpreter_lines() + _DIE.format(group=group, after=after, text=numbered(number, 300))
+            code = harness.interpreter_lines() + _DIE.format(group=group, after=after, text=numbered(number, 300))
             words = [sys.executable, "-c", code]
             died = subprocess.run(words, capture_output=True, check=False, timeout=60)  # noqa: S603
             assert died.returncode == -9, died.stderr.decode()
-            with shelf.open() as library:
+            with harness.open() as library:
                 library.resume()
                 assert {document.status for document in library.documents()} <= {"ready", "failed"}
                 assert library.verify().ok
                 added = library.add_text(numbered(number, 300), filename="victim.txt", source="victim")
                 assert added.status in ("ready", "replaced", "deduplicated") and library.verify().ok
-        assert not list(Path(shelf.folder).glob("incoming/*"))
+        assert not list(Path(harness.folder).glob("incoming/*"))

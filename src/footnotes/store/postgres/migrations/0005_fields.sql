@@ -2,7 +2,7 @@
 --
 -- `content_tsv` holds the terms of the text with weight D, those of the title with A, of what stands above the chunk with B
 -- and of the names it lists with C; and `=name`, without a weight, for every name it defines. `lexemes` says by which
--- version the words of a generation were made: what an older one made is made anew from the texts by whoever migrates.
+-- version the words of a generation were made: what an older one made is made again from the texts by whoever migrates.
 
 ALTER TABLE document_chunks RENAME heading_length TO title_length;
 ALTER TABLE document_chunks ADD section_length integer NOT NULL DEFAULT 0, ADD symbols_length integer NOT NULL DEFAULT 0;

@@ -17,12 +17,17 @@ WHERE j.user_id = n.user_id AND j.pk = n.job
 UPDATE jobs SET stage = 'queued', attempts = attempts + 1, error = NULL, holder = $3, updated_at = now()
 WHERE user_id = $1 AND pk = ANY ($2)
 
--- name: jobs(user_id)
-SELECT pk, run, kind, source, request::text AS request, stage, done, total, attempts, error::text AS error, retryable,
+-- fragment: job_columns
+pk, run, kind, source, request::text AS request, stage, done, total, attempts, error::text AS error, retryable,
        document, substr(holder, strpos(holder, ' ') + 1) AS holder,
        to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS created_at,
        to_char(updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"') AS updated_at
-FROM jobs WHERE user_id = $1 ORDER BY pk
+
+-- name: jobs(user_id)
+SELECT {job_columns} FROM jobs WHERE user_id = $1 ORDER BY pk
+
+-- name: runs(user_id)
+SELECT {job_columns} FROM jobs WHERE user_id = $1 AND run IS NULL ORDER BY pk
 
 -- name: let_go_jobs(user_id, holder)
 -- A job is held by "number label": those of the writer itself and of writers that are no more.

@@ -10,11 +10,34 @@ VALUES ($1, $2, $3, (SELECT pk FROM documents WHERE user_id = $1 AND pk = $4 FOR
 ON CONFLICT (document) DO UPDATE SET
     sketch = excluded.sketch, resembles = excluded.resembles, similarity = excluded.similarity
 
+-- name: put_new_sketches(user_id, document, sketch, resembles, similarity)
+INSERT INTO sketches (user_id, document, sketch, resembles, similarity)
+SELECT n.user_id, n.document, n.sketch,
+    (SELECT pk FROM documents WHERE user_id = n.user_id AND pk = n.resembles FOR KEY SHARE), n.similarity
+FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bigint[], $5::float8[])
+    AS n (user_id, document, sketch, resembles, similarity)
+ON CONFLICT (document) DO UPDATE SET
+    sketch = excluded.sketch, resembles = excluded.resembles, similarity = excluded.similarity
+
 -- name: drop_sketch(user_id, document)
 DELETE FROM sketches WHERE user_id = $1 AND document = $2
 
 -- name: put_bands(user_id, document, bands)
 INSERT INTO sketch_bands (user_id, band, document) SELECT $1, unnest($3::bigint[]), $2 ON CONFLICT DO NOTHING
+
+-- name: put_new_bands(user_id, band, document)
+INSERT INTO sketch_bands (user_id, band, document)
+SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) ON CONFLICT DO NOTHING
+
+-- name: members_of_bands(user_id, bands)
+-- Some of each: bands that very many share tell nothing.
+SELECT wanted.band, b.document FROM unnest($2::bigint[]) AS wanted (band) CROSS JOIN LATERAL (
+    SELECT document FROM sketch_bands WHERE user_id = $1 AND band = wanted.band ORDER BY document LIMIT 64
+) b ORDER BY b.document
+
+-- name: sketches_of(user_id, keys)
+SELECT d.collection, d.pk, d.id, d.filename, s.sketch FROM documents d JOIN sketches s ON s.document = d.pk
+WHERE d.user_id = $1 AND d.pk = ANY ($2)
 
 -- name: drop_bands(user_id, document, bands)
 DELETE FROM sketch_bands WHERE user_id = $1 AND document = $2 AND band = ANY ($3)

@@ -18,10 +18,15 @@ UPDATE jobs SET stage = 'queued', attempts = attempts + 1, error = NULL, holder 
     updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')
 WHERE user_id = ?1 AND pk IN (SELECT value FROM carray(?2));
 
--- name: jobs(user_id)
-SELECT pk, run, kind, source, request, stage, done, total, attempts, error, retryable, document, holder, created_at,
+-- fragment: job_columns
+pk, run, kind, source, request, stage, done, total, attempts, error, retryable, document, holder, created_at,
        updated_at
-FROM jobs WHERE user_id = ?1 ORDER BY pk;
+
+-- name: jobs(user_id)
+SELECT {job_columns} FROM jobs WHERE user_id = ?1 ORDER BY pk;
+
+-- name: runs(user_id)
+SELECT {job_columns} FROM jobs WHERE user_id = ?1 AND run IS NULL ORDER BY pk;
 
 -- name: let_go_jobs()
 -- There is one writer at a time, for all tenants: the caller's, and those of whoever died.

@@ -14,12 +14,15 @@ DELETE FROM sketches WHERE document = ?1;
 -- name: put_bands(document, bands)
 INSERT INTO sketch_bands (band, document) SELECT value, ?1 FROM carray(?2) WHERE 1 ON CONFLICT DO NOTHING;
 
--- name: put_band(band, document)
-INSERT INTO sketch_bands (band, document) VALUES (?1, ?2) ON CONFLICT DO NOTHING;
+-- name: put_new_sketches(user_id, document, sketch, resembles, similarity)
+INSERT INTO sketches (document, sketch, resembles, similarity) VALUES (?2, ?3, ?4, ?5);
+
+-- name: put_new_bands(user_id, band, document)
+INSERT INTO sketch_bands (band, document) VALUES (?2, ?3) ON CONFLICT DO NOTHING;
 
 -- name: members_of_bands(bands)
 -- Some of each: bands that very many share tell nothing.
-SELECT wanted.value, b.document FROM carray(?1) wanted CROSS JOIN sketch_bands b ON b.band = wanted.value
+SELECT wanted.value AS band, b.document AS document FROM carray(?1) wanted CROSS JOIN sketch_bands b ON b.band = wanted.value
 AND b.document IN (SELECT document FROM sketch_bands WHERE band = wanted.value ORDER BY document LIMIT 64)
 ORDER BY b.document;
 
@@ -35,7 +38,7 @@ SELECT d.pk, d.id, d.filename, s.sketch FROM carray(?3) wanted CROSS JOIN docume
 JOIN sketches s ON s.document = d.pk WHERE d.user_id = ?1 AND d.collection = ?2 ORDER BY d.pk;
 
 -- name: sketches_of(user_id, keys)
-SELECT d.collection, d.pk, d.id, d.filename, s.sketch FROM carray(?2) wanted
+SELECT d.collection AS collection, d.pk AS pk, d.id AS id, d.filename AS filename, s.sketch AS sketch FROM carray(?2) wanted
 CROSS JOIN documents d ON d.pk = wanted.value JOIN sketches s ON s.document = d.pk WHERE d.user_id = ?1;
 
 -- name: resembling(document)

@@ -2,12 +2,12 @@
 
 -- name: known_below(user_id, collection, first, after)
 SELECT s.source, d.id AS document_id, d.file_hash, d.mime, d.status, d.chunks, d.ingestion_version, d.bytes,
-       o.size, o.mtime_ns, o.ctime_ns, o.read_ns, o.error, o.made_by
+       o.size, o.mtime_ns, o.ctime_ns, o.read_ns, o.error, o.made_by, o.etag, o.modified
 FROM sources s JOIN documents d ON d.pk = s.document
 LEFT JOIN origins o ON o.user_id = s.user_id AND o.collection = s.collection AND o.source = s.source
 WHERE s.user_id = ?1 AND s.collection = ?2 AND s.source >= ?3 AND s.source < ?4
 UNION ALL
-SELECT o.source, NULL, NULL, NULL, NULL, 0, NULL, 0, o.size, o.mtime_ns, o.ctime_ns, o.read_ns, o.error, o.made_by
+SELECT o.source, NULL, NULL, NULL, NULL, 0, NULL, 0, o.size, o.mtime_ns, o.ctime_ns, o.read_ns, o.error, o.made_by, o.etag, o.modified
 FROM origins o
 WHERE o.user_id = ?1 AND o.collection = ?2 AND o.source >= ?3 AND o.source < ?4 AND NOT EXISTS (
     SELECT 1 FROM sources s WHERE s.user_id = o.user_id AND s.collection = o.collection AND s.source = o.source);

@@ -34,7 +34,7 @@ CREATE TABLE generations (
     pk INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id TEXT NOT NULL,
     model INTEGER NOT NULL REFERENCES models (pk),
-    plan TEXT NOT NULL,               -- JSON: embedder and the chunker of every collection that is built anew
+    plan TEXT NOT NULL,               -- JSON: embedder and the chunker of every collection that is built again
     state TEXT NOT NULL,
     created_at TEXT NOT NULL
 );

@@ -1,0 +1,60 @@
+"""Labelled documents in a real library, searched with or without the passages that answer a question."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from labelled import Source
+
+from footnotes.library import Library
+from footnotes.settings import Settings
+from footnotes.types import Hit
+
+SPARE = 12
+"""Hits asked for beyond the limit, to stand in for those that are left out."""
+
+
+class BenchLibrary:
+    """A library of labelled documents in a folder of its own. `mode` is that of every search."""
+
+    def __init__(self, sources: Sequence[Source], *, mode: str = "hybrid", chunker: str = "") -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="footnotes-shelf-")
+        settings = Settings(mode=mode, embedder_threads=2, **({"chunker": chunker} if chunker else {}))
+        self.library = Library(Path(self._folder.name) / "library", settings=settings)
+        with tempfile.TemporaryDirectory() as folder:
+            for source in sources:
+                (Path(folder) / source.name).write_text(source.text, encoding="utf-8")
+            added = self.library.add(folder)
+        assert all(one.status == "ready" for one in added), [one.error for one in added if one.error]
+        self.library.settle()
+        view = self.library._store.view("local")
+        self._total = max(1, view.chunk_count())
+        self._view = view
+
+    def __enter__(self) -> BenchLibrary:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.library.close()
+        self._folder.cleanup()
+
+    def share(self, term: str) -> float:
+        """The share of chunks that hold a term."""
+        return self._view.document_frequency(term) / self._total
+
+    def search(
+        self, question: str, limit: int, without: tuple[str, Sequence[tuple[int, int]]] | None = None
+    ) -> list[Hit]:
+        """The best chunks; those that overlap the spans of `without` are left out as if they had never been added."""
+        wanted = limit + (SPARE if without else 0)
+        hits = self.library.search(question, limit=wanted, per_document=wanted).hits
+        return [hit for hit in hits if not (without and _overlaps(hit, *without))][:limit]
+
+
+def _overlaps(hit: Hit, name: str, spans: Sequence[tuple[int, int]]) -> bool:
+    return hit.filename == name and any(hit.start < last and first < hit.end for first, last in spans)

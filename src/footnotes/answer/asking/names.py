@@ -1,0 +1,199 @@
+# ruff: noqa: E501, SIM905 (patterns and lists of words read better whole)
+"""Other names for what a question names, and what in it is not the question: how to answer, and for whom.
+
+`MFA` is *multi-factor authentication* where the documents say so in brackets, where words of theirs have these initials
+and no document has the letters, or where the user's list says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from footnotes.text.analysis import analyze
+from footnotes.types import Hit
+
+Share = Callable[[str], float]
+_LETTERS = re.compile(r"\b(?:[A-Z][a-z]?(?:&|[A-Z0-9]){1,6}|[A-Z][a-z]{0,2}[A-Z]\w{0,4})(?:s|['’]s)?(?=\W|\Z)")
+_BRACKETED = r"((?:[\w&'’-]+[ \n]+){{1,8}})\(\s*[“\"'‘]?{letters}s?[”\"'’]?\s*\)"
+_EXPLAINED = r"\b{letters}\s*\(([^()\n]{{4,60}})\)"
+_WORD = re.compile(r"[^\W\d_][\w'’]*")
+_JOINING = frozenset(("and", "of", "the", "for", "in", "to", "a", "an", "on"))
+RARE = 0.01
+"""The share of chunks that have the letters of a question, above which they are left as they are."""
+LONGEST = 6
+"""Words an abbreviation of letters may stand for."""
+_INSTRUCTS = re.compile(
+    r"^\s*(?:please\s+)?(?:assume|give|answer|calculate|compute|address|round|use|respond|reply|base|express|report|state|provide"
+    r"|if .{3,80}, (?:then )?please)\b(?=.*\b(?:answer|question|response|information|details|shown|statement|items|decimal|place"
+    r"|analyst|asked|units?|terms|format|why|sentences?|words)\b)",
+    re.IGNORECASE,
+)
+_LEADS_IN = re.compile(
+    r"\b(?:question|following|statement|sheet|filing|report)\b[^:?]{0,60}:\s*(?=(?:what|which|who|how|when|is|are|did|was)\b)",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
+_FISCAL = re.compile(r"\bFY\s?(?=(?:19|20)\d\d\b)|\bFY\s?'?(?=\d\d\b)")
+
+
+def without_instructions(question: str) -> str:
+    """The question without sentences that say how to answer it; itself where nothing would be left."""
+    lead = _LEADS_IN.search(question)
+    asked = question[lead.end() :] if lead else question
+    kept = [part for part in _SENTENCE.split(asked) if not _INSTRUCTS.search(part)]
+    found = " ".join(kept).strip()
+    return found if found and analyze(found) else question
+
+
+def without_fiscal(question: str) -> str:
+    """`FY2018` as the year it names."""
+    return _FISCAL.sub(lambda match: "20" if re.match(r"\d\d\b", question[match.end() :]) else "", question)
+
+
+def other_names(
+    question: str, texts: Iterable[str], share: Share | None, groups: Sequence[Sequence[str]] = ()
+) -> dict[str, str]:
+    """What the question writes → what the documents write for it."""
+    joined = list(texts)
+    found: dict[str, str] = {}
+    for group in groups:
+        said = next((name for name in group if re.search(rf"\b{re.escape(name)}\b", question, re.IGNORECASE)), None)
+        other = next((n for n in group if n != said and any(n.lower() in text.lower() for text in joined)), None)
+        if said and other and other.lower() not in question.lower():
+            found[said] = other
+    for letters in dict.fromkeys(re.sub(r"['’]?s\Z", "", match) for match in _LETTERS.findall(question)):
+        if letters in found:
+            continue
+        shares = [share(term) for term in analyze(letters, "en")] if share is not None else [1.0]
+        if max(shares, default=0.0) > RARE:
+            continue  # documents that have the letters often are found by them
+        unknown = not any(shares)
+        for text in joined:
+            if long := _defined(letters, text) or (_by_initials(letters, text) if unknown else None):
+                if long.lower() not in question.lower():
+                    found[letters] = long
+                break
+    return found
+
+
+def renamed(question: str, names: dict[str, str]) -> str:
+    """The question with the documents' names in the place of its own."""
+    for said, other in names.items():
+        question = re.sub(rf"\b{re.escape(said)}\b", lambda _, other=other: other, question, flags=re.IGNORECASE)  # type: ignore[misc]
+    return question
+
+
+def _defined(letters: str, text: str) -> str | None:
+    """What the letters stand for by a bracket of the text: `Acme Board (AB)` or `AB (Acme Board)`."""
+    if letters not in text:
+        return None
+    for match in re.finditer(_BRACKETED.format(letters=re.escape(letters)), text):
+        if long := _with_initials(letters, match[1].split()):
+            return long
+    for match in re.finditer(_EXPLAINED.format(letters=re.escape(letters)), text):
+        if long := _with_initials(letters, match[1].split()):
+            return long
+    return None
+
+
+def _with_initials(letters: str, words: list[str]) -> str | None:
+    """The last words of a run that have these initials."""
+    for count in range(1, min(len(words), LONGEST + 2) + 1):
+        tail = words[-count:]
+        if _initials(tail) == _plain(letters):
+            return " ".join(tail).strip(" ,;“\"'")
+    return None
+
+
+def _by_initials(letters: str, text: str) -> str | None:
+    """Words of the text that have these initials, where at least three letters say so."""
+    wanted = _plain(letters)
+    if len(wanted) < 3:
+        return None
+    for line in re.split(r"[.;:!?\n]", text):
+        words = line.split()
+        for start in range(len(words)):
+            for count in range(1, LONGEST + 1):
+                run = words[start : start + count]
+                if len(run) == count and _initials(run) == wanted and run[0].lower() not in _JOINING:
+                    return " ".join(run).strip(" ,;()“”\"'")
+    return None
+
+
+def _initials(words: Sequence[str]) -> str:
+    """The first letters of words and of their parts, without words that only join."""
+    parts = [part for word in words for part in re.split(r"[-/]", word) if _WORD.search(part)]
+    return "".join(_WORD.search(part)[0][0] for part in parts if part.lower() not in _JOINING).lower()  # type: ignore[index]
+
+
+def _plain(letters: str) -> str:
+    return re.sub(r"[^a-z]", "", letters.lower())
+
+
+IN_PASSING = 0.2
+"""The share of passages of other documents that may speak of what a document is named after."""
+
+
+def named_documents(question: str, hits: Sequence[Hit]) -> set[str]:
+    """The documents among the hits whose file name or title has a name of the question that no other hit speaks of.
+
+    `Best Buy` names `BESTBUY_2023_10K.pdf`. A name that other documents speak of too names a matter, not a document.
+    """
+    named: set[str] = set()
+    for name in document_names(question):
+        mine = {hit.document_id for hit in hits if name in _joined_words(f"{hit.filename} {hit.title}")}
+        others = [name in _joined_words(hit.text) for hit in hits if hit.document_id not in mine]
+        if sum(others) <= IN_PASSING * len(others):
+            named |= mine
+    return named if named and len(named) < len({hit.document_id for hit in hits}) else set()
+
+
+_STATEMENTS = {
+    r"cash flows?(?: statements?)?\b|statements? of cash flows?|capital expenditures?|capex": "consolidated statements of cash flows operating investing financing activities",
+    r"balance sheets?|\bPP&?N?E\b|statements? of financial position|total (?:current )?(?:assets|liabilities)|payables?": "balance sheet current assets inventories accounts receivable accounts payable total current liabilities total liabilities and equity",
+    r"income statements?|statements? of (?:income|operations|earnings)|P&L|gross (?:profit|margins?)|net income|operating income|COGS|\brevenues?\b": "consolidated statements of income operations net sales cost of sales net income per share",
+}
+
+
+def statements_named(question: str) -> list[str]:
+    """What to search a report for where a question names one of the statements that every report has, or a line of it."""
+    return [found for named, found in _STATEMENTS.items() if re.search(named, question, re.IGNORECASE)]
+
+
+def file_names(question: str, hits: Sequence[Hit], documents: Iterable[str]) -> set[str]:
+    """The words of these documents' file names that the question has, as the files write them."""
+    wanted, among = document_names(question), set(documents)
+    parts = {part for hit in hits if hit.document_id in among for part in re.findall(r"[^\W_]+", hit.filename)}
+    return {part for part in parts if part.lower() in wanted and not part.isdigit()}
+
+
+def without_names(question: str, names: Iterable[str]) -> str:
+    """The question without the names of documents, which each of their passages would have to say."""
+    for name in names:
+        apart = r"\s?".join(map(re.escape, name))
+        question = re.sub(rf"\b{apart}(?:['’]s)?(?!\w)", " ", question, flags=re.IGNORECASE)
+    return question
+
+
+def document_names(question: str) -> set[str]:
+    """The names in a question as a file may be called by them: single words, and neighbours written as one."""
+    words = [re.sub(r"['’]s?\Z", "", word) for word in re.findall(r"[\w&'’-]+", question)]
+    capital = [word for word in words if re.match(r"[A-Z]|\d+[A-Z]", word) and word.lower() not in _ASKING]
+    pairs = [f"{one}{other}" for one, other in pairwise(words) if one in capital and other in capital]
+    return {name.lower() for name in (*capital, *pairs) if len(name) > 1}
+
+
+@lru_cache(maxsize=512)
+def _joined_words(text: str) -> frozenset[str]:
+    """The words of a text in small letters, and neighbours written as one."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    return frozenset(words).union(f"{one}{other}" for one, other in pairwise(words))
+
+
+_ASKING = frozenset(
+    "what which who whose when where why how is are was were do does did can could should will would has have in on at for"
+    " of the a an if as among assume give".split()
+)

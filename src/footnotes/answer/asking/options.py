@@ -1,0 +1,110 @@
+"""How a question is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+
+from footnotes.errors import ConfigError, OptionError
+from footnotes.retrieve.retriever import MAX_LIMIT
+from footnotes.retrieve.where import Where
+from footnotes.settings import Settings
+from footnotes.types import Turn
+
+PER_CALL = frozenset(
+    {
+        "model", "strict", "repair", "ungrounded", "temperature", "max_tokens", "stop", "seed", "answer_sentences",
+        "answer_vectors", "reader", "answer_seconds", "expand", "reranker", "agent_steps", "agent_tokens",
+        "agent_seconds",
+    }
+)  # fmt: skip
+"""Settings that one question may change. Keys, addresses and files are not among them."""
+
+PASSAGES = 20
+"""Passages that a model is shown, or that an extractive answer chooses from."""
+DEEP_PASSAGES = 2
+"""How many times as many passages a deep question may draw on."""
+
+
+History = Sequence[Turn | tuple[str, str]]
+"""The turns before a question, oldest first: as such, or as pairs of who spoke and what was said."""
+
+
+class AskChoices(TypedDict, total=False):
+    """How to ask, and the settings of the answer that this question changes."""
+
+    where: Where | None
+    collection: str | None
+    mode: str | None
+    passages: int | None
+    history: History
+    instructions: str
+    """Tell a model how to answer. The rule that every sentence rests on a passage stands whatever they say."""
+    deep: bool
+    """Search more than once."""
+    model: str
+    strict: bool
+    repair: bool
+    ungrounded: bool
+    temperature: float
+    max_tokens: int
+    stop: Sequence[str]
+    seed: int | None
+    answer_sentences: int
+    answer_vectors: bool
+    reader: bool
+    answer_seconds: float
+    expand: Sequence[str]
+    reranker: str
+    agent_steps: int
+    agent_tokens: int
+    agent_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskOptions:
+    """How to ask."""
+
+    where: Any = None
+    collection: str | None = None
+    instructions: str = ""
+    mode: str | None = None
+    passages: int | None = None
+    history: tuple[Turn, ...] = ()
+    deep: bool = False
+    settings: Settings
+
+    def searching(self) -> dict[str, Any]:
+        """The options of a search for it."""
+        if self.passages is not None and not 1 <= self.passages <= MAX_LIMIT:
+            raise OptionError(f"passages must be between 1 and {MAX_LIMIT}, not {self.passages}")
+        count = (self.passages or self.settings.answer_passages or PASSAGES) * (DEEP_PASSAGES if self.deep else 1)
+        return {
+            "limit": count,
+            "per_document": count,
+            "mode": self.mode,
+            "where": self.where,
+            "collection": self.collection,
+            "reranker": self.settings.reranker,
+        }
+
+
+def changed_settings(settings: Settings, changes: dict[str, Any]) -> Settings:
+    """The settings with what one question may change."""
+    given = {name: value for name, value in changes.items() if value is not None}
+    if refused := sorted(set(given) - PER_CALL):
+        raise OptionError(f"a question cannot change {refused[0]!r}; it can change {', '.join(sorted(PER_CALL))}")
+    try:
+        return replace(settings, **given)
+    except ConfigError as error:
+        raise OptionError(error.message) from error
+
+
+def as_turns(history: History) -> tuple[Turn, ...]:
+    """The turns of a conversation, given as such or as pairs of who spoke and what was said."""
+    turns = [turn if isinstance(turn, Turn) else Turn(*turn) for turn in history]  # type: ignore[arg-type]
+    for turn in turns:
+        if turn.role not in ("user", "assistant"):
+            raise OptionError(f"a turn is the user's or the assistant's, not {turn.role!r}")
+    return tuple(turns)

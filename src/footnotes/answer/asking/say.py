@@ -1,0 +1,47 @@
+"""Chat models for those who only need what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+from footnotes.answer import Answerer
+from footnotes.answer.models import ChatModel, ChatRequest, Message, complete
+from footnotes.answer.prompt import escaped
+from footnotes.errors import ConfigError
+from footnotes.remote import Deadline
+from footnotes.settings import Settings
+
+_MOST_TOKENS = 120
+
+
+def saying(settings: Settings, model: str, *, max_tokens: int = _MOST_TOKENS) -> Callable[[str, str], str]:
+    """System and user text → what the model says. The model is made when it is first asked."""
+
+    @cache
+    def chat() -> ChatModel:
+        found = Answerer(replace(settings, model=model)).model()
+        if found is None:
+            raise ConfigError(f"{model} is no chat model", remedy="Name one as provider:model.")
+        return found
+
+    def say(system: str, user: str) -> str:
+        messages = (Message("system", system), Message("user", escaped(user)))
+        request = ChatRequest(messages=messages, temperature=0.0, max_tokens=max_tokens)
+        return complete(chat(), request, deadline=Deadline(settings.answer_seconds)).text
+
+    return say
+
+
+def completing(answerer: Answerer) -> Callable[[str, str, Deadline], str]:
+    """What the settings' own model says within a deadline: for the reranker `llm`."""
+
+    def complete_text(system: str, user: str, deadline: Deadline) -> str:
+        model = answerer.model()
+        if model is None:
+            raise ConfigError("no chat model is set", remedy="Name one in the setting `model`.")
+        messages = (Message("system", system), Message("user", escaped(user)))
+        return complete(model, ChatRequest(messages=messages, temperature=0.0, max_tokens=300), deadline=deadline).text
+
+    return complete_text

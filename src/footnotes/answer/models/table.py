@@ -1,0 +1,84 @@
+"""What is known of providers' models: their current names, contexts and prices. A file, which users can replace."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from footnotes.errors import ConfigError
+from footnotes.types import Usage
+
+CONTEXT_TOKENS = 8_192
+"""Assumed of a model nothing is known of: small enough for all that are in use."""
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """One row. Prices are US dollars for a million tokens; None where nobody said."""
+
+    context: int = 0
+    input: float | None = None
+    output: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTable:
+    """Rows by provider and by the beginning of a model's name."""
+
+    aliases: Mapping[str, str]
+    rows: Mapping[str, Mapping[str, KnownModel]]
+
+    def full_name(self, name: str) -> str:
+        """`anthropic` or `anthropic:sonnet` → the model that is current; other names as they are."""
+        model = self.aliases.get(name.rstrip(":"))
+        return name if model is None else f"{name.partition(':')[0]}:{model}"
+
+    def find(self, name: str) -> KnownModel:
+        """What is known of `provider:model`: the longest beginning that fits, of its provider first."""
+        provider, _, model = name.partition(":")
+        own = self.rows.get(provider, {})
+        for rows in (own, *(rows for key, rows in self.rows.items() if key not in (provider, "ollama", "llama"))):
+            fitting = [beginning for beginning in rows if model.startswith(beginning)]
+            if fitting:
+                return rows[max(fitting, key=len)]
+        return KnownModel()
+
+    def context(self, name: str) -> int:
+        return self.find(name).context or CONTEXT_TOKENS
+
+    def priced(self, name: str, usage: Usage) -> Usage:
+        """The usage with its cost, where the price of the model is known."""
+        known = self.find(name)
+        if known.input is None or known.output is None or not usage.model_calls:
+            return usage
+        cost = (usage.prompt_tokens * known.input + usage.completion_tokens * known.output) / _MILLION
+        return replace(usage, cost_usd=round(cost, 8))
+
+
+@cache
+def load_table(file: str = "") -> ModelTable:
+    """The table that comes with Footnotes, or the one in a file of the user's."""
+    try:
+        if file:
+            written = Path(file).expanduser().read_text(encoding="utf-8")
+        else:
+            written = (resources.files(__package__) / "data" / "models.toml").read_text("utf-8")
+        content = tomllib.loads(written)
+        aliases = {str(name): str(model) for name, model in content.pop("aliases", {}).items()}
+        return ModelTable(aliases, dict(_rows(content)))
+    except OSError as error:
+        raise ConfigError(f"the models_file {file} cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(f"the models_file {file} is no table of models: {error}") from error
+
+
+def _rows(content: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, KnownModel]]]:
+    for provider, models in content.items():
+        if isinstance(models, Mapping):
+            yield provider, {name: KnownModel(**row) for name, row in models.items()}

@@ -1,0 +1,56 @@
+"""The languages of a library's documents, and whether its embedder knows them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from footnotes.embed.languages import foreign, is_language, known_languages
+
+if TYPE_CHECKING:
+    from footnotes.library import Library
+    from footnotes.types import Added
+
+MOST_LOOKED_AT = 1_000
+REMEDY = "`footnotes config set embedder multilingual` and `footnotes reindex` change to a model that does"
+
+
+def language_state(library: Library) -> dict[str, Any]:
+    """Count documents by language, and list the languages that the embedder does not know."""
+    languages = (document.metadata.get("language") for document in library.documents())
+    counts = Counter(str(one) for one in languages if is_language(one))
+    known = known_languages(library.settings.embedder)
+    return {
+        "documents": dict(counts.most_common()),
+        "embedder_knows": None if known is None else list(known),
+        "unknown_to_embedder": foreign(counts, library.settings.embedder),
+    }
+
+
+def language_text(state: dict[str, Any]) -> str:
+    counts = ", ".join(f"{language} {number:,}" for language, number in state["documents"].items())
+    if lacking := state["unknown_to_embedder"]:
+        return f"{counts}; the embedder does not know {', '.join(lacking)}: {REMEDY}"
+    if state["embedder_knows"] is None:
+        return f"{counts}; which of them the embedder knows is not known"
+    return counts
+
+
+def note_languages(library: Library, stream: Iterator[Added]) -> Iterator[Added]:
+    """Pass results on; then print a note on new languages that the embedder does not know."""
+    ids: list[str] = []
+    for added in stream:
+        if added.document_id and added.status in ("ready", "indexing", "replaced") and len(ids) < MOST_LOOKED_AT:
+            ids.append(added.document_id)
+        yield added
+    languages = [library.document(document_id).metadata.get("language") for document_id in ids]
+    counts = Counter(str(one) for one in languages if one)
+    for language in foreign(counts, library.settings.embedder):
+        with_it = library.documents(where={"language": language}, limit=counts[language] + 1)
+        if len(with_it) <= counts[language]:  # these are the first
+            text = f"note: these are the first texts in the language {language!r}, which the embedder "
+            text += f"{library.settings.embedder} does not know: they are found by their words, hardly by their meaning"
+            click.secho(f"{text}. {REMEDY}.", fg="yellow", err=True)

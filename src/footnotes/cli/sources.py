@@ -1,0 +1,134 @@
+"""`footnotes sources`: what the server follows by itself, and how the last runs went."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from footnotes.cli.follow import build_printer, source_options, summary
+from footnotes.cli.options import (
+    EXIT_SOME_FAILED,
+    json_option,
+    library_option,
+    open_server_database,
+    pairs,
+    progress_line,
+)
+from footnotes.wire import to_json
+
+if TYPE_CHECKING:
+    from footnotes.server.following import FollowedSource, FollowedSources
+    from footnotes.settings import Settings
+
+_PERIODS = {"m": 60, "h": 3_600, "d": 86_400, "s": 1}
+
+
+@click.group("sources", invoke_without_command=True)
+@library_option
+@json_option
+@click.pass_context
+def sources_command(context: click.Context, library: str | None, as_json: bool) -> None:
+    """Sources the server reads again and again: list them, or add, run and remove one.
+
+    `footnotes serve` runs each when it is due; `footnotes sources run` does so now, without a server.
+    """
+    context.obj = library
+    if context.invoked_subcommand is not None:
+        return
+    with _open_sources(library) as (sources, settings):
+        found = sources.all(settings.user)
+    if as_json:
+        click.echo(json.dumps({"sources": to_json(found)}, ensure_ascii=False))
+        return
+    for each in found:
+        click.echo(_line(each))
+        if each.error:
+            click.secho(f"              {each.error.message}. {each.error.remedy} [{each.error.code}]", fg="red")
+    if not found:
+        click.echo("No source is followed. `footnotes sources add ADDRESS` follows one.")
+
+
+@sources_command.command("add")
+@click.argument("address")
+@click.option("--collection", "-c", metavar="NAME", help="The collection that follows it.")
+@click.option("--option", "-o", multiple=True, metavar="KEY=VALUE", help="An option of the source: docs/sources.md.")
+@click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document.")
+@click.option("--every", default="1h", show_default=True, metavar="TIME", help="90s, 15m, 1h, 1d; 0 for by hand alone.")
+@click.pass_obj
+def add_command(
+    library: str | None,
+    address: str,
+    collection: str | None,
+    option: Sequence[str],
+    metadata: Sequence[str],
+    every: str,
+) -> None:
+    """Follow a source from now on. Nothing is read yet: a server does, or `footnotes sources run`."""
+    from footnotes.server.following import NewFollowedSource
+
+    with _open_sources(library) as (sources, settings):
+        new = NewFollowedSource(
+            address,
+            collection or settings.collection,
+            source_options(option),
+            metadata=pairs(metadata),
+            every=_seconds(every),
+        )
+        click.echo(_line(sources.add(settings.user, new, trusted=True)))
+
+
+@sources_command.command("run")
+@click.argument("source_id", metavar="[ID]", default="")
+@click.option("--dry-run", "-n", is_flag=True, help="Say what would be done; change nothing.")
+@click.option("--verbose", "-v", is_flag=True, help="Name every document.")
+@click.pass_obj
+def run_command(library: str | None, source_id: str, dry_run: bool, verbose: bool) -> None:
+    """Read a source now, or all of them."""
+    from footnotes.library import Library
+
+    failed = False
+    with _open_sources(library) as (sources, settings), Library(library) as opened, progress_line() as progress:
+        found = [sources.find(settings.user, source_id)] if source_id else sources.all(settings.user)
+        for each in found:
+            shown = build_printer(verbose, progress)
+            done = sources.sync(opened, each, on_progress=progress, on_file=shown, dry_run=dry_run)
+            failed = failed or bool(done.counts["failed"])
+            click.echo(f"{each.address}: {summary(done)}")
+    if failed:
+        sys.exit(EXIT_SOME_FAILED)
+
+
+@sources_command.command("remove")
+@click.argument("source_id", metavar="ID")
+@click.pass_obj
+def remove_command(library: str | None, source_id: str) -> None:
+    """Follow a source no more. What it gave stays."""
+    with _open_sources(library) as (sources, settings):
+        click.echo(f"removed {sources.remove(settings.user, source_id).address}")
+
+
+@contextmanager
+def _open_sources(library: str | None) -> Iterator[tuple[FollowedSources, Settings]]:
+    from footnotes.server.following import FollowedSources
+
+    with open_server_database(library) as (database, settings, folder):
+        yield FollowedSources(database, folder, settings), settings
+
+
+def _line(source: FollowedSource) -> str:
+    counts = ", ".join(f"{count:,} {name}" for name, count in source.counts.items())
+    ran = f"  {source.ran_at[:16].replace('T', ' ')} UTC" if source.ran_at else ""
+    often = f"every {source.every:,} s" if source.every else "by hand"
+    return f"{source.id}  {source.state:8} {source.address}  in {source.collection}, {often}{ran}  {counts}".rstrip()
+
+
+def _seconds(text: str) -> int:
+    number, unit = (text[:-1], text[-1]) if text[-1:] in _PERIODS else (text, "s")
+    if not number.isdecimal():
+        raise click.BadParameter("a time is written 90s, 15m, 1h or 1d", param_hint="--every")
+    return int(number) * _PERIODS[unit]

@@ -1,0 +1,96 @@
+"""Running a model of texts with onnxruntime: a session, batches of similar length, unit vectors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from footnotes.embed import Matrix
+from footnotes.errors import ModelDamaged
+
+BATCH_TOKENS = 1024
+"""Padded tokens in one run of the model: more is slower (caches) and takes up to three times the memory."""
+
+
+def open_session(weights: bytes | str, threads: int, *, origin: str, operators: str = "") -> Any:
+    """A session of weights, or of the file they are in, that sleeps while it waits.
+
+    Spinning threads starve everything else on a shared machine. `operators` is a library of those the model needs
+    beside the usual ones.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    options.enable_mem_pattern = False  # batches differ in shape: a pattern for each only costs memory
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if operators:
+        options.register_custom_ops_library(operators)
+    try:
+        return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own classes share no base but this
+        raise ModelDamaged(f"{origin} is not a model onnxruntime can load") from error
+
+
+def cores() -> int:
+    """Cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Rows grouped longest first, each group within the token budget once padded."""
+    order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
+    start = 0
+    while start < len(order):
+        size = max(1, BATCH_TOKENS // max(1, lengths[order[start]]))
+        yield order[start : start + size]
+        start += size
+
+
+def padded(ids: Sequence[Sequence[int]], pad: int = 0) -> dict[str, NDArray[np.int64]]:
+    """The model's inputs, padded to the longest of the batch."""
+    width = max(len(each) for each in ids)
+    tokens = np.full((len(ids), width), pad, dtype=np.int64)
+    mask = np.zeros_like(tokens)
+    for row, each in enumerate(ids):
+        tokens[row, : len(each)] = each
+        mask[row, : len(each)] = 1
+    return {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+
+
+def mean_of_tokens(hidden: Matrix, mask: NDArray[np.int64]) -> Matrix:
+    """The mean of each row's tokens (Reimers and Gurevych, Sentence-BERT, EMNLP 2019)."""
+    weights = mask.astype(np.float32)
+    summed = np.matmul(weights[:, None, :], hidden)[:, 0, :]
+    mean: Matrix = summed / weights.sum(axis=1, keepdims=True)
+    return mean
+
+
+def _first(hidden: Matrix, mask: NDArray[np.int64]) -> Matrix:
+    first: Matrix = hidden[:, 0, :]
+    return first
+
+
+def _last(hidden: Matrix, mask: NDArray[np.int64]) -> Matrix:
+    last: Matrix = hidden[np.arange(len(hidden)), mask.sum(axis=1) - 1, :]
+    return last
+
+
+def _largest(hidden: Matrix, mask: NDArray[np.int64]) -> Matrix:
+    largest: Matrix = np.where(mask[:, :, None] > 0, hidden, -np.inf).max(axis=1)
+    return largest
+
+
+POOL = {"mean": mean_of_tokens, "cls": _first, "last": _last, "max": _largest}
+"""Token states and mask → one vector a text, by the name of the pooling."""
+
+
+def unit_rows(vectors: Matrix) -> Matrix:
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    unit: Matrix = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    return unit

@@ -1,0 +1,230 @@
+"""Documents into the library: paths, addresses, texts and uploads, with a journal of what is on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypedDict
+
+from footnotes.errors import NotFound, OptionError, SourceUnreadable
+from footnotes.fetch.url import is_url
+from footnotes.ingest.archive import is_archive
+from footnotes.ingest.context import IngestContext
+from footnotes.ingest.ingestor import MetadataOf
+from footnotes.ingest.journal import unfinished_runs
+from footnotes.ingest.names import as_text, checked_metadata, lasting, safe_filename
+from footnotes.ingest.pipeline import CUT_BY_RULES
+from footnotes.ingest.reindexing import Reindexing
+from footnotes.ingest.texts import in_order, on_disk, text_sources
+from footnotes.ingest.walk import Skipped, resolved, walk
+from footnotes.ingest.work import NewSource, OnProgress, both
+from footnotes.store.files import write_bytes
+from footnotes.types import Added, Metadata
+
+
+class AddOptions(TypedDict, total=False):
+    """How documents are added."""
+
+    collection: str | None
+    metadata: MetadataOf
+    """Given to every document; as a function it is asked for each path."""
+    chunker: str | None
+    chunker_options: Mapping[str, Any] | None
+    on_progress: OnProgress | None
+
+
+class TextOptions(TypedDict, total=False):
+    """How one text is added."""
+
+    collection: str | None
+    metadata: Metadata | None
+    source: str | None
+    """What names it for good: the same source again replaces it."""
+    keep_original: bool | None
+    """Keep the bytes too; nothing means as the settings say."""
+
+
+class TextsOptions(TypedDict, total=False):
+    """How many texts are added."""
+
+    filenames: Sequence[str] | None
+    sources: Sequence[str] | None
+    """What names them for good: the same one again is the next version. Without one a text is named by its file name,
+    and without that by what it says."""
+    metadata: Metadata | Sequence[Metadata] | None
+    """One mapping for all, or one for each."""
+    collection: str | None
+    on_progress: OnProgress | None
+
+
+class UploadOptions(TypedDict, total=False):
+    """How an upload is added."""
+
+    collection: str | None
+    metadata: Metadata | None
+    source: str | None
+    deleted: Sequence[str]
+    """Marks of sources that are not to be brought back: members of an archive that were deleted."""
+    chunker: str | None
+    chunker_options: Mapping[str, Any] | None
+    rename: bool
+    """A document with the same bytes takes over the filename and the metadata."""
+    renew: bool
+    """It is read, cut and embedded again although the same bytes are here."""
+
+
+class Adding:
+    """Adds documents for one tenant of a library."""
+
+    def __init__(self, context: IngestContext, reindexing: Reindexing) -> None:
+        self._context = context
+        self._reindexing = reindexing
+        self._store, self._user = context.store, context.user
+
+    def add(self, paths: Sequence[str | Path], options: AddOptions) -> Iterator[Added]:
+        """Files, folders and addresses; what became of each as soon as it is final."""
+        metadata, chosen = options.get("metadata"), options.get("chunker_options")
+        request = {
+            "paths": [as_text(lasting(path)) for path in paths],
+            "collection": options.get("collection"),
+            "metadata": None if callable(metadata) else metadata,
+            "chunker": options.get("chunker"),
+            "chunker_options": dict(chosen) if chosen else None,
+        }
+        yield from self._add(paths, request, metadata, options.get("on_progress"))
+
+    def _add(
+        self,
+        paths: Sequence[str | Path],
+        request: Mapping[str, Any],
+        metadata: MetadataOf,
+        on_progress: OnProgress | None,
+        run: int = 0,
+    ) -> Iterator[Added]:
+        context = self._context
+        name = context.collection(request["collection"])
+        chunker_of = context.chunker_of(request["chunker"], request["chunker_options"])
+        chunker_of(name, "text/plain")  # a wrong name or option is an error before anything is read
+        for path in paths:
+            if not str(path):
+                raise OptionError("a path to add is empty", remedy="Name a file or folder; `.` is this folder.")
+        with ExitStack() as held:
+            held.enter_context(context.writing("adding documents"))
+            with self._reindexing.journal("add", request, run) as journal:
+                found: list[NewSource] = []
+                progress = both(journal.progress, on_progress)
+                target = context.target(name, metadata, request["chunker"], request["chunker_options"], progress)
+                for path in paths:
+                    if is_url(str(path)):
+                        continue
+                    for added in self._gather(Path(path).expanduser(), name, metadata, found):
+                        journal.settle(added)
+                        yield added
+                if deleted := frozenset(request.get("deleted", ())):
+                    found = [replace(origin, deleted=deleted) for origin in found]
+                kept = [origin for origin in found if not origin.is_deleted]
+                journal.expect(origin.source for origin in kept if not is_archive(origin.path, origin.filename))
+                for added in context.ingestor.ingest(found, target):
+                    journal.settle(added)
+                    yield added
+                held.close()  # nobody waits for the library while pages are fetched
+                for address in filter(is_url, (str(lasting(path)) for path in paths if is_url(str(path)))):
+                    for added in context.ingestor.pages(address, target):
+                        journal.settle(added)
+                        yield added
+        context.finish_graph(on_progress)
+
+    def _gather(self, path: Path, collection: str, metadata: MetadataOf, found: list[NewSource]) -> Iterator[Added]:
+        """Collect the files of a path in `found`; give those that are left out, and why."""
+        folders: dict[str, str] = {}
+        shared = None if callable(metadata) else checked_metadata(metadata or {})
+        try:
+            for item in walk(path, avoid=self._context.folder):
+                if isinstance(item, Skipped):
+                    yield Added(as_text(item.path), None, "skipped", 0, None, (item.reason,))
+                else:
+                    said = checked_metadata(metadata(item)) if callable(metadata) else shared or {}
+                    source, name = as_text(resolved(item, folders)), as_text(item.name)
+                    found.append(NewSource(item, source, name, collection, said))
+        except SourceUnreadable as error:
+            yield Added(as_text(path), None, "failed", 0, error.info())
+
+    def resume(self, on_progress: OnProgress | None) -> Iterator[Added]:
+        """Go on with what was cut off, and try again what failed in a way that may pass."""
+        with self._context.writing("resuming"):
+            numbers = [job.number for job in unfinished_runs(self._store.jobs.all(self._user))]
+        for number in numbers:
+            job = next((job for job in self._store.jobs.all(self._user) if job.number == number), None)
+            if job is None:  # what it was about was deleted meanwhile
+                continue
+            request: dict[str, Any] = dict(job.request)
+            if job.kind == "reindex":
+                if not request.get("gated"):  # whoever set a gate has to be asked again
+                    with suppress(NotFound):  # there is nothing to index; the journal says so
+                        self._reindexing.rebuild(request, None, on_progress, job.number)
+                continue
+            yield from self._add(request["paths"], request, request["metadata"], on_progress, job.number)
+        with self._context.writing("resuming"):
+            yield from self._context.pipeline(on_progress).add([], self._context.chunker_of())
+        outdated = self._reindexing.outdated()
+        if any(each.startswith(CUT_BY_RULES) for document in outdated for each in document.warnings):
+            self._reindexing.reindex({"outdated": True, "on_progress": on_progress})
+        self._context.finish_graph(on_progress)
+
+    def add_text(self, text: str | bytes, filename: str, options: TextOptions) -> Added:
+        """A text, or the bytes of a file."""
+        name, safe = self._context.collection(options.get("collection")), safe_filename(filename)
+        named = as_text(options.get("source") or f"text:{safe}")
+        said = checked_metadata(options.get("metadata") or {})
+        with self._context.writing("adding a text"):
+            path = self._store.incoming(self._user) / "content"
+            write_bytes(path, text.encode("utf-8", "replace") if isinstance(text, str) else text)
+            source = NewSource(path, named, safe, name, said)
+            target = self._context.target(name, said)
+            (added,) = self._context.ingestor.ingest_files([source], target, keep=options.get("keep_original"))
+        self._context.finish_graph(None)
+        return added
+
+    def add_texts(self, texts: Sequence[str], options: TextsOptions) -> list[Added]:
+        """Many texts at once; what became of each in their order."""
+        name = self._context.collection(options.get("collection"))
+        with self._context.writing("adding texts"):
+            sources = text_sources(
+                texts,
+                self._store.incoming(self._user),
+                name,
+                filenames=options.get("filenames"),
+                sources=options.get("sources"),
+                metadata=options.get("metadata"),
+            )
+            if self._context.settings.keep_originals:
+                sources = [on_disk(source) for source in sources]
+            target = self._context.target(name, on_progress=options.get("on_progress"))
+            once = list({source.source: source for source in sources}.values())  # a text without a name may stand twice
+            done = self._context.ingestor.ingest_files(once, target)
+            found = in_order(done, [source.source for source in sources])
+        self._context.finish_graph(options.get("on_progress"))
+        return found
+
+    def build_source(self, path: Path, filename: str, options: UploadOptions) -> NewSource:
+        """A file that was uploaded, checked and ready for `add_files`."""
+        safe, name = safe_filename(filename), self._context.collection(options.get("collection"))
+        named, said = as_text(options.get("source") or f"text:{safe}"), checked_metadata(options.get("metadata") or {})
+        chunker = options.get("chunker")
+        cut_by = (
+            self._context.chunker_of(chunker, options.get("chunker_options"))(name, "text/plain") if chunker else None
+        )
+        gone, rename = frozenset(options.get("deleted", ())), options.get("rename", False)
+        renew = options.get("renew", False)
+        return NewSource(path, named, safe, name, said, deleted=gone, chunker=cut_by, rename=rename, renew=renew)
+
+    def add_files(self, files: Sequence[NewSource], on_progress: OnProgress | None) -> Iterator[Added]:
+        """Uploads for one collection; archives among them member by member."""
+        if not files:
+            return
+        with self._context.writing("adding uploads"):
+            target = self._context.target(files[0].collection, on_progress=on_progress)
+            yield from self._context.ingestor.ingest(files, target)
+        self._context.finish_graph(None)

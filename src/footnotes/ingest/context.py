@@ -1,0 +1,115 @@
+"""What adding, following and reindexing share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import Any
+
+from footnotes.answer.answerer import EXTRACTIVE
+from footnotes.answer.asking.say import saying
+from footnotes.chunk import Chunker
+from footnotes.chunk.contextual import ContextualChunker
+from footnotes.embed.checked import embed_all
+from footnotes.embed.embedders import Embedders
+from footnotes.errors import NotFound
+from footnotes.ingest.choosing import Chunkers
+from footnotes.ingest.derive import ChunkerOf
+from footnotes.ingest.ingestor import Ingestor, IngestTarget, MetadataOf
+from footnotes.ingest.names import checked_collection
+from footnotes.ingest.pipeline import Pipeline
+from footnotes.ingest.work import OnProgress, Progress, quiet
+from footnotes.parse.open import Limits
+from footnotes.settings import Settings
+from footnotes.store import Store
+from footnotes.store.memories import Memories, Memory
+
+
+class IngestContext:
+    """One tenant's store, embedders and chunkers, and the pipeline made of them."""
+
+    def __init__(self, store: Store, user: str, settings: Settings, folder: Path, embedders: Embedders) -> None:
+        self.store = store
+        self.user = user
+        self.settings = settings
+        self.folder = folder
+        self.embedders = embedders
+        self.chunkers = Chunkers(settings, self._chunker_parts, self._add_contexts)
+        self.ingestor = Ingestor(store, user, settings)
+
+    def writing(self, purpose: str) -> AbstractContextManager[None]:
+        """Hold the tenant's library for writing."""
+        return self.store.writing(self.user, purpose)
+
+    def collection(self, name: str | None) -> str:
+        """The collection that is meant, or an error where its name cannot be one."""
+        return checked_collection(name or self.settings.collection)
+
+    def target(
+        self,
+        collection: str,
+        metadata: MetadataOf = None,
+        chunker: str | None = None,
+        chunker_options: Mapping[str, Any] | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> IngestTarget:
+        """Where documents go and how they are made."""
+        chunker_of = self.chunker_of(chunker, chunker_options)
+        return IngestTarget(collection, metadata, chunker_of, self.pipeline(on_progress))
+
+    def pipeline(self, on_progress: OnProgress | None) -> Pipeline:
+        return Pipeline(
+            self.store,
+            self.user,
+            embedder=self.embedders.get(),
+            limits=self.limits(),
+            max_file_bytes=self.settings.max_file_bytes,
+            embed_batch=self.settings.embed_batch,
+            on_progress=on_progress or quiet,
+        )
+
+    def limits(self) -> Limits:
+        chosen = self.settings
+        return Limits(chosen.parse_memory_bytes, chosen.parse_seconds, chosen.parse_max_characters)
+
+    def chunker_of(self, name: str | None = None, options: Mapping[str, Any] | None = None) -> ChunkerOf:
+        return self.chunkers.of(self.store.generations.choices(self.user), name, options)
+
+    def finish_graph(self, on_progress: OnProgress | None) -> None:
+        """Improve the dense index: now, where somebody watches and the process may end after; else behind."""
+        if on_progress is None:
+            self.store.grow_graph_behind(self.user)
+            return
+        if generation := self.store.generations.serving(self.user):
+            report = on_progress
+            self.store.grow_graph(self.user, generation, lambda done, total: report(Progress("graph", done, total)))
+
+    @property
+    def memories(self) -> Memories:
+        """What models said of texts: it tells of documents, and goes with them."""
+        return self.store.memories(self.user)
+
+    def texts(self, ids: Iterable[str]) -> Iterator[str]:
+        """The parts of documents, of those that have a text."""
+        for document_id in ids:
+            with suppress(NotFound):
+                yield from (part.text for part in self.store.documents.parts(self.user, document_id))
+
+    def _add_contexts(self, chunker: Chunker) -> Chunker:
+        """The chunker, asking for a context of every chunk where the settings name a model for it."""
+        model = self.settings.contextual
+        if not model:
+            return chunker
+
+        def memory_of(scope: str) -> Memory:
+            return Memory(self.memories, scope)
+
+        return ContextualChunker(chunker, say=saying(self.settings, model), model=model, memory_of=memory_of)
+
+    def _chunker_parts(self, model: str) -> dict[str, Any]:
+        say = None if model == EXTRACTIVE else saying(self.settings, model, max_tokens=self.settings.max_tokens)
+        return {"embed": self._embed_passages, "say": say, "memory": Memory(self.memories)}
+
+    def _embed_passages(self, texts: Sequence[str]) -> Any:
+        return embed_all(self.embedders.get(), texts, role="passage", batch=self.settings.embed_batch)

@@ -1,0 +1,141 @@
+"""Finds a record's document, its order there, page, headings and names in its metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from footnotes.ingest.importing.texts import field_of
+from footnotes.ingest.names import safe_filename
+from footnotes.parse.outline import DEEPEST, clean_title
+
+NO_GROUPS = "-"
+"""Instead of a field to group by: every record is a document."""
+SOURCES = (
+    "source", "sourceFile", "source_file", "file_path", "filePath", "filepath", "path", "url", "uri", "file_name",
+    "fileName", "filename", "sourceId", "source_id", "ref_doc_id", "document_id", "documentId", "doc_id", "docId",
+)  # fmt: skip
+MOST_PAGES = 2**31 - 2
+_FILE_NAMES = ("file_name", "fileName", "filename")
+_NO_SOURCE = frozenset(["", "None", "null", "blob"])
+"""LlamaIndex writes `None` for a node without a document, LangChain `blob` for a file without a name."""
+_NUMBERS = (
+    "chunk_index", "chunkIndex", "chunk_number", "chunk_no", "chunk_id", "chunk", "seq_num", "sequence", "split_id",
+    "split_idx", "_split_id", "node_index", "index", "position", "order",
+)  # fmt: skip
+_STARTS = ("start_index", "start_char_idx", "start_char", "char_start", "start")
+_LINES = ("loc.lines.from", "start_line", "line_start", "line")
+_PAGES_FROM_ONE = ("page_number", "pageNumber", "page_no", "loc.pageNumber")
+_HEADER = re.compile(r"(?:Header|header|h|H)[ _]?([1-6])")
+_HEADING_LISTS = ("headings", "dl_meta.headings", "header_path", "section", "heading", "section_title")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The position of a record in its document, as far as it is known.
+
+    `from_zero` means that pages count from 0, `paged` that the record names a page, by a number or not.
+    """
+
+    page: int | None = None
+    number: float | None = None
+    start: float | None = None
+    line: float | None = None
+    paged: bool = False
+    from_zero: bool = False
+
+
+def group_of(metadata: Mapping[str, Any], group_by: str = "") -> str | None:
+    """The document of a record; None if its metadata names none."""
+    if group_by == NO_GROUPS:
+        return None
+    for name in [group_by] if group_by else SOURCES:
+        value = field_of(metadata, name)
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip() not in _NO_SOURCE:
+            return str(value)
+    return None
+
+
+def order_of(metadata: Mapping[str, Any]) -> Order:
+    """The position of a record in its document."""
+    page, from_zero = _page(metadata)
+    return Order(
+        page=page,
+        number=_first_number(metadata, _NUMBERS),
+        start=_first_number(metadata, _STARTS),
+        line=_first_number(metadata, _LINES),
+        paged=page is not None or metadata.get("page_label") is not None,
+        from_zero=from_zero,
+    )
+
+
+def _page(metadata: Mapping[str, Any]) -> tuple[int | None, bool]:
+    """The page, and whether it counts from 0 for sure: LangChain's loaders do, and write a page label too."""
+    if (named := _whole(_first_number(metadata, _PAGES_FROM_ONE))) is not None:
+        return named, False
+    label = metadata.get("page_label")
+    if (page := _whole(_number(metadata.get("page")))) is not None:
+        return page, page == 0 or label is not None
+    return _whole(_number(label)), False
+
+
+def headings_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """The headings above a record: `Header 1`, `Header 2` …, a path, or a list."""
+    numbered = {int(match[1]): value for key, value in metadata.items() if (match := _HEADER.fullmatch(str(key)))}
+    found: list[Any] = [numbered[level] for level in sorted(numbered)]
+    for name in _HEADING_LISTS if not found else ():
+        value = field_of(metadata, name)
+        if isinstance(value, str):
+            value = value.strip("/").split("/") if name == "header_path" else [value]
+        if isinstance(value, list) and value:
+            found = value
+            break
+    titles = (clean_title(title) for title in found if isinstance(title, str))
+    return tuple(title for title in titles if title)[:DEEPEST]
+
+
+def filename_of(metadata: Mapping[str, Any], group: str | None, record_id: str) -> str:
+    """The file name of a document."""
+    for name in _FILE_NAMES:
+        value = metadata.get(name)
+        if isinstance(value, str) and value.strip():
+            return safe_filename(value)
+    if group is None:
+        return safe_filename(record_id)
+    if "://" in group:
+        with suppress(ValueError):  # not an address after all
+            address = urlsplit(group)
+            return safe_filename(unquote(address.path).rstrip("/") or address.netloc)
+    return safe_filename(group.rstrip("/\\"))
+
+
+def title_of(metadata: Mapping[str, Any], filename: str) -> str:
+    """The title of a document: the one its records share, else its file name."""
+    title = metadata.get("title")
+    if isinstance(title, str) and title.strip():
+        return clean_title(title)
+    return filename.rpartition(".")[0] or filename
+
+
+def _first_number(metadata: Mapping[str, Any], names: tuple[str, ...]) -> float | None:
+    for name in names:
+        if (number := _number(field_of(metadata, name))) is not None:
+            return number
+    return None
+
+
+def _number(value: Any) -> float | None:
+    """A number that is not negative, also if it is written as text."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 16:
+        return float(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 2**53 else None
+
+
+def _whole(number: float | None) -> int | None:
+    """The number as a page; None if no store can hold it."""
+    return int(number) if number is not None and number.is_integer() and number < MOST_PAGES else None

@@ -1,0 +1,316 @@
+"""Imports a collection of another tool: reads all records, joins them to documents, stores them with their vectors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from footnotes.embed import Embedder, Matrix
+from footnotes.errors import (
+    FootnotesError,
+    Interrupted,
+    StoreError,
+    StoreLocked,
+)
+from footnotes.ingest.context import IngestContext
+from footnotes.ingest.embedding import check_embedder, open_generation
+from footnotes.ingest.importing.addresses import build_reader
+from footnotes.ingest.importing.grouping import CHUNKER, GroupedPart, Outline, group_records, outline_records
+from footnotes.ingest.importing.reading import Reading
+from footnotes.ingest.importing.records import ImportChoices, ImportOptions, Reader, TakenOver, VectorCounts
+from footnotes.ingest.importing.spool import Spool, SpooledDocument, SpooledRecord
+from footnotes.ingest.importing.vectors import (
+    OTHER_SIZE,
+    TOO_LONG,
+    UNUSABLE,
+    Verdict,
+    has_size_of,
+    judge_vectors,
+    unit_vector,
+)
+from footnotes.ingest.transfer import IMPORTED
+from footnotes.ingest.waiting import WaitingDocuments
+from footnotes.ingest.work import OnProgress, Progress, input_hash, quiet
+from footnotes.store import Store
+from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Publication
+from footnotes.text.script import stated_language
+from footnotes.text.sketch import Sketcher
+from footnotes.types import JsonValue
+
+BATCH_CHUNKS, BATCH_CHARACTERS = 1_000, 3_000_000
+_STOPPED = Interrupted(
+    "the import was stopped before its vectors were made", remedy="Run `footnotes resume` to go on where it stopped."
+)
+
+
+def import_collection(context: IngestContext, source: str, choices: ImportChoices) -> TakenOver:
+    """Import the collection of an address."""
+    on_progress = choices.get("on_progress")
+    options = ImportOptions(
+        collection=context.collection(choices.get("collection")),
+        text_field=choices.get("text_field", ""),
+        vector=choices.get("vector", ""),
+        group_by=choices.get("group_by", ""),
+        model=choices.get("model", ""),
+    )
+    embedder = context.embedders.get()
+    reader = build_reader(source, options, context.settings, dimensions=embedder.dimensions)
+    with context.writing("taking over a collection"):
+        done = _import_records(context, reader, options, embedder, on_progress or quiet)
+    context.finish_graph(on_progress)
+    return done
+
+
+def _import_records(
+    context: IngestContext, reader: Reader, options: ImportOptions, embedder: Embedder, on_progress: OnProgress
+) -> TakenOver:
+    """Import the records of a reader. All of them are read before the first document is stored."""
+    store, user_id, embed_batch = context.store, context.user, context.settings.embed_batch
+    if (serving := store.generations.serving(user_id)) is not None:
+        check_embedder(serving, embedder)
+    with reader, Spool(store.incoming(user_id)) as spool:
+        reading = Reading(reader, options, spool, on_progress)
+        reading.run()
+        work = Importer(store, user_id, spool, options, reader.origin, embedder, embed_batch, on_progress)
+        work.run()
+    return TakenOver(
+        source=reader.origin,
+        records=reading.total,
+        added=work.added,
+        skipped=work.skipped,
+        chunks=work.chunks,
+        left_out=dict(reading.left_out),
+        vectors=VectorCounts(work.taken, work.embedded, work.known, dict(work.reasons)),
+        notes=(*reader.notes, *work.notes),
+    )
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Drafts to write next, some of them complete, and the vectors of their chunks."""
+
+    drafts: list[Draft] = field(default_factory=list)
+    sources: set[str] = field(default_factory=set)
+    chunks: int = 0
+    characters: int = 0
+    vectors: dict[bytes, Matrix] = field(default_factory=dict)
+
+    @property
+    def is_full(self) -> bool:
+        return self.chunks >= BATCH_CHUNKS or self.characters >= BATCH_CHARACTERS
+
+    def add(self, draft: Draft) -> None:
+        self.drafts.append(draft)
+        self.sources.add(draft.source)
+
+
+class Importer:
+    """Stores the documents of a spool. Documents that the library has stay as they are."""
+
+    def __init__(
+        self,
+        store: Store,
+        user_id: str,
+        spool: Spool,
+        options: ImportOptions,
+        origin: str,
+        embedder: Embedder,
+        embed_batch: int,
+        on_progress: OnProgress,
+    ) -> None:
+        self._store = store
+        self._user_id = user_id
+        self._spool = spool
+        self._options = options
+        self._origin = origin
+        self._embedder = embedder
+        self._embed_batch = embed_batch
+        self._on_progress = on_progress
+        self._batch = _Batch()
+        self._sampled: set[bytes] = set()
+        self._verdict = Verdict(False)
+        self.notes: list[str] = []
+        self.added = self.skipped = self.chunks = self.taken = self.embedded = self.known = 0
+        self.reasons: Counter[str] = Counter()
+
+    def run(self) -> None:
+        generation = open_generation(self._store, self._user_id, self._embedder)
+        total = self._mark_known()
+        if total:
+            self._judge(generation)
+        for number, document in enumerate(self._spool.documents(new_only=True)):
+            self._on_progress(Progress("indexing", number, total))
+            self._import_document(generation, document)
+        self._flush(generation)
+        self._embed(generation)
+
+    def _mark_known(self) -> int:
+        """Mark documents that are in the library or came twice; return how many are new."""
+        new = 0
+        for document in self._spool.documents():
+            outline = self._outline(document)
+            row = self._find_same(outline)
+            if self._spool.is_first(document, outline.file_hash) and (row is None or row.current is None):
+                new += 1
+            else:
+                self._spool.set_known(document)
+                self.skipped += 1
+        return new
+
+    def _outline(self, document: SpooledDocument) -> Outline:
+        return outline_records(self._spool.records_of(document), document.group)
+
+    def _find_same(self, outline: Outline) -> DocumentRow | None:
+        return self._store.documents.find_by_hash(self._user_id, self._options.collection, outline.file_hash)
+
+    def _judge(self, generation: Generation) -> None:
+        self._verdict = judge_vectors(self._spool, self._embedder, model=self._options.model, batch=self._embed_batch)
+        if self._verdict.note:
+            self.notes.append(self._verdict.note)
+        if self._verdict.sampled is not None:  # these vectors need not be made again
+            texts, vectors = self._verdict.sampled
+            hashes = [input_hash(text) for text in texts]
+            self._store.vectors.save(self._user_id, generation, hashes, vectors)
+            self._sampled.update(hashes)
+
+    # ── one document
+
+    def _import_document(self, generation: Generation, document: SpooledDocument) -> None:
+        outline = self._outline(document)
+        draft = self._draft(document, outline, generation)
+        sketcher, language = Sketcher(), dict[str, JsonValue]()
+        self._batch.add(draft)
+        for number, made in enumerate(group_records(self._spool.records_of(document), outline)):
+            language = language if number else stated_language(made.part.text)
+            sketcher.add(made.part.text)
+            self._buffer(draft, made)
+            if self._batch.is_full and made.part.end < outline.characters:
+                self._flush(generation, unfinished=draft)
+                if draft.elsewhere is not None:
+                    return
+        draft.sketch = sketcher.sketch()
+        draft.publication = Publication(
+            mime="text/plain",
+            title=outline.title,
+            characters=outline.characters,
+            pages=outline.pages,
+            chunks=outline.records,
+            metadata={**language, **outline.shared},
+            warnings=(self._warning(outline),),
+        )
+        if self._batch.is_full:
+            self._flush(generation)
+
+    def _draft(self, document: SpooledDocument, outline: Outline, generation: Generation) -> Draft:
+        return Draft(
+            collection=self._options.collection,
+            source=self._source(document, outline),
+            filename=outline.filename,
+            file_hash=outline.file_hash,
+            size=outline.size,
+            ingestion_version=f"{IMPORTED}/0/{CHUNKER}/{generation.fingerprint}",
+            metadata=outline.shared,
+            title=outline.title,
+            replaces=self._find_same(outline),
+        )
+
+    def _source(self, document: SpooledDocument, outline: Outline) -> str:
+        """The source of a document, made unique: documents that are there keep theirs."""
+        name = document.group
+        if name is None:
+            name = next(iter(self._spool.records_of(document))).id
+        source = f"{self._origin}#{name}"
+        before = self._store.documents.find_by_source(self._user_id, self._options.collection, source)
+        is_others = before is not None and before.document.file_hash != outline.file_hash
+        return f"{source}@{outline.file_hash[:12]}" if is_others or source in self._batch.sources else source
+
+    def _warning(self, outline: Outline) -> str:
+        is_one = outline.records == 1
+        records, made = ("a record", "it was") if is_one else (f"{outline.records:,} records", "they were")
+        return f"the text is that of {records} of {self._origin}, not that of the file {made} made from"
+
+    def _buffer(self, draft: Draft, made: GroupedPart) -> None:
+        draft.parts.append(made.part)
+        for chunk, record in made.chunks:
+            draft.chunks.append(chunk)
+            self._keep_vector(chunk, record)
+        self._batch.chunks += len(made.chunks)
+        self._batch.characters += len(made.part.text)
+
+    def _keep_vector(self, chunk: NewChunk, record: SpooledRecord) -> None:
+        """Keep the vector of a record, or count the reason why it is made again."""
+        if record.vector is None:
+            return
+        if not self._verdict.accepted:
+            self.reasons[self._verdict.reason] += 1
+            return
+        row = unit_vector(record.vector, self._embedder)
+        room = self._embedder.max_tokens
+        if row is None:
+            self.reasons[UNUSABLE if has_size_of(record.vector, self._embedder) else OTHER_SIZE] += 1
+        elif room and record.tokens > room:
+            self.reasons[TOO_LONG] += 1
+        else:
+            self._batch.vectors.setdefault(chunk.input_hash, row)
+
+    # ── many documents
+
+    def _flush(self, generation: Generation, *, unfinished: Draft | None = None) -> None:
+        """Write the batch, vectors first, so that a document with all its vectors is complete at once."""
+        batch, self._batch = self._batch, _Batch()
+        if not batch.drafts:
+            return
+        self._save_vectors(generation, batch)
+        self._store.documents.save(self._user_id, generation, batch.drafts)
+        for draft in batch.drafts:
+            self._check_saved(draft)
+        self._store.publish(self._user_id, generation)
+        if unfinished is not None and unfinished.elsewhere is None:
+            self._batch.add(unfinished)
+
+    def _save_vectors(self, generation: Generation, batch: _Batch) -> None:
+        hashes = [chunk.input_hash for draft in batch.drafts for chunk in draft.chunks]
+        missing = self._store.vectors.missing(self._user_id, generation, hashes)
+        given = [key for key in missing if key in batch.vectors]
+        if given:
+            vectors = np.stack([batch.vectors[key] for key in given])
+            self._store.vectors.save(self._user_id, generation, given, vectors)
+        sampled = self._sampled.intersection(hashes)
+        self._sampled -= sampled
+        self.taken += len(given)
+        self.embedded += len(missing) - len(given) + len(sampled)
+        self.known += len(hashes) - len(missing) - len(sampled)
+
+    def _check_saved(self, draft: Draft) -> None:
+        if draft.refused is not None:
+            raise StoreLocked(draft.refused.message, remedy=draft.refused.remedy)
+        if draft.elsewhere is not None:
+            self._store.documents.await_settled(self._user_id, draft.elsewhere)
+            row = self._store.documents.find_by_hash(self._user_id, draft.collection, draft.file_hash)
+            if row is None or row.current is None:
+                raise StoreLocked(f"another writer gave up {draft.filename}", remedy="Run the same import again.")
+            self.skipped += 1
+        elif draft.publication is not None:
+            self.added += 1
+            self.chunks += draft.publication.chunks
+
+    def _embed(self, generation: Generation) -> None:
+        """Embed chunks without a usable vector, also those that earlier work left."""
+        waiting = WaitingDocuments(
+            self._store, generation, embedder=self._embedder, batch=self._embed_batch, on_progress=self._on_progress
+        )
+        try:
+            for _ in waiting.embed():
+                pass
+        except StoreError:
+            raise
+        except FootnotesError as error:
+            self._store.vectors.set_waiting(self._user_id, "queued", error.info())
+            raise
+        except BaseException:
+            with suppress(StoreError):
+                self._store.vectors.set_waiting(self._user_id, "queued", _STOPPED.info())
+            raise

@@ -1,0 +1,142 @@
+"""Files, archives of documents, pages and sitemaps through the pipeline, and their originals into the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from footnotes.ingest.archive import ArchiveLimits, batches, is_archive
+from footnotes.ingest.derive import ChunkerOf
+from footnotes.ingest.names import checked_metadata
+from footnotes.ingest.pipeline import Pipeline
+from footnotes.ingest.work import NewSource
+from footnotes.settings import Settings
+from footnotes.store import Store
+from footnotes.store.records import DocumentRow
+from footnotes.types import TAKEN_IN, Added, Metadata
+
+MetadataOf = Metadata | Callable[[Path], Metadata] | None
+
+
+@dataclass(frozen=True, slots=True)
+class IngestTarget:
+    """Where documents go, what is said of them, and how they are made."""
+
+    collection: str
+    metadata: MetadataOf
+    chunker_of: ChunkerOf
+    pipeline: Pipeline
+
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def metadata_of(self, path: Path) -> Metadata:
+        return checked_metadata(self.metadata(path) if callable(self.metadata) else self.metadata or {})
+
+    def is_current(self, mime: str, ingestion_version: str) -> bool:
+        """Whether a document of a type was made as it would be made now."""
+        if mime not in self.versions:
+            self.versions[mime] = self.pipeline.ingestion_version(mime, self.chunker_of(self.collection, mime))
+        return self.versions[mime] == ingestion_version
+
+
+class Ingestor:
+    """Takes sources in for one tenant of a library."""
+
+    def __init__(self, store: Store, user_id: str, settings: Settings) -> None:
+        self._store = store
+        self._user = user_id
+        self._settings = settings
+
+    def ingest(self, sources: Sequence[NewSource], target: IngestTarget) -> Iterator[Added]:
+        """Files through the pipeline, then archives, member by member. The caller holds the library for writing."""
+        plain: list[NewSource] = []
+        archives: list[NewSource] = []
+        for source in sources:
+            (archives if is_archive(source.path, source.filename) else plain).append(source)
+        yield from self.ingest_files(plain, target)
+        for archive in archives:
+            yield from self.unpacked(archive, target)
+
+    def ingest_files(
+        self, sources: Sequence[NewSource], target: IngestTarget, *, keep: bool | None = None
+    ) -> Iterator[Added]:
+        """Files through the pipeline; an archive among them is a file of a kind that cannot be read.
+
+        What was deleted since the work was begun is not brought back by it.
+        """
+        gone = [source for source in sources if source.is_deleted]
+        yield from (Added(source.source, None, "skipped", 0, None, ("it was deleted meanwhile",)) for source in gone)
+        sources = [source for source in sources if not source.is_deleted]
+        if not (self._settings.keep_originals if keep is None else keep):
+            yield from target.pipeline.add(sources, target.chunker_of)
+            return
+        paths = {source.source: source.path for source in sources}
+
+        def kept(added: Added) -> None:
+            if added.status in ("ready", "indexing", "replaced", "deduplicated") and added.path in paths:
+                self._keep(str(added.document_id), paths[added.path])
+
+        # As soon as a text can be cited its original can be looked at: also while its vectors are being made.
+        for added in target.pipeline.add(sources, target.chunker_of, on_text=kept):
+            kept(added)
+            yield added
+
+    def unpacked(self, archive: NewSource, target: IngestTarget) -> Iterator[Added]:
+        """The members of an archive, each a document of its own."""
+        for batch in batches(archive, self._archive_limits(), self._store.incoming(self._user)):
+            yield from batch.results
+            yield from self.ingest_files(batch.sources, target)
+
+    def _keep(self, document_id: str, path: Path) -> None:
+        row = self._store.documents.find(self._user, document_id)
+        if not self._store.originals.has(self._user, document_id):
+            self._store.originals.keep(self._user, row.pk, path, row.document.file_hash)
+
+    # ── the web
+
+    def pages(self, address: str, target: IngestTarget) -> Iterator[Added]:
+        """The page an address names, or every page of a sitemap. One that has not changed is not fetched again."""
+        from footnotes.ingest.web import Web
+
+        metadata = target.metadata_of(Path(address))
+        origins = self._store.sources(self._user, target.collection)
+
+        def known(source: str) -> tuple[Added, str | None, str | None] | None:
+            row = self._store.documents.find_by_source(self._user, target.collection, source)
+            if row is None or not self._is_as_wanted(row, metadata, target):
+                return None
+            said = Added(source, row.document.id, "deduplicated", row.document.chunks)
+            return said, *origins.version(source)
+
+        web = Web(self._settings, target.collection, metadata, known)
+        for batch in web.batches(address):
+            yield from batch.results
+            if not batch.sources:
+                continue
+            done: list[Added] = []
+            with self._store.writing(self._user, "adding pages"):
+                for added in self.ingest(batch.sources, target):
+                    done.append(added)
+                    yield added
+                fine = [added.path for added in done if added.status != "failed" and added.path in batch.origins]
+                origins.note([batch.origins[source] for source in fine], made_by())
+
+    @staticmethod
+    def _is_as_wanted(row: DocumentRow, metadata: Mapping[str, object], target: IngestTarget) -> bool:
+        """Whether a document is complete, made as it would be made now, and knows all that is said of it."""
+        document = row.document
+        current = document.status in TAKEN_IN and target.is_current(document.mime, document.ingestion_version)
+        return current and all(document.metadata.get(key) == value for key, value in metadata.items())
+
+    def _archive_limits(self) -> ArchiveLimits:
+        chosen = self._settings
+        return ArchiveLimits(chosen.archive_max_members, chosen.archive_max_bytes, chosen.max_file_bytes)
+
+
+@cache
+def made_by() -> str:
+    """The program that reads now: what it could not read, a later one may."""
+    return version("footnotes")

@@ -1,0 +1,84 @@
+"""Object stores: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://account/container/prefix`, by `obstore`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import obstore
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from footnotes.errors import OptionError
+from footnotes.ingest.sources import Address, BaseSource, Content, Entry, LeftOut
+from footnotes.ingest.sources.files import write_blocks
+from footnotes.store.naming import name_of
+
+_REGION = re.compile(r"[a-z0-9-]{1,40}")
+_BUCKET = re.compile(r"[A-Za-z0-9._-]{1,255}")
+_PLAIN = ("region", "endpoint", "anonymous")
+_SECRETS = {
+    "s3": ("access_key_id", "secret_access_key", "session_token"),
+    "gs": ("service_account_key",),
+    "az": ("account_key", "sas_token"),
+}
+
+
+class ObjectSource(BaseSource):
+    """The objects under a prefix of a bucket. Their entity tags are their stamps."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address)
+        address.check_options(*_PLAIN, *_SECRETS[address.kind])
+        self.stamps_are_hashes = address.kind == "s3"
+        self._store = _open_store(address)
+
+    @classmethod
+    def options(cls) -> tuple[str, ...]:
+        return (*_PLAIN, *(name for names in _SECRETS.values() for name in names))
+
+    def entries(self) -> Iterator[Entry | LeftOut]:
+        for batch in self._store.list():
+            for item in batch:
+                key = str(item["path"])
+                if item["size"] == 0 and key.endswith("/"):
+                    continue  # a marker by which consoles show a folder
+                stamp = item["e_tag"] or f"{item['last_modified'].isoformat()}/{item['size']}"
+                yield Entry(key, stamp.strip('"'), item["size"])
+
+    def read(self, entry: Entry, folder: Path) -> Iterable[Content]:
+        blocks = (bytes(block) for block in obstore.get(self._store, entry.key).stream())
+        path = write_blocks(blocks, folder / "object", self.limit)
+        yield Content(path, name_of(entry.key))
+
+
+def _open_store(address: Address) -> S3Store | GCSStore | AzureStore:
+    if not _BUCKET.fullmatch(address.host):
+        raise OptionError(f"{address.host[:60]!r} is not the name of a bucket")
+    if address.option("endpoint"):
+        address.check_trusted("an endpoint of one's own may be inside the server's network")
+    secrets: dict[str, Any] = {name: found for name in _SECRETS[address.kind] if (found := address.secret(name))}
+    anonymous = address.flag("anonymous")
+    if not secrets and not anonymous and not address.trusted:
+        raise OptionError(f"{address.text} needs a key of its own", remedy="Send one, or say anonymous=true.")
+    prefix = address.path.strip("/")
+    client: dict[str, Any] = {"timeout": timedelta(seconds=address.settings.fetch_seconds)}
+    retry: dict[str, Any] = {"max_retries": 2, "retry_timeout": timedelta(seconds=address.settings.fetch_seconds)}
+    if (endpoint := address.option("endpoint")).startswith("http://"):
+        client["allow_http"] = True
+    common: dict[str, Any] = {"client_options": client, "retry_config": retry}
+    if anonymous:
+        common["skip_signature"] = True
+    if endpoint:
+        common["base_url" if address.kind == "gs" else "endpoint"] = endpoint
+    if address.kind == "s3":
+        region = address.option("region", "us-east-1")
+        if not _REGION.fullmatch(region):
+            raise OptionError("the region of a bucket is named like eu-central-1")
+        return S3Store(address.host, prefix=prefix or None, region=region, **secrets, **common)
+    if address.kind == "gs":
+        return GCSStore(address.host, prefix=prefix or None, **secrets, **common)
+    container, _, below = prefix.partition("/")
+    return AzureStore(container, account_name=address.host, prefix=below or None, **secrets, **common)

@@ -1,0 +1,461 @@
+"""The façade: one tenant's documents, ready to add to, search and ask."""
+
+from __future__ import annotations
+
+import copy
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Unpack
+
+from footnotes import tracing
+from footnotes.answer import Answerer, last_answer
+from footnotes.answer.answerer import EXTRACTIVE
+from footnotes.answer.asking import AskChoices, Asking, Ground
+from footnotes.answer.asking.say import completing, saying
+from footnotes.answer.models import ChatModel
+from footnotes.embed import Embedder
+from footnotes.embed.embedders import Embedders
+from footnotes.errors import FootnotesError, NotFound, OptionError
+from footnotes.ingest.adding import Adding, AddOptions, TextOptions, TextsOptions, UploadOptions
+from footnotes.ingest.backup import backup_library
+from footnotes.ingest.context import IngestContext
+from footnotes.ingest.following import CodeOptions, Following, SyncOptions, WikiOptions
+from footnotes.ingest.names import checked_collection
+from footnotes.ingest.reindexing import Reindexing, ReindexOptions
+from footnotes.ingest.removal import DeleteOptions, Removal
+from footnotes.ingest.transfer import Imported, export_library, export_lines, import_library
+from footnotes.ingest.work import NewSource, OnProgress, embedding_input, input_hash, quiet
+from footnotes.retrieve.searcher import SearchChoices, Searcher
+from footnotes.retrieve.where import Where, as_filter, in_collection
+from footnotes.settings import Settings, load
+from footnotes.store import Store
+from footnotes.store.backup import BackupSnapshot
+from footnotes.store.conversations import Conversations
+from footnotes.store.make import open_store
+from footnotes.store.originals import add_originals
+from footnotes.store.reading import find_words, page_start, read_blocks, read_chunks
+from footnotes.store.records import Verification
+from footnotes.types import (
+    Added,
+    Answer,
+    Block,
+    Chunk,
+    Document,
+    ErrorInfo,
+    Event,
+    Followed,
+    Job,
+    NearDuplicate,
+    SearchResult,
+    Synced,
+)
+
+if TYPE_CHECKING:
+    from footnotes.ingest.importing.records import ImportChoices, TakenOver
+
+
+class Library:
+    """One tenant's documents in a folder. Safe to use from several threads; close it, or use it as a context.
+
+    Libraries of several tenants may share one `store`; the code that opened it closes it after them.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        create: bool = True,
+        store: Store | None = None,
+    ) -> None:
+        self.settings = settings or load(_expanded(folder))
+        if embedder is not None:
+            self.settings = replace(self.settings, embedder=embedder.name)
+        tracing.set_up(self.settings.otel_endpoint)
+        self.folder = _expanded(folder) or Path(self.settings.library).expanduser()
+        self._store = store or open_store(self.settings, self.folder, create=create)
+        self._shares_store = store is not None
+        self._user = self.settings.user
+        self._embedders = Embedders(self.settings, self._stored_dimensions, embedder)
+        self._answerer = Answerer(self.settings)
+        has_model = self.settings.model != EXTRACTIVE
+        self._searcher = Searcher(
+            self._store,
+            self._user,
+            self.settings,
+            self._embedders,
+            say=saying(self.settings, self.settings.model) if has_model else None,
+            complete=completing(self._answerer) if has_model else None,
+        )
+        self._asking = self._asking_of(self._searcher)
+        self._context = IngestContext(self._store, self._user, self.settings, self.folder, self._embedders)
+        self._reindexing, self._removal = Reindexing(self._context), Removal(self._context)
+        self._adding, self._following = Adding(self._context, self._reindexing), Following(self._context)
+        self._store.recover_if_idle(self._user)
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._searcher.close()
+        self._answerer.close()
+        if not self._shares_store:
+            self._store.close()
+
+    # ── add
+
+    def add(self, *paths: str | Path, **options: Unpack[AddOptions]) -> list[Added]:
+        """Take in files and folders. One that cannot be taken in is reported and does not stop the others."""
+        return list(self.adding(*paths, **options))
+
+    def adding(self, *paths: str | Path, **options: Unpack[AddOptions]) -> Iterator[Added]:
+        """As `add`, giving each result as soon as it is final."""
+        yield from self._adding.add(paths, options)
+
+    def add_text(self, text: str | bytes, *, filename: str, **options: Unpack[TextOptions]) -> Added:
+        """Take in a text or the bytes of a file under a name. The same `source` again replaces it."""
+        return self._adding.add_text(text, filename, options)
+
+    def add_texts(self, texts: Sequence[str], **options: Unpack[TextsOptions]) -> list[Added]:
+        """Take in many texts at once; what became of each comes back in their order."""
+        return self._adding.add_texts(texts, options)
+
+    def build_source(self, path: Path, *, filename: str, **options: Unpack[UploadOptions]) -> NewSource:
+        """A file that was uploaded, checked and ready for `adding_files`."""
+        return self._adding.build_source(path, filename, options)
+
+    def adding_files(self, files: Sequence[NewSource], *, on_progress: OnProgress | None = None) -> Iterator[Added]:
+        """Take in uploads for one collection; archives among them member by member."""
+        yield from self._adding.add_files(files, on_progress)
+
+    def resume(self, *, on_progress: OnProgress | None = None) -> list[Added]:
+        """Go on with what was cut off, and try again what failed in a way that may pass."""
+        return list(self.resuming(on_progress=on_progress))
+
+    def resuming(self, *, on_progress: OnProgress | None = None) -> Iterator[Added]:
+        """As `resume`, giving each result as soon as it is final."""
+        yield from self._adding.resume(on_progress)
+
+    def jobs(self, *, files: bool = True) -> list[Job]:
+        """The journal: runs and, if wanted, the files of each, oldest first."""
+        return self._store.jobs.all(self._user, files=files)
+
+    # ── follow
+
+    def sync(self, folder: str | Path, **options: Unpack[SyncOptions]) -> Synced:
+        """Make a collection follow a folder: new, changed, renamed and deleted files; nothing from elsewhere.
+
+        A folder that is missing is an error, and one whose files are all gone is only emptied with `delete_all`. In
+        place of a folder the address of a source may stand, with its `options`: docs/sources.md.
+        """
+        return self._following.sync(folder, options)
+
+    def watch(
+        self,
+        folder: str | Path,
+        *,
+        stop: threading.Event | None = None,
+        every: float = 300.0,
+        **options: Unpack[SyncOptions],
+    ) -> Iterator[Synced | FootnotesError]:
+        """Follow a folder as it changes, with the options of `sync`, until `stop` is set.
+
+        Gives what each pass did, or why one could not be made; the next is tried all the same. A source by address is
+        looked at `every` so many seconds.
+        """
+        return self._following.watch(folder, stop, every, options)
+
+    def add_code(self, repository: str | Path, **options: Unpack[CodeOptions]) -> list[Followed]:
+        """Take in the source of a repository; called again, follow what the commits since have changed.
+
+        Files that git tracks; a folder without git is walked. A repository whose files are all gone is only emptied
+        with `delete_all`.
+        """
+        return list(self.adding_code(repository, **options))
+
+    def adding_code(self, repository: str | Path, **options: Unpack[CodeOptions]) -> Iterator[Followed]:
+        """As `add_code`, giving each file as soon as it is final."""
+        yield from self._following.add_code(repository, options)
+
+    def add_wiki(self, folder: str | Path, **options: Unpack[WikiOptions]) -> list[Followed]:
+        """Take in pages that describe a repository; called again, follow what changed.
+
+        What is known of the repository comes from its source in the folder `repository`, or from a prepared
+        `analysis` in a file; without either, pages are cut by their sections all the same.
+        """
+        return list(self.adding_wiki(folder, **options))
+
+    def adding_wiki(self, folder: str | Path, **options: Unpack[WikiOptions]) -> Iterator[Followed]:
+        """As `add_wiki`, giving each page as soon as it is final."""
+        yield from self._following.add_wiki(folder, options)
+
+    # ── find and ask
+
+    def search(self, query: str, **choices: Unpack[SearchChoices]) -> SearchResult:
+        """The best chunks for a question, with the rank and score each leg gave them.
+
+        Words of the question such as `layer:domain` are filters: see docs/reference/filters.md.
+        """
+        return self._searcher.search(query, choices)
+
+    def ask(self, question: str, **choices: Unpack[AskChoices]) -> Answer:
+        """An answer from the documents, each sentence with its footnote; abstains when nothing supports one.
+
+        Settings of the answer, such as `model`, `strict` or `temperature`, may be given for this question alone.
+        """
+        return last_answer(self.ask_stream(question, **choices))
+
+    def ask_stream(self, question: str, **choices: Unpack[AskChoices]) -> Iterator[Event]:
+        """As `ask`, in events as they happen. The last is `done`, or `error` with as much of the answer as came."""
+        return self._asking.stream(question, choices)
+
+    def at_generation(self, generation: int) -> Library:
+        """This library with searches and answers from a generation that does not serve. It is closed with this one."""
+        same = copy.copy(self)
+        same._searcher = self._searcher.at_generation(generation)
+        same._asking = same._asking_of(same._searcher)
+        return same
+
+    def connect_model(self, name: str, make: Callable[[Settings], ChatModel]) -> None:
+        """Let `model=name` of a question stand for a model that no settings name."""
+        self._answerer.connect(name, make)
+
+    @property
+    def conversations(self) -> Conversations:
+        """The conversations of this library's store; every method takes the tenant first."""
+        return self._store.conversations
+
+    def embedder(self, name: str | None = None) -> Embedder:
+        """The embedder of the settings, or the one named; loaded once."""
+        return self._embedders.get(name)
+
+    # ── look
+
+    def documents(
+        self, *, where: Where | None = None, collection: str | None = None, limit: int | None = None, offset: int = 0
+    ) -> list[Document]:
+        """The documents of the library, in the order they came."""
+        chosen = in_collection(as_filter(where), collection)
+        return self._store.documents.all(self._user, where=chosen, limit=limit, offset=offset)
+
+    def document(self, document_id: str) -> Document:
+        return self._store.documents.find(self._user, document_id).document
+
+    def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
+        """Canonical text of a document, or a span of it."""
+        return self._store.documents.text(self._user, document_id, start, end)
+
+    def page_start(self, document_id: str, page: int) -> int:
+        """Where the text of a page, counted from 1, begins in the canonical text."""
+        return page_start(self._store.documents, self._user, document_id, page)
+
+    def blocks(self, document_id: str, start: int = 0, end: int | None = None) -> Iterator[Block]:
+        """The blocks of a document that touch a span of its canonical text, or all of them."""
+        return read_blocks(self._store.documents, self._user, document_id, start, end)
+
+    def find(self, document_id: str, words: str, limit: int = 500) -> list[tuple[int, int, int | None]]:
+        """Where words stand in a document, in any case and however they are broken into lines: start, end, page."""
+        return find_words(self._store.documents, self._user, document_id, words, limit)
+
+    def chunks(self, document_id: str) -> list[Chunk]:
+        return read_chunks(self._store.documents, self._user, document_id)
+
+    def near_duplicates(self) -> dict[str, NearDuplicate]:
+        """Documents that say nearly the same as another of their collection: their ids, each with that other one."""
+        return self._store.documents.near_duplicates(self._user)
+
+    def original(self, document_id: str) -> Path:
+        """The file a document was made from, where originals are kept. It is the library's: copy it, leave it alone."""
+        return self._store.originals.find(self._user, self.document(document_id).id)
+
+    def collections(self) -> list[dict[str, Any]]:
+        """The collections with their choices, and how many documents each has."""
+        rows = self._store.collections.all(self._user)
+        return [{**row, "chunker_options": json.loads(row["chunker_options"] or "null")} for row in rows]
+
+    def check_collection(self, name: str) -> None:
+        """Raise where there is no such collection."""
+        known = [row["name"] for row in self.collections()]
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise NotFound(f"there is no collection {name!r}{hint}", remedy="`footnotes collections` names them all.")
+
+    @property
+    def generation(self) -> int | None:
+        """The number of the generation that serves."""
+        serving = self._store.generations.serving(self._user)
+        return serving.pk if serving else None
+
+    def outdated(self) -> list[Document]:
+        """Documents that were made by an older parser, or by another chunker or model than is set now."""
+        return self._reindexing.outdated()
+
+    def count_outdated(self) -> int:
+        """How many documents `outdated` names; counted again only when the library has changed."""
+        return self._reindexing.count_outdated()
+
+    def counts(self) -> dict[str, Any]:
+        """How many documents, chunks, characters and bytes the library holds."""
+        return self._store.documents.counts(self._user)
+
+    def status(self) -> dict[str, Any]:
+        """What the library holds, what serves it, and how large it is."""
+        store, user, serving = self._store, self._user, self._store.generations.serving(self._user)
+        generations = store.generations.all(user)
+        index = store.index_state(user)
+        return {
+            "library": str(self.folder),
+            "user": user,
+            **store.documents.counts(user),
+            "waiting": len(store.vectors.waiting(user)),
+            "collections": self.collections(),
+            "embedder": serving.embedder if serving else self.settings.embedder,
+            "configured_embedder": self.settings.embedder,
+            "dimensions": serving.dimensions if serving else None,
+            "generation": serving.pk if serving else None,
+            "generations": [{"id": each.pk, "state": each.state, "embedder": each.embedder} for each in generations],
+            "store": store.kind,
+            "address": store.address,
+            "index": None if index is None else asdict(index),
+            "disk_bytes": store.size(user),
+        }
+
+    @property
+    def index_failure(self) -> ErrorInfo | None:
+        """Why a vector database could not be told of the last changes; it is told when it is back."""
+        return self._store.index_failure
+
+    # ── change
+
+    def set_collection(
+        self,
+        name: str,
+        *,
+        chunker: str | None = None,
+        chunker_options: Mapping[str, Any] | None = None,
+        system_prompt: str | None = None,
+    ) -> None:
+        """Choose a collection's chunker and system prompt; documents added from now on follow it."""
+        chosen = chunker
+        if chunker is None and chunker_options is not None:  # options of the chunker it has
+            chosen = self._store.generations.choices(self._user).get(name, [None])[0]
+        if chosen is not None:
+            self._context.chunkers.made(chosen, chunker_options)
+        elif chunker_options is not None:
+            raise OptionError("options of a chunker need its name", remedy="Name the chunker too.")
+        self._store.collections.set(
+            self._user,
+            checked_collection(name),
+            chunker=chunker,
+            chunker_options=chunker_options,
+            system_prompt=system_prompt,
+        )
+
+    def delete(self, *document_ids: str, **options: Unpack[DeleteOptions]) -> list[str]:
+        """Remove documents by id, source, checksum or collection, which goes with them. Returns the ids that went.
+
+        `compact` and `scrub` are those of `compact`.
+        """
+        return self._removal.delete(document_ids, options)
+
+    def compact(self, *, scrub: bool = False) -> None:
+        """Leave no byte of what was deleted in the folder.
+
+        In PostgreSQL the space is given back while everybody works on; with `scrub` the tables are written again, so
+        that no page keeps a deleted text, and each is locked for all tenants while that is done.
+        """
+        self._removal.compact(scrub=scrub)
+
+    def reindex(self, **options: Unpack[ReindexOptions]) -> dict[str, Any]:
+        """Build the next generation from stored text beside the one that serves, then switch in one step.
+
+        A `gate` is given the number of the new generation before the switch, may look at it with `at_generation`, and
+        raises to refuse it.
+        """
+        if (collection := options.get("collection")) is not None:
+            self.check_collection(collection)
+        return self._reindexing.reindex(options)
+
+    def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, Any]:
+        """Serve the generation that was kept, after filling in what came since."""
+        return self._reindexing.rollback(on_progress)
+
+    def verify(self, *, repair: bool = False) -> Verification:
+        """Check pages, spans, vectors and both indexes against each other; with `repair`, mend what can be."""
+
+        def hash_of(prefix: str, text: str) -> bytes:
+            return input_hash(embedding_input(prefix, text))
+
+        with self._context.writing("verifying") if repair else nullcontext():
+            found = self._store.verify(self._user, hash_of, repair=repair)
+            add_originals(found, self._store.originals, self._user, repair=repair)
+            return found
+
+    def refresh(self) -> None:
+        """See what other processes wrote. From the first call on no search looks for itself, or waits for it."""
+        self._store.refresh(self._user)
+
+    def settle(self, *, on_progress: OnProgress | None = None) -> None:
+        """Wait until what is built behind searches is built."""
+        self._context.finish_graph(on_progress or quiet)
+
+    # ── move
+
+    def backup(self, file: str | Path, *, keep: int | None = None) -> BackupSnapshot:
+        """Add a snapshot of the whole library, all its tenants, to a backup file; `keep` drops older snapshots.
+
+        Others may read and write meanwhile. What did not change since the last snapshot is not stored again.
+        """
+        return backup_library(self.settings, self.folder, Path(file).expanduser(), keep=keep)
+
+    def export(self, file: str | Path, *, collection: str | None = None) -> dict[str, int]:
+        """Write documents and chunks as JSON Lines: of the whole library, or of a collection."""
+        where = in_collection(None, collection)
+        return export_library(self._store, self._user, Path(file).expanduser(), where=where)
+
+    def exporting(self, *, collection: str | None = None) -> Iterator[str]:
+        """The lines `export` would write."""
+        return export_lines(self._store, self._user, where=in_collection(None, collection))
+
+    def import_(
+        self, file: str | Path, *, collection: str | None = None, on_progress: OnProgress | None = None
+    ) -> Imported:
+        """Append what an export holds, to `collection` when one is named; never overwrites what is there."""
+        return import_library(self._context, Path(file).expanduser(), collection, on_progress)
+
+    def import_from(self, source: str, **options: Unpack[ImportChoices]) -> TakenOver:
+        """Take over a collection of another tool: `chroma://…`, `chroma:FOLDER#NAME`, `qdrant://…` or `json:FILE`.
+
+        Appends, never overwrites.
+        """
+        from footnotes.ingest.importing.importer import import_collection
+
+        return import_collection(self._context, source, options)
+
+    # ── parts
+
+    def _asking_of(self, searcher: Searcher) -> Asking:
+        ground = Ground(self._store, self._user, searcher, self._embedders)
+        return Asking(ground, self.settings, self._answerer)
+
+    def _stored_dimensions(self, embedder: str) -> int | None:
+        serving = self._store.generations.serving(self._user)
+        return serving.dimensions if serving is not None and serving.embedder == embedder else None
+
+
+def _expanded(folder: str | Path | None) -> Path | None:
+    return None if folder is None else Path(folder).expanduser()

@@ -1,0 +1,48 @@
+"""Search results in a reranker's order: the rerankers that were asked for, and the threads they run in."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from footnotes import tracing
+from footnotes.retrieve.rerank import Reranker, few_per_document, rerank
+from footnotes.retrieve.rerankers.make import Parts, make_reranker
+from footnotes.settings import Settings
+from footnotes.types import SearchResult
+
+
+class Reranking:
+    """Makes each reranker once. A reranker that hangs holds up a thread of this pool, never a search."""
+
+    def __init__(self, settings: Settings, parts: Parts) -> None:
+        self._settings, self._parts = settings, parts
+        self._rerankers: dict[str, Reranker] = {}
+        self._guard = threading.Lock()
+        self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="footnotes-rerank")
+
+    def apply(self, name: str, found: SearchResult, *, per_document: int, limit: int) -> SearchResult:
+        """The hits in the reranker's order, or as they were when it failed or was late."""
+        seconds = self._settings.rerank_seconds
+        with tracing.span("rerank", reranker=name, hits=len(found.hits)):
+            outcome = rerank(self._reranker(name), found.query, found.hits, seconds=seconds, pool=self._pool)
+        return replace(
+            found,
+            hits=few_per_document(outcome.hits, per_document, limit),
+            legs={**found.legs, "rerank": outcome.leg},
+            degraded=found.degraded or outcome.leg.status == "failed",
+            took_ms=found.took_ms + outcome.leg.ms,
+        )
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for reranker in self._rerankers.values():
+            if callable(close := getattr(reranker, "close", None)):
+                close()
+
+    def _reranker(self, name: str) -> Reranker:
+        with self._guard:
+            if name not in self._rerankers:
+                self._rerankers[name] = make_reranker(name, self._parts)
+            return self._rerankers[name]

@@ -1,1 +1,0 @@
-"""What several servers and workers share when the store is PostgreSQL: keys, counters, jobs and their queue."""

@@ -1,0 +1,1 @@
+"""Exports of conversations with their footnotes: Markdown and Word."""

@@ -1,0 +1,86 @@
+"""Answers with marks and numbered footnotes, the base of both exports; and the export as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from footnotes.types import KeptTurn
+
+_DOUBT = "[?]"
+_DOUBT_TEXT = "[?] Nothing in the documents supports this."
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A footnote; `number` counts through all answers of a conversation."""
+
+    number: int
+    place: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnWithNotes:
+    question: str
+    text: str
+    notes: tuple[Note, ...]
+
+
+def add_notes(turns: Iterable[KeptTurn], mark: Callable[[int], str], doubt: str) -> list[TurnWithNotes]:
+    """Mark the end of every sentence that has a footnote with `mark`, and of unsupported ones with `doubt`."""
+    made: list[TurnWithNotes] = []
+    first = 1
+    for turn in turns:
+        answer: Mapping[str, Any] = turn.answer or {}
+        citations: Sequence[Mapping[str, Any]] = answer.get("citations") or ()
+        numbers = {marker: first + at for at, marker in enumerate(sorted({one["marker"] for one in citations}))}
+        first += len(numbers)
+        marks = [
+            (_end(turn.text, one["answer_span"]), numbers[one["marker"]], mark(numbers[one["marker"]]))
+            for one in citations
+        ]
+        marks += [(_end(turn.text, span), 0, doubt) for span in answer.get("unsupported") or ()]
+        by_marker = {one["marker"]: one for one in reversed(citations)}
+        notes = tuple(
+            Note(numbers[key], _citation_place(by_marker[key]), " ".join(str(by_marker[key]["quote"]).split()))
+            for key in numbers
+        )
+        made.append(TurnWithNotes(turn.question, _insert_marks(turn.text, marks), notes))
+    return made
+
+
+def _end(text: str, span: Sequence[int]) -> int:
+    """The end of a span, without trailing white space; in a table row, inside the last cell."""
+    return span[0] + len(text[span[0] : span[1]].rstrip().removesuffix("|").rstrip())
+
+
+def _insert_marks(text: str, marks: Iterable[tuple[int, int, str]]) -> str:
+    for place, _, sign in sorted(set(marks), reverse=True):
+        text = text[:place] + sign + text[place:]
+    return text
+
+
+def _citation_place(citation: Mapping[str, Any]) -> str:
+    """`handbook.pdf, p. 4`, or a path with its lines."""
+    lines = citation.get("lines")
+    if citation.get("path"):
+        return f"{citation['path']}:{lines[0]}" if lines else str(citation["path"])
+    page = citation.get("page")
+    return f"{citation['filename']}, p. {page}" if page else str(citation["filename"])
+
+
+def to_markdown(title: str, turns: Iterable[KeptTurn]) -> str:
+    parts = [f"# {_line(title)}"]
+    made = add_notes(turns, lambda number: f"[^{number}]", _DOUBT)
+    for turn in made:
+        parts += [f"## {_line(turn.question)}", turn.text]
+    notes = [f"[^{note.number}]: {_line(note.place)}: “{note.quote}”" for turn in made for note in turn.notes]
+    parts += ["\n".join(notes)] if notes else []
+    parts += [_DOUBT_TEXT] if any(_DOUBT in turn.text for turn in made) else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,244 @@
+"""The Model Context Protocol over standard input and output, and over streamable HTTP at /mcp.
+
+Serves tools, documents as resources, prompts, and completion of their arguments. Reports progress to callers that ask
+for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import mcp_types as types
+from mcp import MCPError
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.types import Receive, Scope, Send
+
+from footnotes import __version__
+from footnotes.errors import FootnotesError
+from footnotes.library import Library
+from footnotes.server.resources import complete, get_prompt, list_documents, list_prompts, list_templates, read_document
+from footnotes.server.responses import error_body
+from footnotes.server.routes.finding import LLM
+from footnotes.server.routes.rag import accept_text, indexing_result, wait_for_job
+from footnotes.server.state import ServerState
+from footnotes.server.tools import TOOLS, Outcome, ToolContext, call_tool, check_scope
+from footnotes.types import Answer
+from footnotes.wire import to_json
+
+Request = ServerRequestContext[Any, Any]
+OpenContext = Callable[[Request], AbstractContextManager[ToolContext]]
+T = TypeVar("T")
+INSTRUCTIONS = "Search and ask the documents of this library; cite the file name and the quoted words you use."
+
+
+def build_server(
+    open_context: OpenContext, run_slowly: Callable[..., Awaitable[Any]] = asyncio.to_thread
+) -> Server[Any]:
+    """Build an MCP server whose tools run in the context of each request."""
+
+    async def list_tools(_: Request, __: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_describe_tool(name) for name in TOOLS])
+
+    async def run(request: Request, called: types.CallToolRequestParams) -> types.CallToolResult:
+        request_id = ""
+        progress = _Progress(request)
+
+        def call() -> Outcome:
+            nonlocal request_id
+            with open_context(request) as context:
+                request_id = context.request_id
+                return call_tool(called.name, called.arguments, replace(context, on_step=progress.report))
+
+        try:
+            outcome = await run_slowly(call)
+            found = to_json(await outcome()) if callable(outcome) else outcome
+            return _result(found, is_error=False)
+        except FootnotesError as error:
+            return _result(error_body(error, request_id), is_error=True)
+        finally:
+            await progress.flush()
+
+    async def read_library(request: Request, read: Callable[[Library], T]) -> T:
+        """Run a function that reads the library of a request."""
+
+        def call() -> T:
+            with open_context(request) as context:
+                check_scope("read", context)
+                return read(context.library)
+
+        try:
+            found: T = await run_slowly(call)
+            return found
+        except FootnotesError as error:
+            raise MCPError(types.INVALID_REQUEST, error.message, to_json(error.info())) from error
+
+    async def resources(request: Request, page: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        cursor = page.cursor if page is not None else None
+        return await read_library(request, lambda library: list_documents(library, cursor))
+
+    async def templates(_: Request, __: object) -> types.ListResourceTemplatesResult:
+        return list_templates()
+
+    async def read(request: Request, named: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        uri = str(named.uri)
+        return await read_library(request, lambda library: read_document(library, uri))
+
+    async def prompts(_: Request, __: object) -> types.ListPromptsResult:
+        return list_prompts()
+
+    async def prompt(_: Request, named: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return get_prompt(named.name, named.arguments)
+
+    async def completion(request: Request, typed: types.CompleteRequestParams) -> types.CompleteResult:
+        return await read_library(request, lambda library: complete(library, typed.argument))
+
+    return Server(
+        "footnotes",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=run,
+        on_list_resources=resources,
+        on_list_resource_templates=templates,
+        on_read_resource=read,
+        on_list_prompts=prompts,
+        on_get_prompt=prompt,
+        on_completion=completion,
+    )
+
+
+class _Progress:
+    """Reports progress to a caller that asked for it, from any thread and in order."""
+
+    def __init__(self, request: Request) -> None:
+        self._session = request.session
+        self._wanted = bool(request.meta and request.meta.get("progress_token") is not None)
+        self._loop = asyncio.get_running_loop()
+        self._last: asyncio.Task[None] | None = None
+        self._count = 0
+
+    def report(self, message: str) -> None:
+        if self._wanted:
+            self._loop.call_soon_threadsafe(self._begin, message)
+
+    def _begin(self, message: str) -> None:
+        self._count += 1
+        self._last = self._loop.create_task(self._send(self._last, self._count, message))
+
+    async def _send(self, before: asyncio.Task[None] | None, count: int, message: str) -> None:
+        if before is not None:
+            await before
+        with suppress(Exception):  # the caller may be gone
+            await self._session.report_progress(float(count), None, message)
+
+    async def flush(self) -> None:
+        """Wait until all progress is sent: no message may follow the result."""
+        await asyncio.sleep(0)
+        if self._last is not None:
+            await self._last
+
+
+def _describe_tool(name: str) -> types.Tool:
+    tool = TOOLS[name]
+    hints = types.ToolAnnotations(
+        read_only_hint=tool.scope == "read", destructive_hint=name == "delete_document", open_world_hint=False
+    )
+    return types.Tool(name=name, description=tool.description, input_schema=tool.input_schema, annotations=hints)
+
+
+def _result(content: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
+    text = content["text"] if "text" in content else json.dumps(content, ensure_ascii=True)
+    block = types.TextContent(type="text", text=text)
+    return types.CallToolResult(content=[block], structured_content=content, is_error=is_error)
+
+
+# ── standard input and output
+
+
+def serve_stdio(library: Library, *, read_only: bool = False) -> None:
+    """Serve one library to the program that started this one, until it closes the pipe."""
+    scopes = frozenset(("read",) if read_only else ("read", "write"))
+    context = ToolContext(library, scopes=scopes)
+    server = build_server(lambda _: nullcontext(context))
+
+    async def run() -> None:
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+    asyncio.run(run())
+
+
+# ── HTTP
+
+
+class Sessions:
+    """The sessions of /mcp. None is kept between requests: each request has its own key.
+
+    A request that asks for progress is answered by a stream of events, any other by one JSON object.
+    """
+
+    def __init__(self, state: ServerState) -> None:
+        def open_context(request: Request) -> AbstractContextManager[ToolContext]:
+            assert request.request is not None
+            return context_for(state, request.request.scope)
+
+        limit = state.settings.serve_body_bytes
+        self._plain, self._streaming = (
+            StreamableHTTPSessionManager(
+                build_server(open_context, state.pools.slow.run),
+                stateless=True,
+                json_response=plain,
+                max_request_body_size=limit,
+            )
+            for plain in (True, False)
+        )
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        async with self._plain.run(), self._streaming.run():
+            yield
+
+    async def handle(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        chosen = self._streaming if b'"progressToken"' in body else self._plain
+        await chosen.handle_request(scope, receive, send)
+
+
+@contextmanager
+def context_for(state: ServerState, scope: Scope) -> Iterator[ToolContext]:
+    """Open the context of a request that passed the gate."""
+    caller = scope["footnotes.caller"]
+    tenant = caller.tenant
+
+    def index(name: str, content: str, metadata: Mapping[str, Any] | None, collection: str | None) -> Outcome:
+        job = accept_text(state, tenant, name, content, metadata=dict(metadata or {}), collection=collection)
+
+        async def wait() -> object:
+            return indexing_result(await wait_for_job(state, job))
+
+        return wait
+
+    def after_answer(answer: Answer) -> None:
+        state.metrics.count_answer(answer)
+        state.answers.spend(caller.key_id, answer.usage)
+
+    with state.tenants.using(tenant) as library:
+        yield ToolContext(
+            library=library,
+            request_id=scope["footnotes.request_id"],
+            scopes=caller.scopes,
+            index=index,
+            before_answer=lambda: state.answers.take(tenant),
+            after_failure=lambda: state.answers.give_back(tenant),
+            before_search=lambda: state.answers.take(tenant) if state.settings.reranker == LLM else None,
+            after_answer=after_answer,
+            after_search=state.metrics.count_search,
+            writing=state.intake.paused,
+            after_delete=lambda gone, targets: state.intake.forget(tenant, gone, targets),
+        )

@@ -1,0 +1,147 @@
+/** Forms of the library: an address to fetch, a collection, a new index. */
+
+import { button, confirmed, element, showDialog } from "./dom.js";
+import { postJson, putJson, remove } from "./api.js";
+import { jobs } from "./jobs.js";
+import { state } from "./state.js";
+import { refreshStatus } from "./status.js";
+import { count, t } from "./language.js";
+
+export function addAddress() {
+  const field = element("input", {
+    type: "url",
+    required: true,
+    placeholder: "https://",
+    id: "address",
+    class: "wide",
+  });
+  ask(
+    t("Add an address"),
+    [
+      element("p", { class: "soft" }, t("A page or a sitemap, fetched by the server.")),
+      element("label", { for: "address" }, t("Address")),
+      field,
+    ],
+    t("Add"),
+    async () => {
+      const { jobs: made } = await postJson("/v1/documents", {
+        url: field.value,
+        ...(state.collection ? { collection: state.collection } : {}),
+      });
+      for (const job of made) jobs.take(job);
+    },
+  );
+}
+
+export function reindex() {
+  const chosen = state.collection;
+  const words = chosen
+    ? t("Every document of “{name}” is cut and embedded again.", { name: chosen })
+    : t("Every document is cut and embedded again.");
+  ask(
+    t("Reindex"),
+    [element("p", {}, `${words} ${t("The library answers from what it has until the new index is complete.")}`)],
+    t("Reindex"),
+    async () => {
+      jobs.take(await postJson("/v1/reindex", chosen ? { collection: chosen } : {}));
+    },
+  );
+}
+
+const CHUNKERS = ["passages", "section", "sentence", "window", "rules", "semantic"];
+
+/** Make a collection, or choose how one is cut and answered; deleting it deletes its documents. */
+export function editCollection() {
+  const rows = state.status?.collections || [];
+  const name = element("input", {
+    id: "collection-name",
+    required: true,
+    maxlength: "200",
+    list: "collection-names",
+    class: "wide",
+    value: state.collection || "",
+  });
+  const chunker = element(
+    "select",
+    { id: "collection-chunker" },
+    element("option", { value: "" }, t("chosen by the kind of document")),
+    CHUNKERS.map((one) => element("option", { value: one }, one)),
+  );
+  const prompt = element("textarea", { id: "collection-prompt", rows: "3", class: "wide", maxlength: "20000" });
+  const show = () => {
+    const row = rows.find((one) => one.name === name.value);
+    chunker.value = row?.chunker || "";
+    prompt.value = row?.system_prompt || "";
+  };
+  name.addEventListener("input", show);
+  show();
+  const form = [
+    element(
+      "p",
+      { class: "soft" },
+      t("A collection is a named group of documents. New files go into the one chosen on the left."),
+    ),
+    element("label", { for: "collection-name" }, t("Name")),
+    name,
+    element(
+      "datalist",
+      { id: "collection-names" },
+      rows.map((row) => element("option", { value: row.name })),
+    ),
+    element("label", { for: "collection-chunker" }, t("Cut into chunks")),
+    chunker,
+    element("label", { for: "collection-prompt" }, t("Instructions for answers")),
+    prompt,
+  ];
+  const dialog = ask(t("Collection"), form, t("Save"), async () => {
+    await putJson(`/v1/collections/${encodeURIComponent(name.value)}`, {
+      chunker: chunker.value || null,
+      system_prompt: prompt.value || null,
+    });
+    state.setScope({ collections: [name.value] });
+    refreshStatus();
+  });
+  dialog.querySelector(".row.end")?.prepend(
+    button(t("Delete its documents"), {
+      kind: "quiet danger",
+      onclick: () => (dialog.close(), deleteCollection(name.value)),
+    }),
+  );
+}
+
+async function deleteCollection(name) {
+  const row = state.status?.collections.find((one) => one.name === name);
+  if (!row || row.documents === 0) return;
+  if (
+    !(await confirmed(
+      t("Delete {documents}?", { documents: count(row.documents, "document") }),
+      t("Everything in “{name}” goes for good.", { name }),
+      t("Delete"),
+    ))
+  )
+    return;
+  await remove(`/v1/collections/${encodeURIComponent(name)}`);
+  state.setScope({});
+  state.changed("documents");
+  refreshStatus();
+}
+
+/** A form in a dialog; what goes wrong is said in it. */
+export function ask(title, content, words, action) {
+  const trouble = element("p", { class: "failure", role: "alert" });
+  const form = element("form", { class: "stack", id: "dialog-form" }, content, trouble);
+  const go = button(words, { kind: "primary", type: "submit", form: "dialog-form" });
+  const dialog = showDialog(title, form, [button(t("Cancel"), { onclick: () => dialog.close() }), go]);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    go.disabled = true;
+    try {
+      await action();
+      dialog.close();
+    } catch (error) {
+      trouble.textContent = `${error.message}. ${error.remedy || ""}`;
+      go.disabled = false;
+    }
+  });
+  return dialog;
+}

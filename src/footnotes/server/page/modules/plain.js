@@ -1,0 +1,39 @@
+/** A passage as words to look through: what is set by signs in Markdown stands without them. */
+
+import { markdownBlocks } from "./markdown.js";
+import { kindOf, withoutSigns } from "./words.js";
+
+const MARKDOWN = new Set(["md", "markdown", "mdx", "qmd", "rmd"]);
+/** Longer passages are cut for the eye anyway. */
+const LONGEST = 4000;
+
+/** @param {{text?: string, quote?: string, filename: string, headings?: string[]}} passage */
+export function plainWords(passage) {
+  const text = (passage.text ?? passage.quote ?? "").slice(0, LONGEST);
+  if (!MARKDOWN.has(kindOf(passage.filename))) return withoutRules(withoutSigns(text));
+  const known = new Set((passage.headings || []).map((words) => wordsIn(words)));
+  const blocks = markdownBlocks(text).flatMap((block) => block.nodes);
+  const own = blocks.filter((node) => !(isHeading(node) && known.has(wordsIn(node.textContent || ""))));
+  const lines = (own.length > 0 ? own : blocks).flatMap(linesOf);
+  return lines.map((line) => line.trim()).filter(Boolean).join("\n") || withoutSigns(text);
+}
+
+const isHeading = (node) => /^H[1-6]$/.test(node.nodeName);
+const wordsIn = (text) => text.replace(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
+
+/** A line for each row and item, cells beside each other. */
+function linesOf(node) {
+  if (!(node instanceof Element)) return [node.textContent || ""];
+  const rows = [...node.querySelectorAll("tr")];
+  if (rows.length > 0) return rows.map((row) => [...row.children].map((cell) => cell.textContent).join(" · "));
+  const items = /^[UO]L$/.test(node.nodeName) ? [...node.children] : [];
+  return items.length > 0 ? items.map((item) => `– ${item.textContent}`) : [node.textContent || ""];
+}
+
+/** Rows of a table without the strokes between their cells. */
+function withoutRules(text) {
+  return text
+    .replace(/^[\s|:-]*-[\s|:-]*$\n?/gm, "")
+    .replace(/^\| ?(.*?) ?\|$/gm, "$1")
+    .replace(/(?<=\S) \| (?=\S)/g, " · ");
+}

@@ -1,0 +1,41 @@
+/** One small card that shows what a footnote says, on hover and on focus. */
+
+import { element, fill } from "./dom.js";
+
+const card = element("div", { class: "popover", role: "tooltip", id: "popover", hidden: true });
+document.getElementById("main")?.append(card);
+let anchor = null;
+
+/**
+ * @param {HTMLElement} target
+ * @param {() => (Node | string)[]} content made when it is shown
+ */
+export function explains(target, content) {
+  target.setAttribute("aria-describedby", "popover");
+  const show = () => open(target, content());
+  target.addEventListener("mouseenter", show);
+  target.addEventListener("focus", show);
+  target.addEventListener("mouseleave", close);
+  target.addEventListener("blur", close);
+}
+
+function open(target, content) {
+  anchor = target;
+  fill(card, content);
+  card.hidden = false;
+  const line = target.getClientRects()[0] || target.getBoundingClientRect();
+  const size = card.getBoundingClientRect();
+  const left = Math.max(12, Math.min(line.left - 16, innerWidth - size.width - 12));
+  const above = line.top - size.height - 10;
+  card.style.left = `${left}px`;
+  card.style.top = `${above > 8 ? above : line.bottom + 10}px`;
+}
+
+/** Also for whoever takes the anchor away: an element that is removed is never left. */
+export function close() {
+  anchor = null;
+  card.hidden = true;
+}
+
+addEventListener("keydown", (event) => event.key === "Escape" && anchor && close(), true);
+addEventListener("scroll", close, { capture: true, passive: true });

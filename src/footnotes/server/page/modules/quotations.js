@@ -1,0 +1,117 @@
+/** Answers that no model wrote: each quotation in a card of its own, under the headings it stands below. */
+
+import { AnswerText } from "./answer.js";
+import { element } from "./dom.js";
+import { pointsIn, unitsOf } from "./offsets.js";
+import { placeOf } from "./words.js";
+
+const LIST_SIGN = /^\s*(?:[-*•]|\d{1,3}[.)])\s+$/;
+
+export class Quotations {
+  /** @type {{signature: string, root: HTMLElement}[]} */
+  #cards = [];
+
+  /**
+   * @param {HTMLElement} holder
+   * @param {(citation: any, reference: HTMLElement) => void} onOpen
+   */
+  constructor(holder, onOpen) {
+    this.holder = holder;
+    this.onOpen = onOpen;
+  }
+
+  /** @param {any[]} hits what was found: it knows the headings */
+  draw(text, citations, hits) {
+    const cards = cardsOf(text, citations, hits);
+    cards.forEach((card, index) => this.#card(card, index));
+    for (const gone of this.#cards.splice(cards.length)) gone.root.remove();
+  }
+
+  #card(card, index) {
+    const signature = JSON.stringify(card);
+    const before = this.#cards[index];
+    if (before?.signature === signature) return;
+    const body = element("div");
+    const root = element(
+      "figure",
+      { class: "quotation" },
+      element(
+        "figcaption",
+        {},
+        element("span", { class: "grow", dir: "auto" }, card.headings.join(" › ")),
+        element("span", {}, placeOf(card.citations[0])),
+      ),
+      body,
+    );
+    new AnswerText(body, this.onOpen).draw(card.text, card.citations, []);
+    if (before) before.root.replaceWith(root);
+    else this.holder.append(root);
+    this.#cards[index] = { signature, root };
+  }
+}
+
+/** The answer cut where the document or the section changes, never inside of a table or of code. */
+function cardsOf(text, citations, hits) {
+  const characters = [...text];
+  const unit = unitsOf(text);
+  const cards = [];
+  for (const citation of [...citations].sort((one, other) => one.answer_span[0] - other.answer_span[0])) {
+    const headings = headingsOf(citation, hits);
+    const place = JSON.stringify([citation.document_id, headings]);
+    const last = cards.at(-1);
+    const cut = last && place !== last.place ? cutBefore(text, unit(citation.answer_span[0])) : -1;
+    if (last && cut < 0) last.citations.push(citation);
+    else cards.push({ place, headings, citations: [citation], start: last ? characters.length - [...text.slice(cut)].length : 0 });
+  }
+  return cards.map((card, index) => {
+    const end = cards[index + 1]?.start ?? characters.length;
+    const { text: shown, before } = asTable(characters.slice(card.start, end).join(""), card.citations[0], hits);
+    const moved = (at) => at - card.start + before;
+    return {
+      headings: card.headings,
+      text: shown,
+      citations: card.citations.map((one) => ({ ...one, answer_span: one.answer_span.map(moved) })),
+    };
+  });
+}
+
+/** A single row of a table gets the head of its table, without which nobody knows what its cells are. */
+function asTable(text, citation, hits) {
+  const row = text.trim();
+  if (/\n/.test(row) || !/ \| /.test(row) || row.startsWith("|")) return { text, before: 0 };
+  const cells = row.split(" | ").length;
+  const head = headOf(citation, hits, cells) || `|${" |".repeat(cells)}`;
+  const begin = `${head}\n|${" --- |".repeat(cells)}\n| `;
+  return { text: `${begin}${row} |`, before: pointsIn(begin) };
+}
+
+/** The first row of the table that a quoted row stands in, if it has as many cells. */
+function headOf(citation, hits, cells) {
+  const hit = hitOf(citation, hits);
+  if (!hit || hit.start > citation.start) return "";
+  const lines = [...hit.text].slice(0, citation.start - hit.start).join("").split("\n").slice(0, -1);
+  const isRow = (line) => line.includes("|");
+  const first = lines.findLastIndex((line) => !isRow(line)) + 1;
+  const head = (lines[first] || "").replace(/^\s*\|\s*|\s*\|\s*$/g, "");
+  return isRow(head) && head.split(" | ").length === cells ? `| ${head} |` : "";
+}
+
+/** Where the line or the sentence of a quotation begins, or -1 where nothing may be cut. */
+function cutBefore(text, at) {
+  const line = text.lastIndexOf("\n", at - 1) + 1;
+  const within = (text.slice(0, at).match(/^```/gm) || []).length % 2 === 1;
+  if (within || /^\s*\|/.test(text.slice(line, at + 1))) return -1;
+  return LIST_SIGN.test(text.slice(line, at)) ? line : at;
+}
+
+/** The passage a quotation was taken from. */
+function hitOf(citation, hits) {
+  const own = hits.filter((hit) => hit.document_id === citation.document_id);
+  return own.find((hit) => hit.start <= citation.start && citation.end <= hit.end) || own[0];
+}
+
+function headingsOf(citation, hits) {
+  const hit = hitOf(citation, hits);
+  const headings = hit?.headings?.length > 0 ? hit.headings : [hit?.title || ""];
+  return headings.filter((words) => words && words !== citation.filename);
+}

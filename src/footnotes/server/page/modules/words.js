@@ -1,0 +1,111 @@
+/** Numbers, sizes, times and names as people read them. */
+
+import { count, language, t } from "./language.js";
+
+export function bytes(number) {
+  const units = [t("bytes"), "KB", "MB", "GB", "TB"];
+  let unit = 0;
+  let left = number;
+  while (left >= 1000 && unit < units.length - 1) {
+    left /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || left >= 100 ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
+}
+
+export function duration(milliseconds) {
+  if (milliseconds < 1) return t("under 1 ms");
+  return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+/** `3 minutes`: a time nobody counts in seconds. */
+export function longTime(milliseconds) {
+  const minutes = milliseconds / 60_000;
+  if (minutes < 1) return count(Math.max(5, Math.round(milliseconds / 5000) * 5), "second");
+  return minutes < 90 ? count(Math.round(minutes), "minute") : count(Math.round(minutes / 60), "hour");
+}
+
+/** `it failed` → `It failed.`; a name at the beginning stays as it is written. */
+export function sentence(text) {
+  const said = /^[a-z]+[ ,']/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  return /[.!?]$/.test(said) ? said : `${said}.`;
+}
+
+export function day(moment) {
+  const date = new Date(moment);
+  return Number.isNaN(date.getTime())
+    ? ""
+    : date.toLocaleDateString(language, { year: "numeric", month: "short", day: "numeric" });
+}
+
+/** A day with its time. */
+export function moment(text) {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? "" : date.toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
+}
+
+/** A score: enough digits to compare, no more. */
+export function score(value) {
+  if (value === null || value === undefined) return "–";
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(Math.abs(value) >= 10 ? 1 : 3);
+}
+
+/** `pdf`, `md`: what stands before a name in a list. */
+export function kindOf(filename) {
+  const match = /\.([A-Za-z0-9]{1,5})$/.exec(filename);
+  return match ? match[1].toLowerCase() : "text";
+}
+
+/** `src/auth/token.py:12-14 @ 1a2b3c4`: a place in a source file of a repository. */
+export function sourcePlace(path, lines, commit) {
+  const at = lines ? `:${lines[0]}${lines[1] > lines[0] ? `-${lines[1]}` : ""}` : "";
+  const dirty = commit?.endsWith("-dirty") ? "-dirty" : "";
+  return `${path}${at}${commit ? ` @ ${commit.slice(0, 7)}${dirty}` : ""}`;
+}
+
+const STATES = {
+  ready: t("ready"),
+  failed: t("failed"),
+  queued: t("waits"),
+  parsing: t("is read"),
+  chunking: t("is cut"),
+  embedding: t("gets vectors"),
+  indexing: t("is indexed"),
+};
+
+/** The state of a document in words. */
+export function stateWords(state) {
+  return STATES[state] || state;
+}
+
+/** `p. 4` */
+export function pageOf(page) {
+  return t("p. {page}", { page });
+}
+
+/** `handbook.pdf, p. 4` */
+export function placeOf(citation) {
+  if (citation.path) return sourcePlace(citation.path, citation.lines, citation.commit);
+  return citation.page === null || citation.page === undefined
+    ? citation.filename
+    : `${citation.filename}, ${pageOf(citation.page)}`;
+}
+
+/** A passage as words: signs of headings, fences and blank lines are for the source. */
+export function withoutSigns(text) {
+  return text.replace(/^(#{1,6} +|```.*\n?)/gm, "").replace(/\n{2,}/g, "\n");
+}
+
+/** Lines broken by a typewriter's margin run on; each break becomes one space, so that every offset holds. */
+export function unwrapped(text) {
+  return text.replace(/([^\n]{55,})\n(?=[\p{L}\p{N}“"'(])/gu, "$1 ");
+}
+
+/** The text on one line, cut at a word. */
+export function shortened(text, limit) {
+  const line = text.replace(/\s+/g, " ").trim();
+  if (line.length <= limit) return line;
+  const cut = line.slice(0, limit - 1);
+  const space = cut.lastIndexOf(" ");
+  return `${(space > limit * 0.6 ? cut.slice(0, space) : cut).replace(/[\s,;:]+$/, "")}…`;
+}

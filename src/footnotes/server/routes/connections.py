@@ -1,0 +1,101 @@
+"""/v1/models/connections: models that are connected while the server runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path
+from pydantic import Field
+
+from footnotes.answer.models.connect import ADDRESSES, found_here, models_of, tried
+from footnotes.errors import Forbidden, ProviderError
+from footnotes.server import replies as r
+from footnotes.server.connections import ConnectedModel, NewConnection
+from footnotes.server.models import Body
+from footnotes.server.openapi import MODEL_ERRORS, errors
+from footnotes.server.state import Admin, Reader, State
+from footnotes.server.strict import StrictRoute
+
+router = APIRouter(prefix="/v1/models/connections", tags=["models"], route_class=StrictRoute)
+Id = Annotated[str, Path(min_length=1, max_length=64)]
+Provider = Literal["openai", "anthropic", "gemini", "cohere", "ollama", "compatible", "llama"]
+
+
+class ConnectionBody(Body):
+    provider: Provider = Field(examples=["compatible"])
+    model: str = Field("", max_length=300, examples=["llama3.2"])
+    base_url: str = Field("", max_length=500, description="Empty for the provider's own address.")
+    path: str = Field("", max_length=1_000, description="A GGUF file of the server, for llama.")
+    key: str = Field("", max_length=1_000, description="Kept encrypted, never shown again.")
+    key_env: str = Field("", max_length=100, description="A variable of the server that holds the key.")
+    name: str = Field("", max_length=200)
+    is_default: bool = Field(True, description="Whether it answers what names no model.")
+
+    def to_connection(self) -> NewConnection:
+        return NewConnection(**self.model_dump(exclude={"id"}))
+
+
+class TriedBody(ConnectionBody):
+    id: str = Field("", max_length=64, description="A connection whose key is used where none is given.")
+
+
+class DefaultBody(Body):
+    is_default: bool = Field(examples=[True])
+
+
+@router.get("", summary="The models that are connected", responses=errors())
+def connections(state: State, caller: Reader) -> r.ConnectedModels:
+    """Addresses are shown to admins alone; keys to nobody."""
+    found = state.connections.all(caller.tenant)
+    if not caller.may("admin"):
+        found = [_hide_address(each) for each in found]
+    may = state.connections.are_allowed and caller.may("admin")
+    return r.ConnectedModels(found, may, state.settings.model, dict(ADDRESSES))
+
+
+@router.post("", status_code=201, summary="Connect a model", responses=errors(body=True))
+def connect(body: ConnectionBody, state: State, caller: Admin) -> ConnectedModel:
+    """Used at once, without a restart."""
+    return state.connections.add(caller, body.to_connection())
+
+
+@router.post("/test", summary="Ask a model one small thing", responses=errors(404, *MODEL_ERRORS, body=True))
+def test(body: TriedBody, state: State, caller: Admin) -> r.Tried:
+    """How long the first words took, or exactly why none came. Nothing is kept."""
+    found = tried(state.connections.build(caller, body.to_connection(), body.id), state.settings)
+    return r.Tried(found.ok, found.ms, found.first, found.error)
+
+
+@router.post("/models", summary="The models of a provider", responses=errors(404, *MODEL_ERRORS, body=True))
+def models(body: TriedBody, state: State, caller: Admin) -> r.ListedModels:
+    """Or exactly why there is no list."""
+    connection = state.connections.build(caller, body.to_connection(), body.id)
+    try:
+        return r.ListedModels(models_of(connection, state.settings), None)
+    except ProviderError as error:
+        return r.ListedModels([], error.info())
+
+
+@router.get("/found", summary="Servers of models on this machine", responses=errors())
+def found(state: State, caller: Admin) -> r.FoundServers:
+    """Ollama, LM Studio and llama.cpp at their usual ports of loopback; for the operator's own tenant."""
+    if not state.connections.are_allowed or caller.tenant != state.settings.user:
+        raise Forbidden("what else runs on this machine is for its operator")
+    return r.FoundServers(list(found_here(state.settings)))
+
+
+@router.put("/{connection}", summary="Choose the model that answers", responses=errors(404, body=True))
+def choose(connection: Id, body: DefaultBody, state: State, caller: Admin) -> ConnectedModel:
+    return state.connections.choose(caller.tenant, connection, is_default=body.is_default)
+
+
+@router.delete("/{connection}", summary="Disconnect a model", responses=errors(404))
+def disconnect(connection: Id, state: State, caller: Admin) -> ConnectedModel:
+    """Its key is removed for good."""
+    return state.connections.remove(caller.tenant, connection)
+
+
+def _hide_address(found: ConnectedModel) -> ConnectedModel:
+    return ConnectedModel(
+        found.id, found.name, found.provider, found.model, "", "", "", "", found.is_default, found.created_at
+    )

@@ -1,0 +1,227 @@
+"""Answers of conversations: each runs to its end without listeners, and a late listener gets all events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from footnotes.errors import FootnotesError, NotFound, ServerBusy
+from footnotes.library import Library
+from footnotes.server.keys import Caller
+from footnotes.server.responses import dump_json, translate_error
+from footnotes.server.stored_answers import strip_passages
+from footnotes.server.streams import CHECK_SECONDS, Streams, event_line
+from footnotes.server.threads import Pools
+from footnotes.store.conversations import TurnEnd
+from footnotes.types import Event, KeptTurn
+from footnotes.wire import to_json
+
+_LOG = logging.getLogger("footnotes.server")
+NOTE_SECONDS = 1.0
+"""How often the progress of an answer is stored."""
+SILENT_SECONDS = 60.0
+"""An answer of another server without progress for this long has broken off."""
+TurnKey: TypeAlias = tuple[str, str, int]
+"""Tenant, conversation and number of a turn."""
+
+
+@dataclass(eq=False)
+class RunningAnswer:
+    """An answer in progress, with its events so far."""
+
+    key: TurnKey
+    lines: list[str] = field(default_factory=list)
+    text: str = ""
+    citations: list[Any] = field(default_factory=list)
+    documents: set[str] = field(default_factory=set)
+    end: TurnEnd | None = None
+    failure: FootnotesError | None = None
+    is_stopped: bool = False
+    is_over: bool = False
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+    def add(self, event: Event) -> None:
+        self.lines.append(event_line(event.type, event))
+        if event.type == "token":
+            self.text += event.text
+        if event.citation is not None:
+            self.documents.add(event.citation.document_id)
+            self.citations.append(to_json(event.citation))
+        if event.type in ("done", "error"):
+            self.end = _end(event, self)
+        self.notify()
+
+    def notify(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    async def wait_begun(self) -> None:
+        """Wait for the first event; raise what was wrong with the question."""
+        while not self.lines and not self.is_over:
+            await self.changed.wait()
+        if not self.lines and self.failure is not None:
+            raise self.failure
+
+    async def follow(self) -> AsyncIterator[str | None]:
+        """Yield every event from the first on; None now and then while there is none."""
+        heard = 0
+        while True:
+            while heard < len(self.lines):
+                heard += 1
+                yield self.lines[heard - 1]
+            if self.is_over:
+                return
+            waiting = self.changed
+            try:
+                await asyncio.wait_for(waiting.wait(), CHECK_SECONDS)
+            except TimeoutError:
+                yield None
+
+
+class RunningAnswers:
+    """The answers in progress on this server."""
+
+    def __init__(self, streams: Streams, pools: Pools) -> None:
+        self.holder = secrets.token_hex(6)
+        self._streams, self._pools = streams, pools
+        self._running: dict[TurnKey, RunningAnswer] = {}
+
+    def find(self, key: TurnKey) -> RunningAnswer | None:
+        return self._running.get(key)
+
+    def turns_of(self, tenant: str, conversation: str) -> list[TurnKey]:
+        """The turns of a conversation that are being answered."""
+        return [key for key in self._running if key[:2] == (tenant, conversation)]
+
+    def begin(self, key: TurnKey, caller: Caller, library: Library, events: Iterator[Event]) -> RunningAnswer:
+        """Answer a stored question. The caller has borrowed the library until `task` is done."""
+        answering = self._running[key] = RunningAnswer(key)
+        answering.task = asyncio.create_task(self._run(answering, caller, library, events))
+        return answering
+
+    async def _run(self, answering: RunningAnswer, caller: Caller, library: Library, events: Iterator[Event]) -> None:
+        noted = time.monotonic()
+        try:
+            async for event in self._streams.pull(events, caller):
+                if event is not None:
+                    answering.add(event)
+                if time.monotonic() - noted >= NOTE_SECONDS and answering.end is None:
+                    noted = time.monotonic()
+                    if not await self._save_progress(answering, library):
+                        answering.is_stopped = True  # by another server, or the turn was deleted
+                        break
+        except asyncio.CancelledError:
+            pass  # stopped, or the server ends: the text so far is stored below
+        except Exception as error:
+            answering.failure = error if isinstance(error, FootnotesError) else translate_error(error)
+        finally:
+            await self._save_end(answering, library)
+
+    async def _save_progress(self, answering: RunningAnswer, library: Library) -> bool:
+        tenant, *turn = answering.key
+        documents = sorted(answering.documents)
+        given = (tenant, tuple(turn), self.holder, answering.text, documents)
+        try:
+            return bool(await self._pools.short.run(library.conversations.note, *given))
+        except FootnotesError as error:  # the next note, or the end, stores it all again
+            _LOG.warning("an answer could not be noted", extra={"reason": error.code})
+            return True
+
+    async def _save_end(self, answering: RunningAnswer, library: Library) -> None:
+        tenant, *turn = answering.key
+        end = answering.end or _interrupted_end(answering)
+        if end.error is not None and answering.end is None:
+            answering.lines += [event_line("error", {"type": "error", "error": end.error})] if answering.lines else []
+        try:
+            await self._pools.short.run(library.conversations.end, tenant, tuple(turn), self.holder, end)
+        except FootnotesError as error:
+            _LOG.warning("the end of an answer could not be kept", extra={"reason": error.code})
+        finally:
+            answering.is_over = True
+            self._running.pop(answering.key, None)
+            answering.notify()
+
+    async def stop(self, key: TurnKey) -> bool:
+        """Stop an answer and wait until its text is stored; False if it does not run on this server."""
+        answering = self._running.get(key)
+        if answering is None or answering.task is None:
+            return False
+        if not answering.is_stopped:
+            answering.is_stopped = True
+            answering.task.cancel()
+        await asyncio.wait({answering.task})
+        return True
+
+    async def close(self) -> None:
+        """Stop every answer and store its text."""
+        tasks = {answering.task: answering for answering in self._running.values() if answering.task is not None}
+        for task, answering in tasks.items():
+            if not answering.is_stopped:
+                task.cancel()
+        if tasks:
+            await asyncio.wait(set(tasks))
+
+    # ── answers of other servers
+
+    def is_dead(self, key: TurnKey, turn: KeptTurn, *, is_alone: bool) -> bool:
+        """Whether a turn is stored as running and no server runs it."""
+        if turn.state != "asking" or key in self._running:
+            return False
+        silent = datetime.now(UTC) - datetime.fromisoformat(turn.updated_at)
+        return is_alone or turn.holder == self.holder or silent.total_seconds() > SILENT_SECONDS
+
+    async def watch(self, key: TurnKey, library: Library) -> AsyncIterator[str | None]:
+        """Yield events for an answer that another server writes, from what that server stores."""
+        tenant, conversation, number = key
+        told = ""
+        while True:
+            with suppress(NotFound):
+                turn = await self._pools.short.run(library.conversations.turn, tenant, conversation, number)
+                if turn.text.startswith(told) and turn.text != told:
+                    yield event_line("token", {"type": "token", "text": turn.text[len(told) :]})
+                    told = turn.text
+                if turn.state == "asking" and not self.is_dead(key, turn, is_alone=False):
+                    yield None
+                    await asyncio.sleep(NOTE_SECONDS)
+                    continue
+                if turn.answer is not None:
+                    yield event_line("done", {"type": "done", "answer": turn.answer})
+                elif turn.error is not None:
+                    yield event_line("error", {"type": "error", "error": turn.error})
+            return
+
+
+def _end(event: Event, answering: RunningAnswer) -> TurnEnd:
+    """The end of an answer, as it is stored."""
+    text, answer = answering.text, event.answer
+    documents = (
+        {*answering.documents, *(one.document_id for one in answer.citations)} if answer else answering.documents
+    )
+    kept = _drop_nan(strip_passages(answer)) if answer is not None and answer.answer else None
+    if event.type == "done":
+        return TurnEnd("done", answer.answer if answer else text, kept, None, sorted(documents))
+    return TurnEnd("failed", (answer.answer if answer else "") or text, kept, event.error, sorted(documents))
+
+
+def _interrupted_end(answering: RunningAnswer) -> TurnEnd:
+    documents = sorted(answering.documents)
+    came = {"citations": answering.citations} if answering.citations else None
+    if answering.is_stopped:
+        return TurnEnd("stopped", answering.text, came, None, documents)
+    error = answering.failure or ServerBusy("the server stopped before the answer had ended", remedy="Ask again.")
+    return TurnEnd("failed", answering.text, came, error.info(), documents)
+
+
+def _drop_nan(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace numbers that JSON cannot hold."""
+    found: dict[str, Any] = json.loads(dump_json(value))
+    return found

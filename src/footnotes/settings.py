@@ -1,0 +1,434 @@
+"""Settings: the only reader of the environment and of footnotes.toml.
+
+Order, last wins: defaults, variables that other programs read too, `footnotes.toml` in the library's folder, the
+file FOOTNOTES_CONFIG names, `FOOTNOTES_*` variables, keyword arguments. Settings are frozen and passed in; nothing
+else reads them from anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from footnotes.errors import ConfigError
+
+PREFIX = "FOOTNOTES_"
+FILE_NAME = "footnotes.toml"
+DEFAULT = "default"
+STANDARD_NAMES: Mapping[str, str] = {
+    "otel_endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "openai_api_key": "OPENAI_API_KEY",
+    "anthropic_api_key": "ANTHROPIC_API_KEY",
+    "cohere_api_key": "COHERE_API_KEY",
+    "gemini_api_key": "GEMINI_API_KEY",
+}
+"""Variables that other programs read too; a setting of our own comes before them."""
+SHORT_MODELS: Mapping[str, Mapping[str, Any]] = {
+    "cohere": {"model": "cohere:command-r-08-2024", "temperature": 0.3, "max_tokens": 2_000},
+}
+"""What the name of a provider alone means, where the settings say nothing else."""
+
+SHORT_EMBEDDERS: Mapping[str, str] = {"multilingual": "onnx:intfloat/multilingual-e5-small"}
+"""What a word means as the name of an embedder."""
+
+QUALITIES: Mapping[str, Mapping[str, str]] = {
+    "standard": {},
+    "better": {"embedder": "local:bge-small"},
+}
+"""What a word for the quality of finding means, where the settings say nothing else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that can be set. Each field's comment is its line in the reference."""
+
+    # ── where
+    library: str = "~/.footnotes"  # the folder of the library
+    store: str = field(default="", repr=False)  # postgresql://… of a store that servers share; empty for the folder
+    user: str = "local"  # the tenant whose documents are meant
+    collection: str = "default"  # the collection documents are added to
+    migrate: bool = True  # bring the schema of such a database up to date when it is opened
+    read_only: bool = False  # search and ask alone: for a replica of such a database
+    primary: str = ""  # the server that changes are sent to instead, as it is named to a caller that tries one
+    originals: str = ""  # with such a database: a folder or s3://bucket/prefix for originals that are kept
+
+    # ── a vector database in place of an index of our own
+    index: str = field(default="", repr=False)  # qdrant://host:6333, chroma://host:8000 or chroma:FOLDER; or none
+    index_legs: tuple[str, ...] = ("dense",)  # the legs it serves: "dense" and, with qdrant, "lexical"
+    index_api_key: str = field(default="", repr=False)  # its key
+    index_metadata: bool = True  # tell it names and metadata too; without, it has numbers and vectors alone
+    index_seconds: float = 10.0  # time one call to it may take
+    index_options: Mapping[str, Any] = field(default_factory=dict)  # its shards, replicas and more: docs/vectors.md
+
+    # ── taking over a collection
+    import_api_key: str = field(default="", repr=False)  # key of the vector database `footnotes import --from` reads
+
+    # ── ingest
+    chunker: str = "passages"  # the chunker of collections that chose none
+    chunker_options: Mapping[str, Any] = field(default_factory=dict)  # its options
+    code_chunker: str = "code"  # the chunker of source code in such collections
+    layers: Mapping[str, Any] = field(default_factory=dict)  # globs of a repository's paths → layers; the first wins
+    contextual: str = ""  # provider:model that says in a sentence what each chunk is about; empty for none
+    embedder: str = "local:minilm-l6"  # provider:model of the embedder, or multilingual (of the hub)
+    embedder_threads: int = 0  # threads of the local embedder; 0 means one a core
+    embedder_variant: str = "int8"  # local weights: "int8" as shipped, "fast" dynamic int8 made once
+    embedder_dimensions: int = 0  # dimensions to ask of models that can shorten their vectors; 0 for their own
+    embed_query_seconds: float = 10.0  # time a remote embedder has for a question; after it the search goes on without
+    embed_batch: int = 32  # texts in a call to the embedder
+    models_dir: str = "~/.cache/footnotes/models"  # where models of a hub are kept, and looked for before it is asked
+    model_dir: str = ""  # a folder with model.onnx and vocab.txt, used before the packaged model
+    max_file_bytes: int = 512 * 1024 * 1024  # larger files are refused
+    parse_memory_bytes: int = 512 * 1024**2  # address space of the parser process
+    parse_seconds: int = 300  # processor time a document may take to parse
+    parse_max_characters: int = 1_000_000_000  # text a document may give
+    lock_seconds: float = 10.0  # how long to wait for another writer
+    keep_originals: bool = False  # keep a copy of every file that is added; what is uploaded is kept always
+    archive_max_bytes: int = 2 * 1024**3  # what a zip or tar of documents may unpack to
+    archive_max_members: int = 10_000  # members it may have
+
+    # ── fetch
+    fetch_private: bool = False  # fetch from private, loopback and link-local addresses too
+    fetch_max_bytes: int = 100 * 1024 * 1024  # larger pages are refused, before and after unpacking
+    fetch_seconds: float = 60.0  # time a page may take, redirects included
+    fetch_delay: float = 1.0  # seconds between two requests to one host, or more where its robots.txt asks for it
+    fetch_max_pages: int = 10_000  # pages taken from a sitemap
+
+    # ── retrieve
+    quality: str = "standard"  # standard, or better: vectors of bge-small, from the extra footnotes[better]
+    mode: str = "hybrid"  # hybrid, lexical or dense
+    limit: int = 10  # hits returned
+    per_document: int = 0  # chunks a document may give in a search; 0 means as its length allows
+    fusion: str = "adaptive"  # adaptive, alpha or rrf
+    alpha: float = 0.7  # weight of the dense leg in alpha fusion
+    rrf_k: int = 60  # the constant of reciprocal rank fusion
+    weights: tuple[float, ...] = (1.0, 1.0)  # weights of the lexical and the dense leg in reciprocal rank fusion
+    missing_rank: int = 0  # the rank such fusion gives what a leg did not list; 0 gives it nothing
+    candidates: int = 50  # chunks each leg puts forward
+    max_query_chars: int = 20_000  # longer questions are refused
+    question_adapter: str = ""  # a file of `footnotes tune --write` that turns questions' vectors; empty for none
+    reranker: str = ""  # late, llm, onnx, server:model or cohere:model; empty for none
+    rerank_candidates: int = 30  # hits a reranker is shown
+    rerank_seconds: float = 2.0  # after this the order stays as it was, and that is said
+    rerank_base_url: str = ""  # address of the reranker server, without /rerank
+    rerank_api_key: str = field(default="", repr=False)  # its key
+    rerank_model_dir: str = ""  # folder of the reranker onnx: model.onnx and tokenizer.json
+
+    # ── answer
+    model: str = "extractive"  # provider:model of the answer, or extractive
+    answer_passages: int = 0  # passages an answer may draw on; 0 means 20
+    answer_sentences: int = 3  # sentences of an extractive answer
+    reader: bool = True  # read sentences and claims with the small model that comes with Footnotes; else by words alone
+    answer_vectors: bool = False  # weigh its sentences by their vectors too: slower, abstains a little better
+    strict: bool = False  # leave out sentences nothing supports; a failing model is an error
+    repair: bool = False  # ask a model once more, with what was found, where sentences of its answer are not supported
+    ungrounded: bool = False  # answer without documents when no leg of the search could run, marked as such
+    prompt_template: str = ""  # a file to use in place of the prompt that comes with Footnotes
+    context_tokens: int = 0  # tokens of context a model takes; 0 means what is known of the model
+    temperature: float = 0.0  # randomness of a model; below zero leaves it to the model
+    max_tokens: int = 700  # tokens an answer may have
+    stop: tuple[str, ...] = ()  # sequences at which a model stops
+    seed: int = -1  # the model's seed; below zero sends none
+    answer_seconds: float = 120.0  # time an answer may take, all calls and waits together
+    expand: tuple[str, ...] = ()  # further searches: "synonyms" (also of a plain search), "multi" and "hyde"
+    synonyms_file: str = ""  # words that stand for each other, one group a line, beside those that come with Footnotes
+    agent_steps: int = 6  # tools a deep question may use
+    agent_tokens: int = 50_000  # tokens it may use
+    agent_seconds: float = 120.0  # time it may take before it answers
+    query_cache: int = 256  # answers remembered for repeated questions; 0 remembers none
+
+    # ── models behind a network
+    openai_api_key: str = field(default="", repr=False)  # key of openai: models
+    openai_base_url: str = "https://api.openai.com/v1"  # any OpenAI-compatible server
+    anthropic_api_key: str = field(default="", repr=False)  # key of anthropic: models
+    anthropic_base_url: str = "https://api.anthropic.com/v1"  # address of Anthropic's Messages interface
+    ollama_base_url: str = "http://localhost:11434/v1"  # the OpenAI-compatible address of Ollama
+    cohere_api_key: str = field(default="", repr=False)  # key of cohere: models
+    cohere_base_url: str = "https://api.cohere.com"  # address of Cohere
+    gemini_api_key: str = field(default="", repr=False)  # key of gemini: models
+    gemini_base_url: str = "https://generativelanguage.googleapis.com/v1beta/openai"  # its OpenAI-compatible address
+    models_file: str = ""  # a table of models, contexts and prices in place of the one that comes with Footnotes
+    model_timeout: float = 60.0  # seconds one call to a model may take
+    quote_providers: bool = True  # errors quote what a provider said; never those of a server
+    proxy: str = field(default="", repr=False)  # an HTTP proxy for all of these
+
+    # ── watching
+    otel_endpoint: str = ""  # where spans go as OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT is read too
+
+    # ── the server
+    serve_rate: int = 600  # requests a key may make a minute
+    serve_burst: int = 100  # requests it may make at once
+    serve_answers: int = 10_000  # answers a tenant may have a calendar month
+    serve_key_budget: float = 0.0  # US dollars a key may spend on models a calendar month; 0 for no limit
+    serve_body_bytes: int = 32 * 1024 * 1024  # larger JSON bodies are refused
+    serve_json_nodes: int = 100_000  # JSON bodies with more values and keys are refused
+    serve_upload_bytes: int = 1024**3  # larger uploads are refused, all files of one request together
+    serve_body_seconds: float = 30.0  # time a body may take, and a second more for each 64 KB that came
+    serve_streams: int = 256  # streams open at once
+    serve_queue: int = 10_000  # documents of a tenant that may wait to be taken in
+    serve_log_level: str = "info"  # debug says of every search its k, scores and durations too
+    serve_workers: int = 0  # processes that search beside the server's own, each on a core; 0 searches in the server
+    serve_worker: bool = True  # take documents in in a process of its own, at low priority
+    serve_worker_threads: int = 0  # threads of its embedder; 0 leaves one core to searches
+    serve_libraries: int = 64  # libraries of tenants that are open at once; those not used for longest are closed
+    serve_tenant_bytes: int = 0  # bytes of documents a tenant may keep; 0 for no limit
+    serve_header_seconds: float = 10.0  # time the headers of a request may take
+    serve_send_seconds: float = 60.0  # time a client may read nothing of what it is sent
+    serve_connections: int = 4_096  # connections open at once; 0 for no limit
+    serve_address_connections: int = 2_048  # connections of one address; 0 for no limit, behind a proxy
+    serve_embedders: tuple[str, ...] = ()  # embedders that callers may choose in a reindex, beside that of the server
+    serve_conversations: int = 10_000  # conversations kept for a tenant; 0 keeps none
+    serve_models: bool = True  # let admins connect models on the page and over the API
+    serve_questions: bool = True  # let the connected model write sample questions, once for the same documents
+    serve_secret: str = field(default="", repr=False)  # seals the keys of such models; alike on all servers of a store
+    serve_cors: tuple[str, ...] = ()  # origins whose pages may call the server
+
+    # ── workers of a store that servers share
+    worker_host: str = "127.0.0.1"  # where a worker answers /livez, /readyz and /metrics
+    worker_port: int = 0  # its port; 0 for none
+    worker_heal_seconds: float = 300.0  # a worker that cannot reach the database for so long ends with an error
+    worker_retry_seconds: float = 2.0  # before a job is tried again; twice as long each time, five attempts in all
+
+    # ── a chat model on this machine
+    llama_model: str = ""  # a GGUF file for llama: models, used before an installed one
+    llama_context: int = 4096  # its context in tokens
+    llama_threads: int = 1  # its threads
+
+    def __post_init__(self) -> None:
+        """Check every value, however the settings were made: from files, keywords or `dataclasses.replace`."""
+        for name, kind in _kinds().items():
+            value = _coerced(name, getattr(self, name), kind)
+            _check_range(name, value)
+            object.__setattr__(self, name, value)
+        for name, value in {**SHORT_MODELS.get(self.model, {}), **QUALITIES.get(self.quality, {})}.items():
+            if name == "model" or getattr(self, name) == Settings.__dataclass_fields__[name].default:
+                object.__setattr__(self, name, value)
+        object.__setattr__(self, "embedder", SHORT_EMBEDDERS.get(self.embedder, self.embedder))
+        if len(self.weights) != 2 or min(self.weights) < 0 or not any(self.weights):
+            raise ConfigError("the setting weights must be two numbers, none negative and not both 0")
+        for pattern, layer in self.layers.items():
+            if not isinstance(layer, str) or not layer.strip():
+                raise ConfigError(f"the layer of {pattern!r} must be a name, not {layer!r}")
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    return get_type_hints(Settings)
+
+
+_AT_LEAST_ONE = frozenset(
+    [
+        "embed_batch", "max_file_bytes", "parse_memory_bytes", "parse_seconds", "parse_max_characters",
+        "archive_max_bytes", "archive_max_members", "fetch_max_bytes", "fetch_max_pages", "limit",
+        "rrf_k", "candidates", "max_query_chars", "rerank_candidates",
+        "answer_sentences", "max_tokens", "agent_steps", "agent_tokens", "llama_context", "llama_threads",
+        "serve_libraries", "serve_json_nodes",
+    ]
+)  # fmt: skip
+_RANGES: Mapping[str, tuple[float, float]] = {
+    "alpha": (0, 1),
+    "temperature": (-1, 2),
+    "seed": (-1, 2**63 - 1),
+}
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "quality": tuple(QUALITIES),
+    "mode": ("hybrid", "lexical", "dense"),
+    "fusion": ("adaptive", "alpha", "rrf"),
+    "embedder_variant": ("int8", "fast"),
+    "serve_log_level": ("debug", "info", "warning", "error"),
+}
+_NO_SETTING = frozenset(["config", "test_cache"])
+"""Names after the prefix that are no settings: the file to read, and where tests keep what they download."""
+_SAID = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
+    """Settings for a library folder, from all sources."""
+    environ = os.environ if environ is None else environ
+    values: dict[str, Any] = _from_standard_names(environ)
+    for path in _config_files(_library_folder(folder, environ), environ):
+        values.update(_from_file(path))
+    values.update(_from_environment(environ))
+    values.update({name: value for name, value in overrides.items() if value is not None})
+    return settings_from(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The value of a setting, and where it was set."""
+
+    value: Any
+    where: str
+    is_secret: bool
+
+    @property
+    def is_default(self) -> bool:
+        return self.where == DEFAULT
+
+
+def config_path(folder: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Path:
+    """Where the library's own file of settings is, or would be."""
+    return _library_folder(folder, os.environ if environ is None else environ) / FILE_NAME
+
+
+def origins(folder: Path | None = None, *, environ: Mapping[str, str] | None = None) -> dict[str, Origin]:
+    """Every setting with its value and where it was set."""
+    environ = os.environ if environ is None else environ
+    where = dict.fromkeys(_kinds(), DEFAULT)
+    where |= {name: STANDARD_NAMES[name] for name in _from_standard_names(environ)}
+    for path in _config_files(_library_folder(folder, environ), environ):
+        where |= dict.fromkeys(_from_file(path), str(path))
+    where |= {name: PREFIX + name.upper() for name in _from_environment(environ)}
+    settings = load(folder, environ=environ)
+    secret = {each.name for each in fields(Settings) if not each.repr}
+    return {name: Origin(getattr(settings, name), where[name], name in secret) for name in _kinds()}
+
+
+def check_value(name: str, value: str) -> Any:
+    """A value as it is written on a command line, in its setting's type; raises where it cannot be that."""
+    if name not in _kinds():
+        raise unknown_setting(repr(name), name)
+    checked = getattr(settings_from({name: value}), name)
+    return list(checked) if isinstance(checked, tuple) else checked
+
+
+def change_file(path: Path, changes: Mapping[str, Any]) -> None:
+    """Set values in a footnotes.toml, and take out those that are None. The rest, comments too, stays as it is."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8") if path.is_file() else "")
+        for name, value in changes.items():
+            document.pop(name, None)
+            if value is not None:
+                document[name] = value
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(tomlkit.dumps(document), encoding="utf-8")
+    except (TOMLKitError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written ({error.strerror})", remedy="Check who may write it.") from error
+
+
+def environment_key(name: str) -> str:
+    """A key that is kept in a variable and nowhere else."""
+    return os.environ.get(name, "")
+
+
+def is_colour_refused() -> bool:
+    """Whether NO_COLOR is set, to anything: then no program prints colours unless it is asked to."""
+    return bool(os.environ.get("NO_COLOR"))
+
+
+def settings_from(values: Mapping[str, Any]) -> Settings:
+    """Settings from plain values, each checked against its field."""
+    for name in values:
+        if name not in _kinds():
+            raise unknown_setting(repr(name), name)
+    return Settings(**values)
+
+
+def unknown_setting(written: str, name: str) -> ConfigError:
+    near = get_close_matches(name, _kinds(), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    remedy = "See docs/reference/settings.md for the names."
+    return ConfigError(f"there is no setting named {written}{hint}", remedy=remedy)
+
+
+def _check_range(name: str, value: Any) -> None:
+    """Values that no code could do anything with."""
+    if (choices := _CHOICES.get(name)) and value not in choices:
+        raise ConfigError(f"the setting {name} cannot be {value!r}; it is one of {', '.join(choices)}")
+    if type(value) not in (int, float):
+        return
+    if not math.isfinite(value):
+        raise ConfigError(f"the setting {name} cannot be {value}")
+    least, most = _RANGES.get(name, (1 if name in _AT_LEAST_ONE else 0, math.inf))
+    if value < least:
+        raise ConfigError(f"the setting {name} cannot be {value}; it must be at least {least}")
+    if value > most:
+        raise ConfigError(f"the setting {name} cannot be {value}; it must be at most {most}")
+
+
+def _config_files(folder: Path, environ: Mapping[str, str]) -> list[Path]:
+    files = []
+    try:
+        if (folder / FILE_NAME).is_file():
+            files.append(folder / FILE_NAME)
+    except OSError as error:
+        cause = f"{folder} cannot be read ({error.strerror})"
+        raise ConfigError(cause, remedy="Check who may read the folder.") from error
+    if named := environ.get(PREFIX + "CONFIG"):
+        if not Path(named).is_file():
+            raise ConfigError(f"FOOTNOTES_CONFIG names {named}, which is not a file")
+        files.append(Path(named))
+    return files
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value in environ.items():
+        name = key[len(PREFIX) :].lower()
+        if not key.startswith(PREFIX) or name in _NO_SETTING:
+            continue
+        if name not in _kinds():
+            raise unknown_setting(key, name)
+        found[name] = value
+    return found
+
+
+def _from_standard_names(environ: Mapping[str, str]) -> dict[str, Any]:
+    return {name: environ[key] for name, key in STANDARD_NAMES.items() if environ.get(key)}
+
+
+def _library_folder(folder: Path | None, environ: Mapping[str, str]) -> Path:
+    return folder or Path(environ.get(PREFIX + "LIBRARY", Settings().library)).expanduser()
+
+
+def _coerced(name: str, value: Any, kind: Any) -> Any:
+    """The value in its field's type; text from the environment is read as TOML would read it."""
+    try:
+        if kind is str:
+            return _as_text(value)
+        if kind is float and not isinstance(value, bool):
+            return float(value)
+        if kind is int and not isinstance(value, (bool, float)):
+            return int(value)
+        if kind is bool and isinstance(value, str) and value.strip().lower() in _SAID:
+            return _SAID[value.strip().lower()]
+        if kind == tuple[float, ...]:
+            parts = value.strip(" []").split(",") if isinstance(value, str) else value
+            return tuple(float(part) for part in parts)
+        if kind == tuple[str, ...] and isinstance(value, str) and not value.strip().startswith("["):
+            return tuple(filter(None, map(str.strip, value.split(","))))
+        if isinstance(value, str):
+            value = tomllib.loads(f"value = {value}")["value"]
+        if kind is bool and isinstance(value, bool):
+            return value
+        if kind == tuple[str, ...] and isinstance(value, (list, tuple)):
+            return tuple(_as_text(item) for item in value)
+        if kind not in (bool, tuple[str, ...]) and isinstance(value, Mapping):
+            return dict(value)
+    except (ValueError, TypeError, tomllib.TOMLDecodeError):
+        pass
+    raise ConfigError(f"the setting {name} cannot be {value!r}")
+
+
+def _as_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value

@@ -1,0 +1,257 @@
+"""Conversations: what was asked and what became of it, kept for each tenant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from footnotes.errors import NotFound, StorageQuota
+from footnotes.store.core import Core
+from footnotes.store.database import Cursor, Json, Row
+from footnotes.store.retry import retrying
+from footnotes.store.rows import packed_error
+from footnotes.types import Conversation, ErrorInfo, KeptTurn, Metadata, Rating, TurnState
+
+MOST_TURNS = 500
+"""Questions of one conversation: what shows it has to read them all."""
+_LONGEST_TITLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """A question that is asked. `owner` and `most` count where it begins a conversation."""
+
+    question: str
+    request: Metadata
+    holder: str
+    owner: str = ""
+    most: int = 0
+    replaces: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """What became of a question; `documents` are those its answer quotes."""
+
+    state: TurnState
+    text: str
+    answer: Metadata | None = None
+    error: ErrorInfo | None = None
+    documents: Sequence[str] = ()
+
+
+class Conversations:
+    """The conversations of every tenant."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    # ── reading
+
+    def all(self, user_id: str, *, sought: str = "", limit: int = 100, offset: int = 0) -> list[Conversation]:
+        """Those last spoken in first; `sought` stands in their title, a question or an answer."""
+        with self._core.database.read(user_id) as cursor:
+            rows = cursor.all("conversations", sought=_folded(sought).strip(), limit=limit, offset=offset)
+        return [_conversation(row) for row in rows]
+
+    def one(self, user_id: str, conversation: str) -> Conversation:
+        with self._core.database.read(user_id) as cursor:
+            return _found(cursor, conversation)
+
+    def turns(self, user_id: str, conversation: str) -> list[KeptTurn]:
+        with self._core.database.read(user_id) as cursor:
+            return [_turn(row) for row in cursor.all("turns_of", conversation=conversation)]
+
+    def turn(self, user_id: str, conversation: str, number: int) -> KeptTurn:
+        with self._core.database.read(user_id) as cursor:
+            row = cursor.one("turn_of", conversation=conversation, number=number)
+        if row is None:
+            raise _missing_turn(number)
+        return _turn(row)
+
+    def rated(self, user_id: str) -> Iterator[KeptTurn]:
+        """The turns somebody judged, oldest first."""
+        with self._core.database.read(user_id) as cursor:
+            rows = cursor.all("rated_turns")
+        yield from map(_turn, rows)
+
+    # ── asking
+
+    @retrying
+    def ask(self, user_id: str, conversation: str, new: NewTurn, *, begins: bool) -> int:
+        """Write a question down before it is answered; its number. One that `replaces` another ends what came after."""
+        now = _now()
+        with self._core.database.write(user_id) as cursor:
+            if begins:
+                _begin(cursor, conversation, new, now)
+            else:
+                _found(cursor, conversation)
+            if new.replaces is not None:
+                if cursor.one("turn_of", conversation=conversation, number=new.replaces) is None:
+                    raise _missing_turn(new.replaces)
+                cursor.run("drop_turns_from", conversation=conversation, number=new.replaces)
+            number = int(cursor.value("last_turn", conversation=conversation) or 0) + 1
+            if number > MOST_TURNS:
+                raise StorageQuota(f"the conversation has {MOST_TURNS} questions", remedy="Begin a new conversation.")
+            said = {"question": new.question, "words": _folded(new.question), "request": Json(dict(new.request))}
+            cursor.run("make_turn", conversation=conversation, number=number, **said, holder=new.holder, now=now)
+            cursor.run("touch_conversation", id=conversation, now=now)
+        return number
+
+    @retrying
+    def note(self, user_id: str, turn: tuple[str, int], holder: str, text: str, documents: Sequence[str]) -> bool:
+        """What came of an answer so far. False where nobody waits for it any more."""
+        conversation, number = turn
+        with self._core.database.write(user_id) as cursor:
+            place = {"conversation": conversation, "number": number}
+            if not cursor.run("note_turn", **place, holder=holder, text=text, now=_now()):
+                return False
+            cursor.run("quote_documents", conversation=conversation, turn=number, documents=list(documents))
+        return True
+
+    @retrying
+    def end(self, user_id: str, turn: tuple[str, int], holder: str, end: TurnEnd) -> None:
+        """How an answer ended. What it quotes of a document that was deleted meanwhile is not kept."""
+        conversation, number = turn
+        place = {"conversation": conversation, "number": number}
+        with self._core.database.write(user_id) as cursor:
+            before = cursor.one("turn_of", **place)
+            if before is None:
+                return
+            words = _folded(f"{before['question']}\n{end.text}")
+            said = {"state": end.state, "text": end.text, "words": words, "error": packed_error(end.error)}
+            answer = Json(None if end.answer is None else dict(end.answer))
+            if not cursor.run("end_turn", **place, holder=holder, **said, answer=answer, now=_now()):
+                return
+            cursor.run("quote_documents", conversation=conversation, turn=number, documents=list(end.documents))
+            gone = [row["document_id"] for row in cursor.all("gone_documents", conversation=conversation, turn=number)]
+            if gone:
+                cursor.run("forget_quotes", documents=gone)
+                cursor.run("drop_quotes", documents=gone)
+
+    @retrying
+    def stop(self, user_id: str, conversation: str, number: int) -> None:
+        with self._core.database.write(user_id) as cursor:
+            cursor.run("stop_turn", conversation=conversation, number=number, now=_now())
+
+    # ── changing
+
+    @retrying
+    def rename(self, user_id: str, conversation: str, title: str) -> Conversation:
+        named = _title(title)
+        with self._core.database.write(user_id) as cursor:
+            _found(cursor, conversation)
+            cursor.run("rename_conversation", id=conversation, title=named, words=_folded(named))
+            return _found(cursor, conversation)
+
+    @retrying
+    def rate(self, user_id: str, conversation: str, number: int, rating: Rating | None, reason: str) -> None:
+        """How good somebody found an answer, and why."""
+        with self._core.database.write(user_id) as cursor:
+            place = {"conversation": conversation, "number": number}
+            if not cursor.run("rate_turn", **place, rating=rating, reason=reason):
+                raise _missing_turn(number)
+
+    @retrying
+    def delete(self, user_id: str, conversation: str) -> None:
+        """Remove a conversation, and leave no copy of it where only the database can reach it."""
+        with self._core.database.write(user_id) as cursor:
+            if not cursor.run("drop_conversation", id=conversation):
+                raise _missing(conversation)
+        self._core.database.checkpoint()
+
+    @retrying
+    def drop_turn(self, user_id: str, conversation: str, number: int) -> None:
+        """Take back a question that could not be asked; a conversation it began goes with it."""
+        with self._core.database.write(user_id) as cursor:
+            cursor.run("drop_turns_from", conversation=conversation, number=number)
+            if number == 1:
+                cursor.run("drop_conversation", id=conversation)
+
+    # ── copying
+
+    def copied(self, user_id: str) -> Iterator[tuple[Conversation, list[KeptTurn], list[list[str]]]]:
+        """Every conversation with its turns and the documents each quotes."""
+        for conversation in self.all(user_id, limit=2**31 - 1):
+            turns = self.turns(user_id, conversation.id)
+            with self._core.database.read(user_id) as cursor:
+                named = {"conversation": conversation.id}
+                quoted = [cursor.all("quoted_documents", **named, turn=turn.number) for turn in turns]
+            yield conversation, turns, [[row["document_id"] for row in rows] for rows in quoted]
+
+    def put(self, user_id: str, copied: tuple[Conversation, list[KeptTurn], list[list[str]]]) -> None:
+        """A conversation as another store had it."""
+        conversation, turns, quoted = copied
+        with self._core.database.write(user_id) as cursor:
+            said = _values(conversation, "id", "title", "owner", "created_at", "updated_at")
+            cursor.run("put_conversation", **said, words=_folded(conversation.title))
+            for turn, documents in zip(turns, quoted, strict=True):
+                plain = _values(
+                    turn, "number", "question", "state", "text", "rating", "reason", "created_at", "updated_at"
+                )
+                packed = {"request": Json(dict(turn.request)), "error": packed_error(turn.error)}
+                packed["answer"] = Json(None if turn.answer is None else dict(turn.answer))
+                words = _folded(f"{turn.question}\n{turn.text}")
+                cursor.run("put_turn", conversation=conversation.id, **plain, **packed, words=words)
+                named = {"conversation": conversation.id, "turn": turn.number}
+                cursor.run("quote_documents", **named, documents=documents)
+
+
+def _begin(cursor: Cursor, conversation: str, new: NewTurn, now: str) -> None:
+    if int(cursor.value("count_conversations")) >= new.most:
+        raise StorageQuota(f"{new.most:,} conversations are kept already", remedy="Delete some of them.")
+    title = _title(new.question)
+    said = {"id": conversation, "title": title, "words": _folded(title), "owner": new.owner, "now": now}
+    if not cursor.run("make_conversation", **said):
+        raise StorageQuota(f"there is a conversation {conversation!r} already", remedy="Choose another id.")
+
+
+def _found(cursor: Cursor, conversation: str) -> Conversation:
+    row = cursor.one("conversation", id=conversation)
+    if row is None:
+        raise _missing(conversation)
+    return _conversation(row)
+
+
+def _missing(conversation: str) -> NotFound:
+    return NotFound(f"there is no conversation {conversation[:60]!r}", remedy="List them to see the ids there are.")
+
+
+def _missing_turn(number: int) -> NotFound:
+    return NotFound(f"the conversation has no question {number}", remedy="Read the conversation again.")
+
+
+def _conversation(row: Row) -> Conversation:
+    return Conversation(**{name: row[name] for name in Conversation.__dataclass_fields__})
+
+
+def _turn(row: Row) -> KeptTurn:
+    plain = {name: row[name] for name in KeptTurn.__dataclass_fields__ if name not in ("request", "answer", "error")}
+    error = json.loads(row["error"]) if row["error"] else None
+    return KeptTurn(
+        **plain,
+        request=json.loads(row["request"]),
+        answer=json.loads(row["answer"]) if row["answer"] else None,
+        error=ErrorInfo(**error) if error else None,
+    )
+
+
+def _values(of: Any, *names: str) -> Mapping[str, Any]:
+    return {name: getattr(of, name) for name in names}
+
+
+def _title(text: str) -> str:
+    """One line, not too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 1].rstrip()}…"
+
+
+def _folded(text: str) -> str:
+    return text.casefold()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,122 @@
+"""What a PostgreSQL store gives a vector database that serves a leg of its searches."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from footnotes.index import Change, Entry, Keys
+from footnotes.store.change_feed import BaseChangeFeed, Portion, described, hidden
+from footnotes.store.database import Cursor, Database, Row
+from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
+from footnotes.store.lexemes import defined
+from footnotes.store.records import Generation
+from footnotes.store.retry import retrying
+
+DOCUMENTS_AT_ONCE = 500
+CHUNKS_AT_ONCE = 1_000
+"""So many are read of the database at a time."""
+FILLED_AT_ONCE = 4
+"""So many indexes a process fills at once."""
+
+
+class PostgresTruth(BaseChangeFeed):
+    """The truth of a database as a vector database sees it. Any number of servers may want to fill an index."""
+
+    def __init__(self, database: Database, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:
+        super().__init__(database, library, address, legs, tells=tells)
+        self._turns: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+        # Those who fill hold one connection while they use others: so many must not take all of the pool.
+        self._few = threading.BoundedSemaphore(FILLED_AT_ONCE)
+
+    @contextmanager
+    def held(self, generation: Generation) -> Iterator[None]:
+        with self._turns[generation.pk], self._few, self._database.write(generation.user_id) as cursor:
+            cursor.run("lock_remote_index", generation=generation.pk)
+            yield
+
+    # ── bringing
+
+    @contextmanager
+    def portion(self, generation: Generation, after: int) -> Iterator[Portion | None]:
+        with self._database.snapshot(generation.user_id) as cursor:
+            wanted = {"generation": generation.pk, "seq": after, "limit": DOCUMENTS_AT_ONCE}
+            rows = cursor.all("changed_documents", **wanted)
+            last = rows[-1]["seq"] if rows else after
+            yield Portion(last, self._changes(cursor, generation, rows, last)) if rows else None
+
+    @contextmanager
+    def again(self, generation: Generation, keys: Keys, seq: int) -> Iterator[Portion]:
+        with self._database.snapshot(generation.user_id) as cursor:
+            rows = cursor.all("documents_of_keys", generation=generation.pk, keys=keys.tolist())
+            yield Portion(seq, self._changes(cursor, generation, rows, seq))
+
+    def _changes(self, cursor: Cursor, generation: Generation, rows: Sequence[Any], seq: int) -> Iterator[Change]:
+        for some in _in_reads(rows):
+            entries = self._entries(cursor, generation, some)
+            yield from (Change(seq, document, entries.get(document, ())) for document in some)
+
+    def _entries(self, cursor: Cursor, generation: Generation, documents: Sequence[int]) -> dict[int, list[Entry]]:
+        """The chunks of documents: with their words where these are wanted, with vectors once all are there."""
+        facets: dict[int, list[str]] = {}
+        for row in cursor.all("facets_of_documents", documents=list(documents), longest=MAX_TEXT):
+            facets.setdefault(row["document"], []).append(facet_term(row["key"], row["text"]))
+        found: dict[int, list[Entry]] = {}
+        for row in cursor.all("remote_entries", generation=generation.pk, documents=list(documents)):
+            if self._lexical or not row["waits"]:
+                about = facets.get(row["document"], [])
+                found.setdefault(row["document"], []).append(self._entry(row, about))
+        return found
+
+    def _entry(self, row: Row, facets: Sequence[str]) -> Entry:
+        with_vector = self._dense and not row["waits"] and row["embedding"] is not None
+        metadata = json.loads(row["metadata"])
+        defines = defined(metadata) if self._lexical else ()
+        return Entry(
+            row["key"],
+            row["document"],
+            facets=hidden((*facets, *(facet_term(DEFINES, name) for name in defines))),
+            vector=row["embedding"].to_numpy().astype(np.float16).tobytes() if with_vector else b"",
+            weights=_weights(row["words"]) if self._lexical else {},
+            metadata=described(row, row["id"], {**json.loads(row["document_metadata"]), **metadata})
+            if self._tells
+            else {},
+        )
+
+    # ── what is where
+
+    def note(self, generation: Generation) -> None:
+        """Write down that there is an index, in place of any other: readiness is measured by it."""
+        self._put_shelf(generation)
+
+    @retrying
+    def reached(self, generation: Generation, seq: int) -> None:
+        with self._database.write(generation.user_id) as cursor:
+            if not cursor.run("set_remote_position", address=self._address, generation=generation.pk, seq=seq):
+                return
+            if cursor.run("mark_all_ready", generation=generation.pk):
+                cursor.run("bump")
+
+
+def _in_reads(rows: Sequence[Any]) -> Iterator[list[int]]:
+    """Documents in groups of about so many chunks."""
+    some: list[int] = []
+    size = 0
+    for row in rows:
+        some.append(row["document"])
+        size += row["chunks"]
+        if size >= CHUNKS_AT_ONCE:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
+
+
+def _weights(words: Any) -> Mapping[int, float]:
+    return dict(zip(words.indices(), words.values(), strict=True))

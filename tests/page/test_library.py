@@ -1,0 +1,84 @@
+"""Many documents at once: moved by hand or by a drag, tagged, deleted and brought back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from browsing import wait_for
+from serving import Running
+
+
+@pytest.fixture
+def filled(fresh: Running) -> Running:
+    for number in range(4):
+        fresh.add(f"note-{number}.md", f"# Note {number}\n\nThe crane number {number} is green.\n", collection="inbox")
+    fresh.add("kept.md", "# Kept\n\nThe bridge is red.\n", collection="archive")
+    return fresh
+
+
+def collections(running: Running) -> dict[str, str]:
+    found = running.client.get("/v1/catalogue").json()["documents"]
+    return {one["filename"]: one["collection"] for one in found}
+
+
+def row(page: Any, name: str) -> Any:
+    return page.locator(".library .document-row", has_text=name)
+
+
+def choose(page: Any, *names: str) -> Any:
+    for name in names:
+        row(page, name).get_by_role("checkbox").click()
+    return page.get_by_role("group", name="What is chosen")
+
+
+def test_rows_are_dragged_to_a_collection(filled: Running, watch: Any) -> None:
+    page = watch(filled).open("#/library")
+    row(page, "note-3.md").wait_for()
+    choose(page, "note-0.md", "note-1.md").get_by_text("2 documents chosen").wait_for()
+    row(page, "note-1.md").drag_to(page.locator(".collections label", has_text="archive"))
+    wait_for(lambda: [collections(filled)[f"note-{one}.md"] for one in (0, 1)] == ["archive", "archive"])
+    assert collections(filled)["note-2.md"] == "inbox", "only what was chosen"
+    page.locator(".collections label", has_text="archive").get_by_text("3", exact=True).wait_for()
+
+
+def test_a_move_that_fails_is_said(filled: Running, watch: Any) -> None:
+    watched = watch(filled)
+    watched.expected = ("500",)
+    page = watched.open("#/library")
+    row(page, "note-3.md").wait_for()
+    told = {"error": {"code": "internal", "message": "the disk is full", "remedy": "Make room."}}
+    page.route("**/v1/documents/*", lambda route: route.fulfill(status=500, json=told))
+    row(page, "note-2.md").drag_to(page.locator(".collections label", has_text="archive"))
+    assert "the disk is full" in page.get_by_role("dialog", name="Not everything was moved").inner_text()
+
+
+def test_several_are_tagged_moved_and_found_by_their_tag(filled: Running, watch: Any) -> None:
+    page = watch(filled).open("#/library")
+    row(page, "note-3.md").wait_for()
+    choose(page, "note-0.md", "note-2.md").get_by_role("button", name="Tag").click()
+    page.get_by_role("dialog").get_by_label("Tags").fill("green, crane")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    row(page, "note-2.md").locator(".tag", has_text="crane").wait_for()
+    page.get_by_label("Find by name, path or tag").fill("crane")
+    row(page, "note-1.md").wait_for(state="detached")
+    assert page.locator(".library .document-row").count() == 2
+    page.get_by_role("group", name="What is chosen").get_by_role("button", name="Move").click()
+    page.get_by_role("dialog").get_by_label("To the collection").fill("cranes")
+    page.get_by_role("dialog").get_by_role("button", name="Move").click()
+    wait_for(lambda: [collections(filled)[f"note-{one}.md"] for one in (0, 2)] == ["cranes", "cranes"])
+
+
+def test_a_deletion_of_many_is_undone_or_sent(filled: Running, watch: Any) -> None:
+    page = watch(filled).open("#/library")
+    row(page, "note-3.md").wait_for()
+    choose(page, "note-0.md", "note-1.md").get_by_role("button", name="Delete").click()
+    row(page, "note-0.md").wait_for(state="detached")
+    page.get_by_role("button", name="Undo").click()
+    row(page, "note-0.md").wait_for()
+    assert len(collections(filled)) == 5, "nothing was sent"
+    choose(page, "note-2.md").get_by_role("button", name="Delete").click()
+    page.get_by_text("Deleted note-2.md.").first.wait_for()
+    page.goto("about:blank")  # leaving sends what waits
+    wait_for(lambda: "note-2.md" not in collections(filled))

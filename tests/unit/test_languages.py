@@ -1,0 +1,46 @@
+"""Texts in a language the embedder does not know: said once when they come, and by the status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from footnotes.cli import main
+from footnotes.embed.languages import foreign, known_languages
+from footnotes.settings import Settings
+
+GERMAN = "Der Vertrag kann von beiden Seiten mit einer Frist von drei Monaten gekündigt werden und das ist nicht neu. "
+ENGLISH = "Either side may end the contract with three months of notice, and this is not what it was before. "
+
+
+def test_models_and_what_they_know() -> None:
+    assert known_languages("local:minilm-l6") == known_languages("local:bge-small") == ("en",)
+    assert known_languages("onnx:intfloat/multilingual-e5-small") == ("*",)
+    assert known_languages("fastembed:BAAI/bge-small-en-v1.5") == ("en",)
+    assert known_languages("onnx:somebody/something") is None
+    assert foreign(["de", "en", "python", "fr"], "local:minilm-l6") == ["de", "fr"]
+    assert foreign(["de"], "openai:text-embedding-3-small") == []
+
+
+def test_multilingual_is_one_setting() -> None:
+    assert Settings(embedder="multilingual").embedder == "onnx:intfloat/multilingual-e5-small"
+
+
+def test_the_first_texts_in_a_language_are_noted_and_status_tells(tmp_path: Path) -> None:
+    run, library = CliRunner(), ["--library", str(tmp_path / "library")]
+
+    def add(name: str, text: str) -> str:
+        (tmp_path / name).write_text(text * 3, encoding="utf-8")
+        done = run.invoke(main, ["add", str(tmp_path / name), *library])
+        assert done.exit_code == 0, done.output
+        return done.stderr
+
+    assert "language" not in add("notice.txt", ENGLISH)
+    assert "first texts in the language 'de'" in add("miete.txt", GERMAN)
+    assert "language" not in add("mehr.txt", GERMAN + "Mehr. ")
+    told = json.loads(run.invoke(main, ["status", "--json", *library]).stdout)["languages"]
+    assert told == {"documents": {"de": 2, "en": 1}, "embedder_knows": ["en"], "unknown_to_embedder": ["de"]}
+    lines = run.invoke(main, ["status", *library]).stdout
+    assert "de 2, en 1; the embedder does not know de" in lines
