@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from footnotes.index import dense
 from footnotes.library import Library
 from killing import IS_LINUX
 from libraries import quick_library
 from oracle import Oracle
 from postgres import PostgresServer
 from serving import serving
-from torture import Budget, Row, table
+from torture import FEW_ROWS, Budget, Row, table
 from torture.damage import LATE, build, damage, die, examine
 from torture.judge import judge, noted
 from torture.kills import kills
@@ -25,6 +26,11 @@ from torture.syscalls import kills_at_calls, places, slow_calls
 from torture.tenancy import tenancy
 
 GENEROUS = {"serve_rate": 10**6, "serve_burst": 10**6, "serve_answers": 10**9}
+
+
+@pytest.fixture(autouse=True)
+def _graphs_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "SCANNED_ROWS", FEW_ROWS)
 
 
 def opened(folder: Path, *, needs_keys: bool, **settings: Any) -> Any:

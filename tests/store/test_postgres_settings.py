@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import run
+from footnotes import plugins
 from footnotes.errors import ConfigError, FootnotesError, MissingExtra, StoreUnavailable, UnknownPlugin
 from footnotes.settings import load
 from footnotes.store.address import redacted
@@ -45,6 +46,7 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name in [name for name in sys.modules if name.startswith("footnotes.store.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "asyncpg", None)
+    plugins._load.cache_clear()
     with pytest.raises(MissingExtra) as missing:
         open_store(load(tmp_path, store="postgresql://localhost/library"), tmp_path / "library")
     assert 'pip install "footnotes[postgresql]"' in missing.value.remedy

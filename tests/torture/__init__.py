@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from footnotes.index import dense
 
-dense.SCANNED_ROWS = 2_000  # libraries here are small, and are to have a graph all the same
+FEW_ROWS = 2_000
+if "pytest" not in sys.modules:  # there a fixture does it, and takes it back for the tests that come after
+    dense.SCANNED_ROWS = FEW_ROWS  # libraries here are small, and are to have a graph all the same
 
 
 @dataclass

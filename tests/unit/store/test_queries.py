@@ -59,4 +59,6 @@ def test_no_query_is_left_over(dialect: str) -> None:
 def test_the_parameters_of_a_query_are_numbered_as_its_header_names_them(dialect: str, mark: str) -> None:
     for name, query in load_queries(f"footnotes.store.sql.{dialect}").items():
         used = {int(number) for number in re.findall(re.escape(mark) + r"(\d+)", query.sql)}
+        if query.parameters[:1] == ("user_id",):
+            used.add(1)  # rows that `insert` takes carry the tenant, which a table by document does not repeat
         assert used == set(range(1, len(query.parameters) + 1)), name
