@@ -124,7 +124,8 @@ def test_a_worker_that_always_loses_its_lease_leaves_no_job_in_the_queue_for_eve
                 time.sleep(0.2)
                 return False
 
-            for _ in range(40):  # some tries do not even get to claim it
+            deadline = time.monotonic() + 180
+            while time.monotonic() < deadline:  # some tries do not even get to claim it
                 with suppress(FootnotesError):
                     cut.work_once(lose)
                 cut.heal()

@@ -78,6 +78,8 @@ class Connections:
         connection = self.build(caller, new)
         if not connection.model and new.provider != LLAMA:
             raise OptionError("no model is named", remedy="Choose one that the provider lists.")
+        if connection.lacks_key:
+            raise OptionError(f"{new.provider} needs a key, and none is given", remedy="Enter the key of your account.")
         if len(self.all(caller.tenant)) >= MOST:
             raise StorageQuota(f"{MOST} models are connected already", remedy="Remove some of them.")
         made = secrets.token_hex(6)

@@ -126,6 +126,13 @@ def test_keys_that_no_header_can_carry_are_refused(server: Running, provider: Sc
         assert answer.status_code < 500 and "characters that no key has" in answer.text, answer.text
 
 
+@pytest.mark.parametrize("name", ["openai", "anthropic", "gemini", "cohere"])
+def test_a_provider_that_needs_a_key_is_not_connected_without_one(server: Running, name: str) -> None:
+    made = server.client.post(PATH, json={"provider": name, "model": "some-model"})
+    assert made.status_code == 422 and "needs a key" in made.json()["error"]["message"]
+    assert server.client.get(PATH).json()["connections"] == []
+
+
 @pytest.mark.parametrize("host", ["169.254.169.254", "[::ffff:169.254.169.254]", "[fe80::1]", "168.63.129.16"])
 def test_nobody_reaches_where_machines_get_their_secrets(server: Running, host: str) -> None:
     given = {"provider": "compatible", "base_url": f"http://{host}/v1", "model": "x"}

@@ -36,6 +36,7 @@ ADDRESSES = {
     LLAMA: "",
 }
 """Providers, and where each is unless another address is given. All but Anthropic speak OpenAI's chat completions."""
+_KEYLESS = ("ollama", COMPATIBLE, LLAMA)
 USUAL_PLACES = (("Ollama", "ollama", 11434), ("LM Studio", COMPATIBLE, 1234), ("llama.cpp", COMPATIBLE, 8080))
 """Servers of models on this machine: their name, provider and usual port."""
 TEST_SECONDS = 20.0
@@ -61,6 +62,11 @@ class Connection:
     @property
     def label(self) -> str:
         return f"{self.provider}:{self.model or Path(self.path).stem}"
+
+    @property
+    def lacks_key(self) -> bool:
+        """Whether no key is given to a provider that answers nobody without one."""
+        return not (self.key or self.provider in _KEYLESS) and self.address == ADDRESSES[self.provider].rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +191,7 @@ def found_here(settings: Settings) -> Iterator[FoundServer]:
 
 def _endpoint(connection: Connection, settings: Settings, *, attempts: int = 2, quoted: bool) -> Endpoint:
     key, provider = connection.key, _NAMES[connection.provider]
-    if not key and connection.address == ADDRESSES[connection.provider] and connection.provider != "ollama":
+    if connection.lacks_key:
         raise ProviderRefused(f"{provider} needs a key, and none is given", remedy="Enter the key of your account.")
     return Endpoint(
         provider=provider,
