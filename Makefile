@@ -17,9 +17,10 @@ demo: $(VENV)/.installed
 	@echo '  $(BIN)/footnotes add ~/Documents'
 	@echo '  $(BIN)/footnotes ask "your question"'
 
-# Browser tests have a process of their own: playwright's event loop forbids any other in its thread.
+# Browser tests have a process of their own: playwright's event loop forbids any other in its thread. The others wait
+# for servers, leases and retries much of their time: two processes a core are done sooner than one.
 test: $(VENV)/.tested check browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/page
+	$(BIN)/python -m pytest -n 4 --dist loadfile --ignore=tests/page
 	$(BIN)/python -m pytest tests/page
 
 # The checks and the tests of behaviour, without servers, browsers and faults on purpose.

@@ -9,9 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from clusters import Clusters, programs
 from footnotes.server.metrics import Metrics
 from libraries import HANDBOOK, quick_library
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 _NAME = re.compile(r"footnotes_[a-z_]+")

@@ -49,6 +49,7 @@ def commands(page: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_commands_in_the_docs_run(tmp_path: Path) -> None:
     """In one library and in the order of the pages, beside the samples and the examples of the docs."""
     environment = {**os.environ, "FOOTNOTES_LIBRARY": str(tmp_path / "library"), "FOOTNOTES_EMBEDDER": "hashing"}

@@ -128,6 +128,7 @@ def test_deleting_many_asks_first(library: str) -> None:
     assert json.loads(run("list", "--json", "-l", library).stdout)["documents"] == []
 
 
+@pytest.mark.slow
 def test_text_wraps_at_words_and_matches_are_marked(library: str) -> None:
     shown = on_terminal("search", "probation notice", "-l", library)
     assert "\x1b[1m\x1b[4m" in shown, "the words that were asked for are marked"
@@ -166,6 +167,7 @@ def test_many_files_are_summed_up(tmp_path: Path) -> None:
     assert len(again.splitlines()) > 30
 
 
+@pytest.mark.slow
 def test_progress_and_results_never_share_a_line(tmp_path: Path) -> None:
     documents = tmp_path / "many"
     documents.mkdir()

@@ -20,6 +20,8 @@ from footnotes.index.chroma import database as chroma
 from footnotes.index.chroma.metadata import restored
 from footnotes.types import JsonValue
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["folder", "server"])
 def places(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:

@@ -20,6 +20,8 @@ from footnotes.index import Change, Vector
 from footnotes.index.chroma import ChromaDatabase
 from footnotes.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("chromadb", reason="Chroma needs the extra footnotes[chroma]")
 ANOTHER = """
 import json, sys

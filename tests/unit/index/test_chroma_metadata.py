@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from footnotes.index.chroma.metadata import flattened, restored
 from footnotes.types import JsonValue
 
+pytestmark = pytest.mark.slow
+
 TEXTS = st.text(st.characters(codec=None, categories=["L", "N", "P", "S", "Z", "C"]), max_size=8)
 NAMES = TEXTS | st.sampled_from(["", ".", "a.b", "~", "~1", "#", "$and", "_seq", "chroma:document", "json:", "~002e"])
 VALUES = st.recursive(

@@ -21,6 +21,8 @@ from footnotes.index.chroma import ChromaDatabase
 from footnotes.index.chroma import server as under_test
 from footnotes.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("chromadb", reason="Chroma needs the extra footnotes[chroma]")
 KEY = "k3y-0f-mine"
 

@@ -20,6 +20,8 @@ from footnotes.index.qdrant import search as qdrant_search
 from footnotes.index.remote import Scope
 from qdrant import QdrantServer, asked, opened
 
+pytestmark = pytest.mark.slow
+
 D = 16
 _NUMBERS = itertools.count(1)
 LIBRARY, OTHER = "0123456789abcdef" * 2, "fedcba9876543210" * 2

@@ -29,6 +29,8 @@ from footnotes.index.remote import Scope
 from footnotes.settings import Settings
 from qdrant import QdrantServer, asked, opened, running
 
+pytestmark = pytest.mark.slow
+
 D = 8
 KEY = "a-key-that-nobody-may-read"
 SCOPE = Scope("0123456789abcdef" * 2, "ann", 1, "mini", D)

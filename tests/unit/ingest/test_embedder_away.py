@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from footnotes.embed import Matrix
 from footnotes.errors import ProviderUnavailable
 from footnotes.library import Library
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.types import Role
+
+pytestmark = pytest.mark.slow
 
 TEXT = (
     "# Cats\n\n"

@@ -84,6 +84,7 @@ def test_words_find_a_document_while_its_vectors_are_made(tmp_path: Path, librar
     assert library.verify().ok
 
 
+@pytest.mark.slow
 def test_a_provider_that_fails_pauses_and_resume_goes_on(tmp_path: Path, library: Library, slow: Slow) -> None:
     slow.broken = True
     slow.free.set()

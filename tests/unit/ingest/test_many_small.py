@@ -82,6 +82,7 @@ def test_a_quick_embedder_makes_vectors_before_texts_are_written(tmp_path: Path)
         assert library.search("marker7", mode="dense").hits
 
 
+@pytest.mark.slow
 def test_an_embedder_that_is_away_leaves_many_documents_to_their_words(tmp_path: Path) -> None:
     embedder = _Counting(works=False)
     with Library(tmp_path / "library", embedder=embedder) as library:  # type: ignore[arg-type]

@@ -15,6 +15,8 @@ import pytest
 import source_servers as servers
 from footnotes.testing.source_suite import SourcePlace, SourceSuite
 
+pytestmark = pytest.mark.slow
+
 KINDS = ["s3", "gs", "webdav", "sftp", "imap", "git"]
 if shutil.which("azurite-blob"):  # npm install --global azurite
     KINDS.append("az")
