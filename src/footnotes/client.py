@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import quote
 
 from footnotes.answer import last_answer
 from footnotes.answer.asking import as_turns
@@ -286,26 +287,28 @@ class Client:
         return found
 
     def document(self, document_id: str) -> Document:
-        return from_json(Document, self._server.json("GET", f"/v1/documents/{document_id}"))
+        return from_json(Document, self._server.json("GET", f"/v1/documents/{_part(document_id)}"))
 
     def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
         """Canonical text of a document, or a span of it."""
         span = {"start": start, "end": end}
-        return str(self._server.json("GET", f"/v1/documents/{document_id}/text", params=span)["text"])
+        return str(self._server.json("GET", f"/v1/documents/{_part(document_id)}/text", params=span)["text"])
 
     def blocks(self, document_id: str, start: int = 0, end: int | None = None) -> Iterator[Block]:
         """The blocks of a document that touch a span of its canonical text, without their headings."""
         span = {"start": start, "end": end, "limit": 10_000}
-        for row in self._server.json("GET", f"/v1/documents/{document_id}/blocks", params=span)["blocks"]:
+        for row in self._server.json("GET", f"/v1/documents/{_part(document_id)}/blocks", params=span)["blocks"]:
             yield from_json(Block, row)
 
     def find(self, document_id: str, words: str, limit: int = 500) -> list[tuple[int, int, int | None]]:
         """Find words in a document, in any case and across line breaks: start, end, page."""
-        places = self._server.json("GET", f"/v1/documents/{document_id}/find", params={"q": words})["places"]
+        places = self._server.json("GET", f"/v1/documents/{_part(document_id)}/find", params={"q": words})["places"]
         return [(place["start"], place["end"], place["page"]) for place in places[:limit]]
 
     def chunks(self, document_id: str) -> list[Chunk]:
-        return [from_json(Chunk, row) for row in self._pages(f"/v1/documents/{document_id}/chunks", "chunks", {})]
+        return [
+            from_json(Chunk, row) for row in self._pages(f"/v1/documents/{_part(document_id)}/chunks", "chunks", {})
+        ]
 
     def near_duplicates(self) -> dict[str, NearDuplicate]:
         """Documents that nearly equal another of their collection: by id, with that other one."""
@@ -340,7 +343,7 @@ class Client:
     ) -> None:
         """Choose a collection's chunker and system prompt; documents added from now on follow it."""
         body = {"chunker": chunker, "chunker_options": chunker_options, "system_prompt": system_prompt}
-        self._server.json("PUT", f"/v1/collections/{name}", json=body)
+        self._server.json("PUT", f"/v1/collections/{_part(name)}", json=body)
 
     def counts(self) -> dict[str, Any]:
         """How many documents, chunks, characters and bytes the library holds."""
@@ -378,9 +381,9 @@ class Client:
     ) -> list[str]:
         """Delete documents by id, source, checksum or collection, with the collection. Returns the deleted ids."""
         if not document_ids and source is None and checksum is None and collection is not None:
-            return list(self._server.json("DELETE", f"/v1/collections/{collection}")["deleted"])
+            return list(self._server.json("DELETE", f"/v1/collections/{_part(collection)}")["deleted"])
         ids = [*document_ids, *self._ids_of(source, collection, checksum)]
-        gone = [self._server.json("DELETE", f"/v1/documents/{one}")["deleted"] for one in dict.fromkeys(ids)]
+        gone = [self._server.json("DELETE", f"/v1/documents/{_part(one)}")["deleted"] for one in dict.fromkeys(ids)]
         return [document_id for some in gone for document_id in some]
 
     def _ids_of(self, source: str | Path | None, collection: str | None, checksum: str | None) -> list[str]:
@@ -424,3 +427,8 @@ class Client:
             "documents": sum(row["documents"] or 0 for row in rows),
             "embedded": sum(row["chunks"] for row in rows),
         }
+
+
+def _part(name: str) -> str:
+    """An id or a name as one part of a path, whatever it holds."""
+    return quote(name, safe="").replace(".", "%2E") if name.strip(".") == "" else quote(name, safe="")

@@ -14,6 +14,7 @@ import pytest
 from clusters import Cluster, Clusters
 from footnotes.errors import FootnotesError, StoreUnavailable
 from libraries import HANDBOOK, TRAVEL, quick_library
+from serving import serving
 
 _ROLES = ("footnotes_tenant", "footnotes_service", "footnotes_reader")
 
@@ -123,7 +124,7 @@ def test_every_part_works_with_the_least_privileges(clusters: Clusters, tmp_path
         assert library.add_text(TRAVEL, filename="travel.md").status == "ready"
         library.reindex(chunker="section")
         library.delete(library.documents()[-1].id)
-    assert command(server, tmp_path / "server", "keys", "create", migrate="false")["key"]
+    key = command(server, tmp_path / "server", "keys", "create", migrate="false")["key"]
     for statement in ("DROP TABLE documents", "CREATE TABLE own (a int)", "ALTER TABLE documents ADD a int"):
         with pytest.raises(Exception, match=r"permission denied|must be owner"):
             cluster.execute(statement, user="fn_server")
@@ -132,6 +133,12 @@ def test_every_part_works_with_the_least_privileges(clusters: Clusters, tmp_path
         assert library.search("notice period").hits and library.documents()
         with pytest.raises(FootnotesError):
             library.add_text("Not for readers.", filename="no.md")
+    with serving(tmp_path / "reading", store=reader, migrate=False, read_only=True) as running:
+        client = running.with_key(key)
+        for path in ("/v1/models/connections", "/v1/sources", "/v1/questions"):
+            assert client.get(path).status_code == 200, path
+        asked = client.post("/v1/ask", json={"question": "How long is the notice period?"})
+        assert asked.status_code == 200 and asked.json()["citations"]
     with pytest.raises(Exception, match="permission denied"):
         cluster.execute("DELETE FROM documents", user="fn_reader")
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +20,7 @@ from footnotes.cli.options import (
     pairs,
     progress_line,
 )
+from footnotes.errors import FootnotesError
 from footnotes.wire import to_json
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def add_command(
 
     with _open_sources(library) as (sources, settings):
         new = NewFollowedSource(
-            address,
+            _absolute(address),
             collection or settings.collection,
             source_options(option),
             metadata=pairs(metadata),
@@ -96,7 +98,14 @@ def run_command(library: str | None, source_id: str, dry_run: bool, verbose: boo
         found = [sources.find(settings.user, source_id)] if source_id else sources.all(settings.user)
         for each in found:
             shown = build_printer(verbose, progress)
-            done = sources.sync(opened, each, on_progress=progress, on_file=shown, dry_run=dry_run)
+            try:
+                done = sources.sync(opened, each, on_progress=progress, on_file=shown, dry_run=dry_run)
+            except FootnotesError as error:
+                if len(found) == 1:
+                    raise
+                failed = True  # the others are not held up by it
+                click.echo(f"{each.address}: {error.message} {error.remedy}", err=True)
+                continue
             failed = failed or bool(done.counts["failed"])
             click.echo(f"{each.address}: {summary(done)}")
     if failed:
@@ -132,3 +141,12 @@ def _seconds(text: str) -> int:
     if not number.isdecimal():
         raise click.BadParameter("a time is written 90s, 15m, 1h or 1d", param_hint="--every")
     return int(number) * _PERIODS[unit]
+
+
+def _absolute(address: str) -> str:
+    """The address with the whole path of a file or folder of this machine: a server may run elsewhere."""
+    scheme, colon, rest = address.partition(":")
+    path, mark, query = rest.partition("?")
+    if not colon or path.startswith("/") or not path or not Path(path).expanduser().exists():
+        return address
+    return f"{scheme}:{Path(path).expanduser().absolute()}{mark}{query}"

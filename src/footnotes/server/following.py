@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
+import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -28,6 +30,7 @@ from footnotes.wire import to_json
 
 MOST = 200
 LEAST_SECONDS = 60
+QUOTA_SECONDS = 0.5
 RunState = Literal["new", "queued", "running", "ok", "failed"]
 
 
@@ -141,6 +144,7 @@ class FollowedSources:
         """Sync a source once, and store how it went."""
         self._note(source, "running")
         try:
+            progress = _within_quota(library, on_progress)
             access = SourceAccess(source.trusted, self._secrets_of(source))
             done = library.sync(
                 source.address,
@@ -148,7 +152,7 @@ class FollowedSources:
                 metadata=source.metadata,
                 options=source.options,
                 access=access,
-                on_progress=on_progress,
+                on_progress=progress,
                 **given,
             )
         except FootnotesError as error:
@@ -184,6 +188,26 @@ class FollowedSources:
                 f"there is no source {source_id[:60]!r}", remedy="List the sources to see the ids there are."
             )
         return row
+
+
+def _within_quota(library: Library, on_progress: OnProgress | None) -> OnProgress | None:
+    """Raise now, or at a later progress, when the tenant keeps as many bytes as it may."""
+    most = library.settings.serve_tenant_bytes
+    if not most:
+        return on_progress
+    looked = -math.inf
+
+    def check(*given: Any) -> None:
+        nonlocal looked
+        if time.monotonic() - looked >= QUOTA_SECONDS:
+            looked = time.monotonic()
+            if int(library.counts()["bytes"]) >= most:
+                raise StorageQuota(f"all {most:,} bytes the tenant may keep are used")
+        if on_progress is not None and given:
+            on_progress(*given)
+
+    check()
+    return check
 
 
 def sync_followed(library: Library, tenant: str, source_id: str, *, on_progress: OnProgress | None) -> Synced:

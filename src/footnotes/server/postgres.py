@@ -105,7 +105,8 @@ def _make_schema(connection: Connection) -> None:
 
 
 def _digest() -> str:
-    return hashlib.sha256(load_script("schema_postgres").encode()).hexdigest()
+    scripts = load_script("schema_postgres") + load_script("privileges")
+    return hashlib.sha256(scripts.encode()).hexdigest()
 
 
 def migrate_server(settings: Settings) -> None:

@@ -141,6 +141,14 @@ def test_errors_are_those_the_server_raised(shared: Running, tmp_path: Path) -> 
         nobody.status()
 
 
+@pytest.mark.parametrize("name", ["../sources/x", "..", "a/b", "d0?x=1", "%2e%2e/keys"])
+def test_an_id_is_one_part_of_a_path(shared: Running, name: str) -> None:
+    with Client(shared.address) as client:
+        for call in (client.document, client.delete, client.text):
+            with pytest.raises(NotFound):
+                call(name)
+
+
 def test_a_key_is_sent(tmp_path: Path) -> None:
     with serving(tmp_path / "library", needs_keys=True) as running:
         key, _ = running.app.state.keys.create("local", scopes=("read",))

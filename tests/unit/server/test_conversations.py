@@ -152,7 +152,11 @@ def test_keys_see_their_tenants_and_change_what_they_may(tmp_path: Path) -> None
         assert reader.delete(of_writer).status_code == 403
         assert reader.patch(of_writer, json={"title": "x"}).status_code == 403
         assert reader.post(f"{of_writer}/turns", json={"question": NOTICE, "replaces": 1}).status_code == 403
+        assert reader.post(f"{of_writer}/turns", json={"question": NOTICE}).status_code == 403
+        assert reader.put(f"{of_writer}/turns/1/rating", json={"rating": "up"}).status_code == 403
         assert reader.patch(of_reader, json={"title": "mine"}).status_code == 200
+        assert reader.post(f"{of_reader}/turns", json={"question": NOTICE}).status_code == 200
+        assert reader.put(f"{of_reader}/turns/1/rating", json={"rating": "up"}).status_code == 200
         for method, path in (("GET", ""), ("DELETE", ""), ("GET", "/turns/1"), ("POST", "/turns/1/stop")):
             assert stranger.request(method, of_writer + path).status_code == 404
         assert stranger.get("/v1/conversations").json()["conversations"] == []

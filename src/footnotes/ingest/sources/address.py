@@ -23,6 +23,10 @@ _SCHEME = re.compile(r"(?i)[a-z][a-z0-9.-]{1,30}(\+[a-z0-9.-]+)?:")
 _SECRET = re.compile(r"(?i)pass|secret|token|credential|_key$|^key$|sas|passphrase")
 _PUBLIC = ("host_key",)
 """Options that look like a secret by name and are none."""
+_TOKEN = re.compile(
+    r"(gh[pousr]|github_pat|glpat|gldt|ATBB|ATCTT|xox[a-z]|hf|pat)[_-]\w{6}|(?=\w*\d)(?=\w*[A-Za-z])[\w-]{30}"
+)
+"""How tokens begin that hosts take in place of a user name; or a long mixture of letters and digits."""
 _PAGES = ("http", "https", "feed+http", "feed+https")
 """Schemes whose query belongs to the page: their options are given separately."""
 
@@ -105,8 +109,13 @@ class Address:
         return Path(self.path).expanduser().absolute()
 
     def check_trusted(self, reason: str) -> None:
-        """Raise for untrusted addresses, unless the server may reach private networks."""
-        if not self.trusted and not self.settings.fetch_private:
+        """Raise for untrusted addresses: files, databases and credentials of the server are for its operator."""
+        if not self.trusted:
+            self._refuse(reason)
+
+    def check_private(self, reason: str) -> None:
+        """Raise unless private networks may be reached."""
+        if not self.private:
             self._refuse(reason)
 
     def _refuse(self, reason: str) -> NoReturn:
@@ -161,8 +170,18 @@ def parse_address(
             f"the address of {host} carries a password",
             remedy="Leave it out, and name where it is kept: -o password=env:NAME, file:PATH or keyring:SERVICE/USER.",
         )
+    user = unquote(parts.username or "")
+    if not user.isprintable():
+        raise OptionError("the user name of the address holds characters that no user name has")
+    if _TOKEN.match(user):
+        raise OptionError(
+            f"the address of {host} carries a token in place of a user name",
+            remedy="Leave it out, and name where it is kept: -o token=env:NAME, file:PATH or keyring:SERVICE/USER.",
+        )
     given = dict(options or {})
     query = parts.query
+    if scheme in _PAGES:
+        _check_query(query)
     if scheme not in _PAGES:
         given = {**dict(parse_qsl(query, keep_blank_values=True)), **given}
         query = ""
@@ -177,7 +196,7 @@ def parse_address(
     return Address(
         text=shown if scheme in _PAGES else shown.rstrip("/"),
         scheme=scheme,
-        user=unquote(parts.username or ""),
+        user=user,
         host=host,
         port=port,
         path=path,
@@ -186,3 +205,13 @@ def parse_address(
         trusted=trusted,
         secrets=secrets or Secrets(),
     )
+
+
+def _check_query(query: str) -> None:
+    """Raise if the query of a page carries what looks like a secret: addresses are stored and shown."""
+    for name, value in parse_qsl(query):
+        if _SECRET.search(name) and len(value) >= 6:
+            raise OptionError(
+                f"the address carries a secret in the clear: {name[:40]}",
+                remedy="Follow a page that needs none; the addresses of sources are stored and shown.",
+            )

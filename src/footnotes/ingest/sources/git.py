@@ -10,20 +10,22 @@ import base64
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from shlex import quote
 from shutil import which
+from urllib.parse import quote as quote_url
 
-from footnotes.errors import OptionError, SourceAway
+from footnotes.errors import DocumentTooLarge, OptionError, SourceAway
 from footnotes.fetch.address import public_address
 from footnotes.ingest.code.git import ENVIRONMENT, HARMLESS
 from footnotes.ingest.sources import Address, BaseSource, Content, Entry, LeftOut
-from footnotes.ingest.sources.files import BLOCK, write_blocks
 from footnotes.settings import environment_key
 from footnotes.store.naming import name_of
 
 _CARRIERS = {"https": 443, "http": 80, "ssh": 22, "git": 9418, "file": 0}
 _FILE, _RUNNABLE = "100644", "100755"
+_SECONDS = 600.0
 
 
 class GitSource(BaseSource):
@@ -39,10 +41,11 @@ class GitSource(BaseSource):
             raise OptionError(f"{address.text} is not the address of a repository", remedy=remedy)
         if which("git") is None:
             raise SourceAway("repositories are read by git, which is not installed", remedy="Install git.")
-        user = f"{address.user}@" if address.user else ""
-        port = f":{address.port}" if address.port else ""
-        self._url = f"{address.carrier}://{user}{address.host}{port}{path}"
+        self._host, self._path = address.host, path
         self._branch = branch
+        self._folder = address.option("folder").strip("/")
+        if self._folder:  # two folders of a repository are two sources
+            self.name = f"{address.text}/{self._folder}"
         self._top = address.folder() / "repository"
         self._settings = self._git_config(address)
         self._is_cloned = False
@@ -51,19 +54,28 @@ class GitSource(BaseSource):
     def options(cls) -> tuple[str, ...]:
         return "token", "private_key_file", "folder", "include", "exclude"
 
+    @property
+    def _url(self) -> str:
+        """What git dials: built of parts that were checked."""
+        address = self.address
+        user = f"{quote_url(address.user, safe='')}@" if address.user else ""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        port = f":{address.port}" if address.port else ""
+        return f"{address.carrier}://{user}{host}{port}{self._path}"
+
     def _git_config(self, address: Address) -> list[tuple[str, str]]:
         """The configuration of git for an address. A token goes into the environment: other users see arguments."""
         fixed = [each.partition("=")[::2] for each in HARMLESS]
         settings = [each for each in fixed if each[0] not in ("core.sshCommand", "safe.bareRepository")]
         settings.append((f"protocol.{address.carrier}.allow", "always"))
         settings += [("http.followRedirects", "false"), ("http.lowSpeedLimit", "1"), ("http.lowSpeedTime", "60")]
-        if address.carrier in ("file", "ssh"):
+        if address.carrier in ("file", "ssh") or address.option("private_key_file"):
             address.check_trusted("files and keys of the server are for its operator")
         elif not address.private:
             port = address.port or _CARRIERS[address.carrier]
             pinned = public_address(address.host, port, address.settings.fetch_seconds)
             if address.carrier == "git":
-                self._url = self._url.replace(address.host, f"[{pinned}]" if ":" in pinned else pinned, 1)
+                self._host = pinned
             settings.append(("http.curloptResolve", f"{address.host}:{port}:{pinned}"))
         if token := address.secret("token"):
             basic = base64.b64encode(f"{address.user or 'x-access-token'}:{token}".encode()).decode()
@@ -73,35 +85,38 @@ class GitSource(BaseSource):
         settings.append(("core.sshCommand", f"{batch} -o IdentitiesOnly=yes -i {quote(key)}" if key else batch))
         return settings
 
-    def _git(self, *arguments: str, given: bytes | None = None) -> bytes:
+    def _git(self, *arguments: str, given: bytes | None = None, seconds: float = _SECONDS) -> bytes:
+        done = subprocess.run(  # noqa: S603
+            [*_ends_with_its_parent(), "git", *arguments],
+            input=given or b"",
+            capture_output=True,
+            env=self._environment(),
+            timeout=max(seconds, self.address.settings.fetch_seconds),
+            check=False,
+        )
+        if done.returncode:
+            raise OSError(_reason(done.stderr))
+        return done.stdout
+
+    def _environment(self) -> dict[str, str]:
         environment = {name: value for name, value in ENVIRONMENT.items() if name != "GIT_NO_LAZY_FETCH"}
         environment |= {"GIT_ALLOW_PROTOCOL": self.address.carrier, "GIT_CONFIG_COUNT": str(len(self._settings))}
         for number, (name, value) in enumerate(self._settings):
             environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
         kept = {"PATH": os.defpath, "HOME": str(Path.home()), "SSH_AUTH_SOCK": environment_key("SSH_AUTH_SOCK")}
-        done = subprocess.run(  # noqa: S603
-            ["git", *arguments],  # noqa: S607
-            input=given or b"",
-            capture_output=True,
-            env={**kept, **environment},
-            timeout=max(600.0, self.address.settings.fetch_seconds),
-            check=False,
-        )
-        if done.returncode:
-            errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise OSError(errors[-1] if errors else "git failed")
-        return done.stdout
+        return {**kept, **environment}
 
     def version(self) -> str | None:
         wanted = [f"refs/heads/{self._branch}", f"refs/tags/{self._branch}"] if self._branch else ["HEAD"]
-        found = self._git("ls-remote", "--quiet", self._url, *wanted).decode().split()
+        # A server that accepts and stays silent holds up what waits behind this: the first answer comes soon, or never.
+        found = self._git("ls-remote", "--quiet", self._url, *wanted, seconds=0).decode().split()
         if not found:
             raise SourceAway(f"{self.root} has no branch or tag {self._branch or 'HEAD'!r}", remedy="Check its name.")
         return " ".join((found[0], *(self.address.option(name) for name in ("folder", "include", "exclude"))))
 
     def entries(self) -> Iterator[Entry | LeftOut]:
         self._clone()
-        folder = self.address.option("folder").strip("/")
+        folder = self._folder
         arguments = ["-C", str(self._top), "ls-tree", "-r", "-z", "--full-tree", "HEAD"]
         listing = self._git(*arguments, *(["--", f"{folder}/"] if folder else []))
         for line in listing.decode("utf-8", "surrogateescape").split("\x00"):
@@ -144,6 +159,33 @@ class GitSource(BaseSource):
             self._git("-C", str(self._top), *alone, "fetch", *options, "origin", given=missing)
 
     def read(self, entry: Entry, folder: Path) -> Iterable[Content]:
-        content = self._git("-C", str(self._top), "cat-file", "blob", entry.stamp)
-        blocks = (content[start : start + BLOCK] for start in range(0, len(content), BLOCK))
-        yield Content(write_blocks(blocks, folder / "file", self.limit), name_of(entry.key))
+        size = int(self._git("-C", str(self._top), "cat-file", "-s", entry.stamp))
+        if size > self.limit:
+            raise DocumentTooLarge(f"{entry.key} is larger than {self.limit:,} bytes")
+        target = folder / "file"
+        with target.open("wb") as file:
+            done = subprocess.run(  # noqa: S603
+                [*_ends_with_its_parent(), "git", "-C", str(self._top), "cat-file", "blob", entry.stamp],
+                stdout=file,
+                stderr=subprocess.PIPE,
+                env=self._environment(),
+                timeout=_SECONDS,
+                check=False,
+            )
+        if done.returncode:
+            raise OSError(_reason(done.stderr))
+        yield Content(target, name_of(entry.key))
+
+
+@cache
+def _ends_with_its_parent() -> tuple[str, ...]:
+    """What a command begins with so that it ends with this process, however that ends; nothing where there is none."""
+    program = which("setpriv")
+    return (program, "--pdeathsig", "KILL") if program else ()
+
+
+def _reason(errors: bytes) -> str:
+    """The line of git's errors that says what is wrong; hints follow it."""
+    lines = errors.decode("utf-8", "replace").strip().splitlines()
+    fatal = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))]
+    return (fatal or lines or ["git failed"])[0]

@@ -102,7 +102,7 @@ def _client(address: Address) -> httpx.Client:
             "the API of GitHub needs the package 'httpx'", remedy='pip install "footnotes[github]"'
         ) from error
     if address.option("api"):
-        address.check_trusted("an address of one's own may be inside the server's network")
+        address.check_private("an address of one's own may be inside the server's network")
     headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28", "User-Agent": "footnotes"}
     if token := address.secret("token"):
         headers["Authorization"] = f"Bearer {token}"

@@ -65,6 +65,9 @@ class MaildirSource(BaseSource):
             for file in sorted([*(top / "cur").iterdir(), *(top / "new").iterdir()]):
                 unique = file.name.partition(":")[0]
                 key = f"{name}/{unique}.eml"
+                if file.is_symlink() or not file.is_file():
+                    yield LeftOut(key, "a link, or no file")
+                    continue
                 self._files[key] = file
                 yield Entry(key, unique, metadata={"folder": name})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -58,11 +58,11 @@ def _open_store(address: Address) -> S3Store | GCSStore | AzureStore:
     if not _BUCKET.fullmatch(address.host):
         raise OptionError(f"{address.host[:60]!r} is not the name of a bucket")
     if address.option("endpoint"):
-        address.check_trusted("an endpoint of one's own may be inside the server's network")
+        address.check_private("an endpoint of one's own may be inside the server's network")
     secrets: dict[str, Any] = {name: found for name in _SECRETS[address.kind] if (found := address.secret(name))}
     anonymous = address.flag("anonymous")
-    if not secrets and not anonymous and not address.trusted:
-        raise OptionError(f"{address.text} needs a key of its own", remedy="Send one, or say anonymous=true.")
+    if not address.trusted and not anonymous:
+        _check_own_key(address, secrets)
     prefix = address.path.strip("/")
     client: dict[str, Any] = {"timeout": timedelta(seconds=address.settings.fetch_seconds)}
     retry: dict[str, Any] = {"max_retries": 2, "retry_timeout": timedelta(seconds=address.settings.fetch_seconds)}
@@ -82,3 +82,16 @@ def _open_store(address: Address) -> S3Store | GCSStore | AzureStore:
         return GCSStore(address.host, prefix=prefix or None, **secrets, **common)
     container, _, below = prefix.partition("/")
     return AzureStore(container, account_name=address.host, prefix=below or None, **secrets, **common)
+
+
+def _check_own_key(address: Address, secrets: Mapping[str, str]) -> None:
+    """Raise unless the key is whole: the library would look for the rest among the credentials of this machine."""
+    enough = {"s3": (("access_key_id", "secret_access_key"),), "gs": (("service_account_key",),)}
+    wanted = enough.get(address.kind, (("account_key",), ("sas_token",)))
+    if not any(all(name in secrets for name in names) for names in wanted):
+        needed = " or ".join(" and ".join(names) for names in wanted)
+        raise OptionError(
+            f"{address.text} needs a key of its own: {needed}", remedy="Send it whole, or say anonymous=true."
+        )
+    if "gcs_base_url" in secrets.get("service_account_key", ""):
+        raise OptionError(f"the key of {address.text} names another server", remedy="Send the key as Google made it.")

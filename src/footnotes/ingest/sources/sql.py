@@ -27,6 +27,7 @@ from footnotes.types import JsonValue
 
 _NAME = re.compile(r"[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)?")
 _DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "sqlite": "sqlite"}
+_READS = re.compile(r"(?is)\s*(--[^\n]*\n\s*|/\*.*?\*/\s*|\(\s*)*(select|with|values|table)\b")
 _MOST_ROWS = 1_000_000
 
 
@@ -42,6 +43,8 @@ class SqlSource(BaseSource):
             )
         if table and not _NAME.fullmatch(table):
             raise OptionError(f"{table[:60]!r} is not the name of a table")
+        if query and not _READS.match(query):
+            raise OptionError("the query must begin with SELECT, WITH, VALUES or TABLE: a source is only read")
         self._query = query or f"SELECT * FROM {_quote_name(table)}"  # noqa: S608 - the name was checked
         self._named = table or f"query-{digest(query)[:12]}"
         self.root = self.name = f"{address.text}/{quote(self._named)}"
@@ -119,7 +122,9 @@ def _engine(address: Address) -> sqlalchemy.Engine:
     url = URL.create(
         driver, address.user or None, password, address.option("host") or address.host or None, address.port, database
     )
-    return create_engine(url, poolclass=NullPool, hide_parameters=True)
+    # A statement that is prepared is one statement: a second one behind it cannot end the transaction that only reads.
+    driver_options = {"prepare_threshold": 0, "options": "-c default_transaction_read_only=on"}
+    return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=driver_options)
 
 
 def _quote_name(name: str) -> str:

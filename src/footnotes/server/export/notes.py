@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from footnotes.types import KeptTurn
 
+_CODE = re.compile(r"(^```.*?^```|`[^`\n]+`)", re.M | re.S)
+_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])|!(?=\[)")
 _DOUBT = "[?]"
 _DOUBT_TEXT = "[?] Nothing in the documents supports this."
 
@@ -75,12 +78,17 @@ def to_markdown(title: str, turns: Iterable[KeptTurn]) -> str:
     parts = [f"# {_line(title)}"]
     made = add_notes(turns, lambda number: f"[^{number}]", _DOUBT)
     for turn in made:
-        parts += [f"## {_line(turn.question)}", turn.text]
-    notes = [f"[^{note.number}]: {_line(note.place)}: “{note.quote}”" for turn in made for note in turn.notes]
+        parts += [f"## {_line(turn.question)}", _harmless(turn.text)]
+    notes = [f"[^{note.number}]: {_line(note.place)}: “{_line(note.quote)}”" for turn in made for note in turn.notes]
     parts += ["\n".join(notes)] if notes else []
     parts += [_DOUBT_TEXT] if any(_DOUBT in turn.text for turn in made) else []
     return "\n\n".join(parts) + "\n"
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return _harmless(" ".join(text.split()))
+
+
+def _harmless(text: str) -> str:
+    """Markdown that loads nothing and runs nothing where it is shown: no markup of pages, no pictures. Code stays."""
+    return "".join(part if at % 2 else _MARKUP.sub(r"\\\g<0>", part) for at, part in enumerate(_CODE.split(text)))

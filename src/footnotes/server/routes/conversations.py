@@ -139,7 +139,7 @@ def rate(
     conversation: Id, number: Number, body: RatingBody, library: ReadLibrary, state: State, caller: Reader
 ) -> KeptTurn:
     """Up, down or neither, and why. `footnotes eval --from-ratings` makes a golden set of it."""
-    state.intake.check_may_change()
+    _check_may_change(state, caller, library, conversation)
     library.conversations.rate(caller.tenant, conversation, number, body.rating, body.reason)
     return restore_passages(library.conversations.turn(caller.tenant, conversation, number), library)
 
@@ -161,7 +161,7 @@ async def _ask(
 
     def write_down() -> tuple[int, list[tuple[str, str]]]:
         state.intake.check_may_change()
-        if body.replaces is not None:
+        if not begins:
             _check_may_change(state, caller, library, conversation)
         before = [] if begins else library.conversations.turns(caller.tenant, conversation)
         most, holder = state.settings.serve_conversations, state.running_answers.holder

@@ -15,6 +15,9 @@ UPDATE jobs SET state = 'running', attempts = attempts + 1, holder = $1, updated
     AND CASE WHEN j.state = 'queued' THEN j.not_before IS NULL OR j.not_before <= now()
              WHEN j.holder = $1 THEN j.id <> ALL ($3)
              ELSE j.holder IS NULL OR j.holder NOT IN (SELECT holder FROM living) END
+    -- Addresses are waited for: those of one tenant one after the other, so that they never take every worker.
+    AND (j.kind <> 'url' OR NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = j.tenant AND o.kind = 'url' AND o.id <> j.id
+        AND o.state = 'running' AND o.holder IN (SELECT holder FROM living)))
     AND {is_free} ORDER BY j.turn, j.number LIMIT 1 FOR UPDATE OF j SKIP LOCKED)
 RETURNING *
 
