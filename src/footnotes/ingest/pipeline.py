@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from footnotes.errors import (
 )
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, named_in_prefix, notes_of
 from footnotes.ingest.embedding import embed_missing, open_generation
+from footnotes.ingest.garbage import fewer_collections
 from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.reading import KnownDocuments, ReadFile, read_together
 from footnotes.ingest.waiting import WaitingDocuments
@@ -158,7 +159,8 @@ class Pipeline:
         self._serving = self._generation()
         many, is_remote = len(sources) >= QUICK_DOCUMENTS, getattr(self._embedder, "is_remote", False)
         self._tries = QUICK_TRIES if many and not is_remote else 0
-        yield from self._add(sources, chunker_of)
+        with fewer_collections() if many else nullcontext():
+            yield from self._add(sources, chunker_of)
         while self._elsewhere:
             # Another writer is at the same bytes: when it is done they are here already, or still to be taken in.
             left, self._elsewhere = self._elsewhere, []
