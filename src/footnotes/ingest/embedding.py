@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,6 +46,13 @@ def check_embedder(generation: Generation, embedder: Embedder) -> None:
         )
 
 
+class Embedded(NamedTuple):
+    """How many inputs got vectors, and how long the embedder took for them: not what it took to keep them."""
+
+    inputs: int
+    seconds: float
+
+
 def embed_missing(
     store: Store,
     generation: Generation,
@@ -54,7 +62,7 @@ def embed_missing(
     batch: int,
     on_progress: OnProgress,
     known: dict[str, Matrix] | None = None,
-) -> int:
+) -> Embedded:
     """Embed what was never embedded, and keep it every few seconds: a crash costs the last of them at most.
 
     `known` are vectors of pieces that were embedded a moment ago, and then those of the last ones now: neighbouring
@@ -62,7 +70,7 @@ def embed_missing(
     """
     check_embedder(generation, embedder)
     missing = store.vectors.missing(generation.user_id, generation, inputs)
-    kept, known = _Kept(store, generation), {} if known is None else known
+    kept, known, seconds = _Kept(store, generation), {} if known is None else known, 0.0
     for start in range(0, len(missing), EMBEDDED_TOGETHER):
         window = {key: inputs[key] for key in missing[start : start + EMBEDDED_TOGETHER]}
         for piece in known.keys() - {piece for pieces in window.values() for piece in pieces}:
@@ -71,11 +79,13 @@ def embed_missing(
         for at in range(0, len(fresh), EMBEDDED_AT_ONCE):
             on_progress(Progress("embedding", start + len(window) * at // len(fresh), len(missing)))
             some = fresh[at : at + EMBEDDED_AT_ONCE]
+            began = time.perf_counter()
             known.update(zip(some, embed_all(embedder, some, role="passage", batch=batch), strict=True))
+            seconds += time.perf_counter() - began
             if kept.is_due:
                 kept.add(window, known)
         kept.add(window, known, now=start + EMBEDDED_TOGETHER >= len(missing))
-    return len(missing)
+    return Embedded(len(missing), seconds)
 
 
 class _Kept:

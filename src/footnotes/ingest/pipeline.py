@@ -531,28 +531,28 @@ class Pipeline:
             return
         inputs = [each for draft in drafts for each in _inputs(draft, self._embedder)]
         for some in (inputs[:QUICK_INPUTS], inputs[QUICK_INPUTS:]):
-            began = time.monotonic()
-            if some:
-                self._embed(dict(some))
-            if self._is_embedder_away or time.monotonic() - began > len(some) / QUICK_RATE + _HICCUP_SECONDS:
+            seconds = self._embed(dict(some)) if some else 0.0
+            if self._is_embedder_away or seconds > len(some) / QUICK_RATE + _HICCUP_SECONDS:
                 self._tries -= 1
                 return
 
-    def _embed(self, wanted: Mapping[bytes, Sequence[str]]) -> None:
-        """Embed inputs whose texts are not served yet. Where that fails, words find these texts, and vectors follow."""
+    def _embed(self, wanted: Mapping[bytes, Sequence[str]]) -> float:
+        """Embed inputs whose texts are not served yet, and say how long that took the embedder. Where it fails, words
+        find these texts, and vectors follow."""
         try:
-            embed_missing(
+            return embed_missing(
                 self._store,
                 self._now(),
                 wanted,
                 embedder=self._embedder,
                 batch=self._embed_batch,
                 on_progress=self._on_progress,
-            )
+            ).seconds
         except (StoreError, DocumentError):
             raise
         except FootnotesError:
             self._is_embedder_away = True
+            return 0.0
 
     def _begin_again(self, works: Sequence[_Work]) -> None:
         """The library was indexed again while these were read: they are made for the generation that serves now."""
