@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from footnotes.embed import Matrix
+from footnotes.embed import Matrix, fast
 from footnotes.embed.description import ModelDescription
 from footnotes.embed.files import PACKAGED, ModelFiles, find_model, read_weights
 from footnotes.embed.session import POOL, batches, cores, open_session, padded, unit_rows
@@ -26,11 +27,19 @@ class LocalEmbedder:
     """Unit vectors, pooled from the model's tokens as it was taught to. The model is loaded at the first text.
 
     `threads` 0 means one a core. `model_dir` names a folder with `model.onnx` and `vocab.txt` to use instead
-    of the installed weights; such a model reads `max_tokens`, by the mean of its tokens.
+    of the installed weights; such a model reads `max_tokens`, by the mean of its tokens. The `variant` "fast" is made
+    once, and kept in `models_dir`.
     """
 
     def __init__(
-        self, model: str = "", *, threads: int = 0, variant: str = "int8", model_dir: str = "", max_tokens: int = 256
+        self,
+        model: str = "",
+        *,
+        threads: int = 0,
+        variant: str = "int8",
+        model_dir: str = "",
+        models_dir: str = "~/.cache/footnotes/models",
+        max_tokens: int = 256,
     ) -> None:
         self._model = model or DEFAULT_MODEL
         if self._model not in PACKAGED and not model_dir:
@@ -41,6 +50,7 @@ class LocalEmbedder:
         self._threads = threads or cores()
         self._variant = variant
         self._model_dir = model_dir
+        self._models_dir = Path(models_dir)
         self._max_tokens = max_tokens if model_dir else PACKAGED[self._model].description.max_tokens
         self._loading = Lock()
 
@@ -64,7 +74,8 @@ class LocalEmbedder:
     def fingerprint(self) -> str:
         """Model, variant, revision of the weights, tokens, dimensions."""
         revision = self._files.sha256 or hashlib.sha256(read_weights(self._files)).hexdigest()
-        return f"{self.name}/{self._variant}/{revision[:12]}/{self._max_tokens}/{self.dimensions}"
+        variant = f"fast-{fast.VERSION}" if self._variant == "fast" else self._variant
+        return f"{self.name}/{variant}/{revision[:12]}/{self._max_tokens}/{self.dimensions}"
 
     @cached_property
     def dimensions(self) -> int:
@@ -116,4 +127,7 @@ class LocalEmbedder:
 
     @cached_property
     def _loaded(self) -> Any:
-        return open_session(read_weights(self._files), self._threads, origin=str(self._files.weights))
+        files = self._files
+        is_fast = self._variant == "fast"
+        weights = fast.fast_weights(files, self._models_dir.expanduser()) if is_fast else read_weights(files)
+        return open_session(weights, self._threads, origin=str(files.weights))

@@ -28,4 +28,5 @@ def _local_options(settings: Settings) -> dict[str, object]:
         "threads": settings.embedder_threads,
         "variant": settings.embedder_variant,
         "model_dir": settings.model_dir,
+        "models_dir": settings.models_dir,
     }

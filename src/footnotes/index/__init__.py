@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,9 +62,11 @@ def damage_told_apart(what: str) -> Iterator[None]:
         raise IndexDamaged(f"{what}: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What an index needs of one chunk."""
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+class Entry(NamedTuple):
+    """What an index needs of one chunk. There is one for each, and a dataclass takes ten times as long to make."""
 
     key: int
     document: int
@@ -74,14 +77,13 @@ class Entry:
     facets: tuple[str, ...] = ()
     vector: bytes = b""
     """float16, of length 1, as the store keeps it."""
-    weights: Mapping[int, float] = field(default_factory=dict)
+    weights: Mapping[int, float] = _NOTHING
     """What its terms weigh, by place; see `Weights`."""
-    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    metadata: Mapping[str, JsonValue] = _NOTHING
     """What a vector database is told of the chunk beside: its document's metadata, collection and ids."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One step of the change log: a document's chunks came (`entries` has them) or went (`removed` names them)."""
 
     seq: int

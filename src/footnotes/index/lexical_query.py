@@ -8,6 +8,7 @@ from typing import Any
 from footnotes.index import Allowed
 
 _MANY_KEYS = 500
+_KNOWN_TERMS = 4_096
 
 
 class QueryBuilder:
@@ -24,6 +25,7 @@ class QueryBuilder:
         self._must = tantivy.Occur.Must
         self._should = tantivy.Occur.Should
         self._frequency = frequency
+        self._known: dict[tuple[str, float], list[Any]] = {}
         self._boosts = [(name, weight) for name, weight in boosts.items() if weight > 0]
 
     def any_of(self, terms: Mapping[str, float]) -> Any:
@@ -75,12 +77,20 @@ class QueryBuilder:
         return self._query.const_score_query(query, 0.0)
 
     def _clauses(self, terms: Mapping[str, float]) -> list[Any]:
+        return [clause for term, weight in terms.items() for clause in self._clauses_of(term, weight)]
+
+    def _clauses_of(self, term: str, weight: float) -> list[Any]:
+        """What looks for one term in every field that has it. A search asks for it twice: to find, and to score."""
+        known = self._known.get((term, weight))
+        if known is not None:
+            return known
         clauses = []
-        for term, weight in terms.items():
-            for name, boost in self._boosts:
-                if not self._frequency(name, term):
-                    continue
+        for name, boost in self._boosts:
+            if self._frequency(name, term):
                 query = self._query.term_query(self._schema, name, term)
                 factor = boost * weight
                 clauses.append((self._should, query if factor == 1.0 else self._query.boost_query(query, factor)))
+        if len(self._known) >= _KNOWN_TERMS:
+            self._known.clear()
+        self._known[term, weight] = clauses
         return clauses

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
 from footnotes.store.records import Generation
 
+EMBEDDED_TOGETHER = 512
+"""Pieces of so many inputs are put in the order of their lengths: with fewer, more of what a model reads is padding."""
 EMBEDDED_AT_ONCE = 64
 KEPT_EVERY_SECONDS = 2.0
 """Vectors are kept this often while they are made: a crash costs no more work, and a commit costs a disk its rest."""
@@ -43,6 +46,13 @@ def check_embedder(generation: Generation, embedder: Embedder) -> None:
         )
 
 
+class Embedded(NamedTuple):
+    """How many inputs got vectors, and how long the embedder took for them: not what it took to keep them."""
+
+    inputs: int
+    seconds: float
+
+
 def embed_missing(
     store: Store,
     generation: Generation,
@@ -51,36 +61,59 @@ def embed_missing(
     embedder: Embedder,
     batch: int,
     on_progress: OnProgress,
-) -> int:
-    """Embed what was never embedded, and keep it every few seconds: a crash costs the last of them at most."""
+    known: dict[str, Matrix] | None = None,
+) -> Embedded:
+    """Embed what was never embedded, and keep it every few seconds: a crash costs the last of them at most.
+
+    `known` are vectors of pieces that were embedded a moment ago, and then those of the last ones now: neighbouring
+    inputs share pieces.
+    """
     check_embedder(generation, embedder)
-    user_id = generation.user_id
-    missing = store.vectors.missing(user_id, generation, inputs)
-    made: list[Matrix] = []
-    kept, since = 0, time.monotonic()
-    for start in range(0, len(missing), EMBEDDED_AT_ONCE):
-        on_progress(Progress("embedding", start, len(missing)))
-        keys = missing[start : start + EMBEDDED_AT_ONCE]
-        made.append(_pooled([inputs[key] for key in keys], embedder, batch))
-        end = start + len(keys)
-        if end == len(missing) or time.monotonic() - since >= KEPT_EVERY_SECONDS:
-            store.vectors.save(user_id, generation, missing[kept:end], np.concatenate(made))
-            made, kept, since = [], end, time.monotonic()
-    return len(missing)
+    missing = store.vectors.missing(generation.user_id, generation, inputs)
+    kept, known, seconds = _Kept(store, generation), {} if known is None else known, 0.0
+    for start in range(0, len(missing), EMBEDDED_TOGETHER):
+        window = {key: inputs[key] for key in missing[start : start + EMBEDDED_TOGETHER]}
+        for piece in known.keys() - {piece for pieces in window.values() for piece in pieces}:
+            del known[piece]
+        fresh = sorted({piece: 0 for pieces in window.values() for piece in pieces if piece not in known}, key=len)
+        for at in range(0, len(fresh), EMBEDDED_AT_ONCE):
+            on_progress(Progress("embedding", start + len(window) * at // len(fresh), len(missing)))
+            some = fresh[at : at + EMBEDDED_AT_ONCE]
+            began = time.perf_counter()
+            known.update(zip(some, embed_all(embedder, some, role="passage", batch=batch), strict=True))
+            seconds += time.perf_counter() - began
+            if kept.is_due:
+                kept.add(window, known)
+        kept.add(window, known, now=start + EMBEDDED_TOGETHER >= len(missing))
+    return Embedded(len(missing), seconds)
 
 
-def _pooled(inputs: Sequence[Sequence[str]], embedder: Embedder, batch: int) -> Matrix:
-    """One vector an input: the mean of its pieces, each of which is embedded once however many share it."""
-    pieces = {piece: row for row, piece in enumerate(dict.fromkeys(piece for each in inputs for piece in each))}
-    vectors = embed_all(embedder, list(pieces), role="passage", batch=batch)
-    if all(len(each) == 1 for each in inputs):  # of unit length already
-        alone: Matrix = vectors[[pieces[each[0]] for each in inputs]]
-        return alone
-    return np.stack([_mean(vectors, [pieces[piece] for piece in each]) for each in inputs])
+class _Kept:
+    """Writes vectors of inputs whose pieces are embedded, each input once."""
+
+    def __init__(self, store: Store, generation: Generation) -> None:
+        self._store, self._generation = store, generation
+        self._keys: list[bytes] = []
+        self._vectors: list[Matrix] = []
+        self._done: set[bytes] = set()
+        self._since = time.monotonic()
+
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic() - self._since >= KEPT_EVERY_SECONDS
+
+    def add(self, window: Mapping[bytes, Sequence[str]], known: Mapping[str, Matrix], *, now: bool = False) -> None:
+        """Take what is complete of a window, and write it when it is time, or `now`."""
+        complete = [
+            key for key, pieces in window.items() if key not in self._done and all(map(known.__contains__, pieces))
+        ]
+        self._done.update(complete)
+        self._keys += complete
+        self._vectors += [_mean([known[piece] for piece in window[key]]) for key in complete]
+        if self._keys and (now or self.is_due):
+            self._store.vectors.save(self._generation.user_id, self._generation, self._keys, np.stack(self._vectors))
+            self._keys, self._vectors, self._since = [], [], time.monotonic()
 
 
-def _mean(vectors: Matrix, rows: Sequence[int]) -> Matrix:
-    if len(rows) == 1:
-        one: Matrix = vectors[rows[0]]
-        return one
-    return mean_vector(vectors[rows])
+def _mean(vectors: Sequence[Matrix]) -> Matrix:
+    return vectors[0] if len(vectors) == 1 else mean_vector(np.stack(vectors))

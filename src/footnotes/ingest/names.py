@@ -22,9 +22,12 @@ _PASSWORD = re.compile(r"(://)[^/?#@]*@")
 
 def as_text(name: str | Path) -> str:
     """A name as Unicode text: bytes of a file name that are none, and NUL, are written as `\\xff`."""
-    raw = str(name).encode("utf-8", "surrogatepass")
+    text = str(name)
+    if text.isascii() and "\x00" not in text:
+        return text
+    raw = text.encode("utf-8", "surrogatepass")
     with suppress(UnicodeEncodeError):
-        raw = str(name).encode("utf-8", "surrogateescape")
+        raw = text.encode("utf-8", "surrogateescape")
     return raw.decode("utf-8", "backslashreplace").replace("\x00", "\\x00")  # no database can hold or look for a NUL
 
 

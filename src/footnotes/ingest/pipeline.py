@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from footnotes.errors import (
 )
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, named_in_prefix, notes_of
 from footnotes.ingest.embedding import embed_missing, open_generation
+from footnotes.ingest.garbage import fewer_collections
 from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.reading import KnownDocuments, ReadFile, read_together
 from footnotes.ingest.waiting import WaitingDocuments
@@ -158,7 +159,8 @@ class Pipeline:
         self._serving = self._generation()
         many, is_remote = len(sources) >= QUICK_DOCUMENTS, getattr(self._embedder, "is_remote", False)
         self._tries = QUICK_TRIES if many and not is_remote else 0
-        yield from self._add(sources, chunker_of)
+        with fewer_collections() if many else nullcontext():
+            yield from self._add(sources, chunker_of)
         while self._elsewhere:
             # Another writer is at the same bytes: when it is done they are here already, or still to be taken in.
             left, self._elsewhere = self._elsewhere, []
@@ -529,28 +531,28 @@ class Pipeline:
             return
         inputs = [each for draft in drafts for each in _inputs(draft, self._embedder)]
         for some in (inputs[:QUICK_INPUTS], inputs[QUICK_INPUTS:]):
-            began = time.monotonic()
-            if some:
-                self._embed(dict(some))
-            if self._is_embedder_away or time.monotonic() - began > len(some) / QUICK_RATE + _HICCUP_SECONDS:
+            seconds = self._embed(dict(some)) if some else 0.0
+            if self._is_embedder_away or seconds > len(some) / QUICK_RATE + _HICCUP_SECONDS:
                 self._tries -= 1
                 return
 
-    def _embed(self, wanted: Mapping[bytes, Sequence[str]]) -> None:
-        """Embed inputs whose texts are not served yet. Where that fails, words find these texts, and vectors follow."""
+    def _embed(self, wanted: Mapping[bytes, Sequence[str]]) -> float:
+        """Embed inputs whose texts are not served yet, and say how long that took the embedder. Where it fails, words
+        find these texts, and vectors follow."""
         try:
-            embed_missing(
+            return embed_missing(
                 self._store,
                 self._now(),
                 wanted,
                 embedder=self._embedder,
                 batch=self._embed_batch,
                 on_progress=self._on_progress,
-            )
+            ).seconds
         except (StoreError, DocumentError):
             raise
         except FootnotesError:
             self._is_embedder_away = True
+            return 0.0
 
     def _begin_again(self, works: Sequence[_Work]) -> None:
         """The library was indexed again while these were read: they are made for the generation that serves now."""

@@ -146,4 +146,4 @@ class Reindex:
             embedder=self._embedder,
             batch=self._embed_batch,
             on_progress=self._on_progress,
-        )
+        ).inputs

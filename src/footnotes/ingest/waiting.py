@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from footnotes import tracing
-from footnotes.embed import Embedder
+from footnotes.embed import Embedder, Matrix
 from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.work import OnProgress, Progress
@@ -35,6 +35,7 @@ class WaitingDocuments:
         self._batch = batch
         self._on_progress = on_progress
         self._inputs: dict[bytes, tuple[str, ...]] = {}
+        self._known: dict[str, Matrix] = {}
         self._size = FIRST_BATCH
         self._done = 0
         self._total = 0
@@ -108,6 +109,7 @@ class WaitingDocuments:
             embedder=self._embedder,
             batch=self._batch,
             on_progress=report,
+            known=self._known,
         )
         self._done += len(inputs)
         fitting = int(len(inputs) * BATCH_SECONDS / max(time.monotonic() - began, 0.001))

@@ -116,10 +116,9 @@ def _beginning(path: Path) -> bytes:
 
 
 def _without_mark(sample: bytes) -> bytes:
-    for mark in _MARKS:
-        if sample.startswith(mark):
-            return sample[len(mark) :]
-    return sample
+    if not sample.startswith(_MARKS):
+        return sample
+    return sample[next(len(mark) for mark in _MARKS if sample.startswith(mark)) :]
 
 
 # ── binary

@@ -48,6 +48,8 @@ def facet_term(key: str, text: str) -> str:
 
 def facet_text(value: JsonValue) -> str:
     """How a value is compared: `true`, `3`, `2.5`, or the text itself."""
+    if isinstance(value, str):
+        return value[:MAX_TEXT]
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:

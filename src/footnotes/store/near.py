@@ -71,7 +71,8 @@ def put_new(cursor: Cursor, new: Sequence[NewSketch]) -> list[NearDuplicate | No
         rows.append((cursor.user_id, each.pk, each.sketch, other, similarity))
         shared.add(Candidate(*each[1:]), each.collection, own)
     cursor.insert("put_new_sketches", rows)
-    named = ((cursor.user_id, band, each.pk) for each, own in zip(new, bands, strict=True) for band in own)
+    # In the order of their names, which is that of the table: each page of it is then touched once.
+    named = sorted((cursor.user_id, band, each.pk) for each, own in zip(new, bands, strict=True) for band in own)
     cursor.insert("put_new_bands", named)
     return found
 
@@ -80,8 +81,12 @@ class _Shared:
     """Documents by the bands they have: those of the database, and those that are being written."""
 
     def __init__(self, cursor: Cursor, bands: Sequence[Bands]) -> None:
+        every = list(chain.from_iterable(bands))
+        names, counts = np.unique(np.array(every, dtype=np.int64), return_counts=True)
+        self._repeated: frozenset[int] = frozenset(names[counts > 1].tolist())
+        """Bands that several of those have that are being written: of the others nobody asks again."""
         self._members: dict[int, list[int]] = {}
-        for row in cursor.all("members_of_bands", bands=list(chain.from_iterable(bands))):
+        for row in cursor.all("members_of_bands", bands=every):
             self._members.setdefault(row["band"], []).append(row["document"])
         keys = sorted(set(chain.from_iterable(self._members.values())))
         rows = cursor.all("sketches_of", keys=keys) if keys else []
@@ -92,13 +97,18 @@ class _Shared:
 
     def candidates(self, collection: str, bands: Bands) -> list[Candidate]:
         """The documents of a collection with some of the bands."""
-        found = islice(chain.from_iterable(self._members.get(band, ()) for band in bands), CANDIDATES)
+        shared = [self._members[band] for band in bands if band in self._members]
+        if not shared:  # as nearly always
+            return []
+        found = islice(chain.from_iterable(shared), CANDIDATES)
         known = (self._known[pk] for pk in set(found) if pk in self._known)
         return [candidate for owner, candidate in known if owner == collection]
 
     def add(self, candidate: Candidate, collection: str, bands: Bands) -> None:
-        self._known[candidate.pk] = (collection, candidate)
-        for band in bands:
+        repeated = self._repeated.intersection(bands)
+        if repeated:
+            self._known[candidate.pk] = (collection, candidate)
+        for band in repeated:
             self._members.setdefault(band, []).append(candidate.pk)
 
 

@@ -121,6 +121,6 @@ def cut(term: str) -> str:
 
 def _counted(terms: Sequence[str]) -> Mapping[str, int]:
     counted = Counter(terms)
-    if any(len(term) * 4 > MAX_TERM_BYTES or "\x00" in term for term in counted):
+    if max(map(len, counted), default=0) * 4 > MAX_TERM_BYTES or "\x00" in "".join(counted):
         return Counter(map(cut, terms))
     return counted

@@ -10,6 +10,7 @@ from footnotes.types import JsonValue
 
 _SAMPLE = 1_500
 _BEYOND_LATIN = re.compile("[^\u0000-\u036f]")
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 _LEAST_WORDS = 12
 _MOST_LETTERS = 200
 _LEAST_SHARE = 0.1
@@ -45,7 +46,8 @@ def language_of(text: str) -> str | None:
 
 def _by_script(sample: str) -> str | None:
     letters = list(filter(str.isalpha, _BEYOND_LATIN.findall(sample)))
-    if not letters or len(letters) * 4 < sum(map(str.isalpha, sample)):
+    plain = len(sample.encode("ascii", "ignore").translate(None, _NO_LETTERS))  # most of all letters, and soon counted
+    if not letters or len(letters) * 4 < plain or len(letters) * 4 < sum(map(str.isalpha, sample)):
         return None
     letters = letters[:_MOST_LETTERS]
     counts = {language: sum(edges[0] <= char <= edges[2] for char in letters) for language, edges in _SCRIPTS}

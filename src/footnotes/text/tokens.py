@@ -13,7 +13,8 @@ import re
 import unicodedata
 from binascii import a2b_base64
 from bisect import bisect_left, bisect_right
-from functools import cache
+from collections.abc import Callable
+from functools import cache, cached_property
 from importlib import resources
 from itertools import accumulate
 
@@ -23,10 +24,14 @@ _UNSPACED_RUN = 4
 _REMEMBERED = 200_000
 _REMEMBERED_LENGTH = 32
 _RESYNC = 4
-_LAST = ".,;:!?)"
-"""A mark after a word that is a token by itself."""
+_SPACES = re.compile(r"(?<=\S) {2,}(?=\S)")
+_CL100K = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
+    r"|\s+(?!\S)|\s"
+)
 
 _SPACE = r"\t\n\x0b\x0c\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_Encode = Callable[[str], list[int]]
 _UNSPACED = (
     r"\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -35,11 +40,23 @@ _ASCII_CLASSES = (r"A-Za-z", r"0-9", r"\t\n\x0b\x0c\r ", r"!-/:-@\[-`{-~\x00-\x0
 
 def count_tokens(text: str) -> int:
     """How many cl100k tokens a text has."""
-    first, *spaced = text.split(" ")
     try:
-        return _count_by_pattern(first) + sum(map(_spaced_counts().__getitem__, spaced))
+        return _count_between_spaces(text)
+    except _UnevenSpace:
+        pass
+    # Of several spaces the last belongs to the word after it, and the others are a word by themselves.
+    single, runs = _SPACES.subn(" ", text)
+    if not runs:
+        return _count_by_pattern(text)
+    try:
+        return _count_between_spaces(single) + sum(_counts()[run[1:]] for run in _SPACES.findall(text))
     except _UnevenSpace:
         return _count_by_pattern(text)
+
+
+def _count_between_spaces(text: str) -> int:
+    first, *spaced = text.split(" ")
+    return _count_by_pattern(first) + sum(map(_spaced_counts().__getitem__, spaced))
 
 
 def _count_by_pattern(text: str) -> int:
@@ -107,21 +124,31 @@ class _Counts(dict[str, int]):
 
     def __init__(self, ranks: dict[bytes, int]) -> None:
         super().__init__()
-        from tiktoken import Encoding
-
         self.ranks = ranks
-        # The text comes cut into words: what is given is one piece, whatever it is.
-        self._encoding = Encoding("words", pat_str="(?s:.+)", mergeable_ranks=ranks, special_tokens={})
+        self._encode = _encoder(_CL100K, ranks)
 
     def __missing__(self, word: str) -> int:
         if len(word) > LONGEST_RUN:  # only white space comes in longer runs
             return sum(self[word[at : at + LONGEST_RUN]] for at in range(0, len(word), LONGEST_RUN))
         encoded = word.encode("utf-8", "replace")
-        tokens = 1 if encoded in self.ranks else len(self._encoding.encode_ordinary(encoded.decode()))
+        tokens = 1 if encoded in self.ranks else self._count(word, encoded)
         if len(self) >= _REMEMBERED:
             self.clear()
         self[word] = tokens
         return tokens
+
+    def _count(self, word: str, encoded: bytes) -> int:
+        # A word of our pattern is one of cl100k's too, but for letters that its tables may not know.
+        return self.count_ascii(word) if word.isascii() else len(self._whole(encoded.decode()))
+
+    def count_ascii(self, text: str) -> int:
+        """Tokens of a short text in ASCII, of one word or more."""
+        return len(self._encode(text))
+
+    @cached_property
+    def _whole(self) -> _Encode:
+        """For texts that come cut into words: what is given is one piece, whatever it is."""
+        return _encoder("(?s:.+)", self.ranks)
 
 
 class _UnevenSpace(Exception):
@@ -134,17 +161,23 @@ class _SpacedCounts(dict[str, int]):
     def __missing__(self, spaced: str) -> int:
         if not spaced or spaced[0].isspace() or spaced[-1].isspace():
             raise _UnevenSpace
-        if spaced.isascii() and spaced.isalpha() and len(spaced) <= LONGEST_WORD:  # one word of the pattern
-            tokens = _counts()[f" {spaced}"]
-        elif spaced[-1] in _LAST and spaced[:-1].isascii() and spaced[:-1].isalpha():
-            tokens = self[spaced[:-1]] + 1
-        else:
+        if len(spaced) > LONGEST_WORD or not spaced.isascii():
             tokens = _count_by_pattern(f" {spaced}")
+        elif spaced.isalpha() and f" {spaced}".encode() in _counts().ranks:
+            tokens = 1
+        else:
+            tokens = _counts().count_ascii(f" {spaced}")
         if len(spaced) <= _REMEMBERED_LENGTH:
             if len(self) >= _REMEMBERED:
                 self.clear()
             self[spaced] = tokens
         return tokens
+
+
+def _encoder(pattern: str, ranks: dict[bytes, int]) -> _Encode:
+    from tiktoken import Encoding
+
+    return Encoding("cl100k", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}).encode_ordinary
 
 
 @cache

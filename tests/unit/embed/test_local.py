@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from footnotes.embed import files
+from footnotes.embed import fast, files
 from footnotes.embed.background import measured_background
 from footnotes.embed.local import LocalEmbedder
 from footnotes.errors import EmbedderUnavailable, ModelDamaged
@@ -134,3 +134,18 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(EmbedderUnavailable) as raised:
         LocalEmbedder("bge-small").embed(["x"], role="query")
     assert "footnotes[better]" in str(raised.value.remedy)
+
+
+def test_the_fast_variant_is_made_once_and_means_nearly_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedder: LocalEmbedder
+) -> None:
+    texts = ["How long is the notice period?", "Employment ends three months after it was terminated. " * 8]
+    quick = LocalEmbedder(threads=1, variant="fast", models_dir=str(tmp_path))
+    assert quick.fingerprint != embedder.fingerprint
+    near = (quick.embed(texts, role="passage") * embedder.embed(texts, role="passage")).sum(axis=1)
+    assert (near > 0.98).all() and (near < 0.99999).all()
+    (kept,) = (tmp_path / "fast").glob("*.onnx")
+    kept.write_bytes(kept.read_bytes()[:-1])
+    LocalEmbedder(threads=1, variant="fast", models_dir=str(tmp_path)).embed(["made again"], role="passage")
+    monkeypatch.setattr(fast, "_made", lambda _: pytest.fail("what is kept was made again"))
+    LocalEmbedder(threads=1, variant="fast", models_dir=str(tmp_path)).embed(["read"], role="passage")

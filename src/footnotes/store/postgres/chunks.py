@@ -55,7 +55,14 @@ def analyzed(chunks: Iterable[NewChunk], text_of: Callable[[int, int], str], nam
     for chunk in chunks:
         text = clean(text_of(chunk.start, chunk.end))
         metadata = clean_json(chunk.metadata)
-        terms = chunk_terms(text, headings=chunk.headings, prefix=chunk.prefix, metadata=metadata, **asdict(named))
+        terms = chunk_terms(
+            text,
+            headings=chunk.headings,
+            title=named.title,
+            filename=named.filename,
+            prefix=chunk.prefix,
+            metadata=metadata,
+        )
         rows.append(NewRow(chunk, text, terms))
     return rows
 
@@ -93,7 +100,10 @@ def _row(where: Where, row: NewRow, averages: Averages, vectors: Callable[[bytes
     page_first, page_last = chunk.pages or (None, None)
     line_first, line_last = chunk.lines or (None, None)
     return {
-        **asdict(where),
+        "generation": where.generation,
+        "document": where.document,
+        "document_id": where.document_id,
+        "version": where.version,
         "chunk_index": chunk.index,
         "id": chunk.id,
         "start_offset": chunk.start,

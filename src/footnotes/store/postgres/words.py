@@ -71,9 +71,11 @@ def _tsvector(counts: Mapping[str, Mapping[str, int]], defines: Sequence[str]) -
         if field != "body":
             for term in found:
                 marks[term] = f"{marks[term]},{_MARKS[field]}" if term in marks else _MARKS[field]
-    both = [f"{quoted(term)}:1,{marks[term]}" if term in marks else f"{quoted(term)}:1" for term in body]
-    others = [f"{quoted(term)}:{mark}" for term, mark in marks.items() if term not in body]
-    return " ".join([*both, *others, *(quoted(definition(name)) for name in defines)])
+    plain = "':1 '".join(term for term in body if term not in marks)
+    if "\\" in plain or plain.count("'") != 2 * plain.count("':1 '"):  # a term has a quote in it
+        plain = ":1 ".join(quoted(term) for term in body if term not in marks)[1:-1]
+    marked = [f"{quoted(term)}:{'1,' if term in body else ''}{mark}" for term, mark in marks.items()]
+    return " ".join([f"'{plain}':1"] * bool(plain) + marked + [quoted(definition(name)) for name in defines])
 
 
 def quoted(term: str) -> str:

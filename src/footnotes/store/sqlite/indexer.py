@@ -8,6 +8,7 @@ as it has worked before. If it dies, the near side does the work itself.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -25,6 +26,8 @@ _FINISH = b"finish\n"
 _FOLLOWED_SECONDS = 4.0
 """What is indexed is committed at the latest after this time, or after as much as was worked before: few commits."""
 _LOOK_SECONDS = 0.02
+_OBJECTS = 50_000
+"""Entries of a batch: none of them is garbage before it is taken in."""
 
 
 class Indexer:
@@ -95,6 +98,8 @@ def main(folder: Path) -> None:
     """Answer requests until there are none."""
     from footnotes.store.sqlite.store import SqliteStore
 
+    gc.freeze()  # what is imported stays
+    gc.set_threshold(_OBJECTS)
     store = SqliteStore(folder)
     began = time.monotonic()
     requests = os.fdopen(sys.stdin.fileno(), "rb", buffering=0, closefd=False)

@@ -8,9 +8,11 @@ SELECT ?1, ?2, value ->> 0, value ->> 1, value -> 2, 'queued', ?4, strftime('%Y-
 FROM json_each(?3) RETURNING pk;
 
 -- name: set_jobs(user_id, rows)
+-- Nobody is at a job any more that is done.
 UPDATE jobs SET stage = n.value ->> 'stage', done = n.value ->> 'done', total = n.value ->> 'total',
     error = NULLIF(n.value -> 'error', 'null'), retryable = n.value ->> 'retryable',
-    document = COALESCE(n.value ->> 'document', document), updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')
+    document = COALESCE(n.value ->> 'document', document), updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'),
+    holder = CASE WHEN n.value ->> 'stage' IN ('ready', 'failed') THEN '' ELSE holder END
 FROM json_each(?2) n WHERE jobs.pk = n.value ->> 'job' AND +jobs.user_id = ?1;
 
 -- name: take_jobs(user_id, jobs, holder)

@@ -1,0 +1,25 @@
+"""How often Python looks for garbage while many documents are taken in."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+OBJECTS = 50_000
+"""A batch of drafts has that many objects. None of them is garbage before it is written, and to look takes as long as
+to parse them."""
+
+
+@contextmanager
+def fewer_collections() -> Iterator[None]:
+    """Look for garbage only after many new objects. Whoever has chosen so already, or not to look at all, decides."""
+    before = gc.get_threshold()
+    if not 0 < before[0] < OBJECTS:
+        yield
+        return
+    gc.set_threshold(OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
