@@ -282,7 +282,7 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
                 prior=prior
                 + ON_THE_MATTER * question.covered(_named_terms(question, " ".join(headings)))
                 + (SAYS_IT.get(question.kind, 0.0) if kind else 0.0)
-                + _manner(question, passage.text[slice(*span)], question.covered(headed))
+                + (_manner(question, passage.text[slice(*span)], question.covered(headed)) if prior >= 0 else 0.0)
                 + _introduces(question, passage.text, span[1], question.covered(headed))
                 + (BY_ANOTHER if head and asked_about and not asked_about & asked else 0.0),
             )

@@ -142,11 +142,15 @@ _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = (
         ),
     ),
 )
+DOING = (
+    r"(?:add|call|choose|click|configure|copy|create|declare|define|disable|download|enable|enter|import|include|inherit|install|make"
+    r"|mount|open|pass|press|put|replace|return|run|select|set|start|turn|use|write)\b(?!\s*:)"
+)
+"""A verb that begins a sentence which says what to do."""
 INSTRUCTS = re.compile(
     r"\W*(?:(?:then|first|next|now|finally|so|and|just),? )*(?:you (?:just )?(?:can|could|should|must|need to|have to|will need to)\b"
     r"|to \w+ [^.]{3,80}, (?:you|use|run|set|add|call|pass|import|declare|open|press|choose)\b"
-    r"|(?:add|call|choose|click|configure|copy|create|declare|define|disable|download|enable|enter|import|include|inherit|install|make"
-    r"|mount|open|pass|press|put|replace|return|run|select|set|start|turn|use|write)\b(?!\s*:))",
+    rf"|{DOING})",
     re.IGNORECASE,
 )
 """A sentence that says what to do."""
