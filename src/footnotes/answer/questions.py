@@ -169,7 +169,9 @@ _POINTS_AT_TEXT = re.compile(
     r",?\s*\b(?:as (?:\w+ly )?)?(?:described|detailed|discussed|documented|given|mentioned|outlined|presented|referenced|reported|stated)"
     r" (?:in|by|within) (?:the|this|these|your|my) (?:\w+ )?(?:articles?|conversations?|documents?|files?|papers?|passages?|reports?|texts?)\b"
     r"|,?\s*\b(?:according to|based on|from|in) (?:the|this|these) (?:\w+ )?(?:articles?|documents?|passages?|texts?)\b(?=\s*[,?.]|\s*\Z)"
-    r"|\A\s*according to (?:the|this|these) (?:articles?|documents?|papers?|passages?|reports?|texts?),?\s+",
+    r"|,?\s*\b(?:according to|based on|from|in) (?:the|this|these) (?:(?:above|current|described|discussed|given|mentioned|present|provided|reported) )?"
+    r"(?:authors?|conversations?|papers?|publications?|reports?|research|stud(?:y|ies))\b(?=\s*[,?.]|\s*\Z)"
+    r"|\A\s*according to (?:the|this|these) (?:articles?|authors?|documents?|papers?|passages?|reports?|research|stud(?:y|ies)|texts?),?\s+",
     re.IGNORECASE,
 )
 

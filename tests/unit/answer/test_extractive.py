@@ -299,6 +299,16 @@ def test_a_name_no_document_has_counts_by_its_share_of_the_question() -> None:
     assert heard(short) == 0.5 < heard(long) < 1.0
 
 
+def test_an_entry_of_a_list_of_references_is_behind_a_sentence() -> None:
+    entry = (
+        "Steen SB, Roth DB Initiation of recombination in vivo: role of signal sequences. Cell 1996 87 263 276 88619"
+    )
+    page = f"Recombination is begun by signal sequences, which play the main role in vivo.\n\n{entry}\n"
+    asked = read_question("What role do signal sequences play in recombination?", passages_of([make_hit(page)]), None)
+    said, listed, *_ = candidates_of(asked, passages_of([make_hit(page)]))
+    assert listed.prior == said.prior - 2.0
+
+
 def test_what_release_notes_say_was_done_is_no_instruction() -> None:
     line = "Add custom token to prevent API rate limits."
     hits = [make_hit(line, document="release-notes.md"), make_hit(line, document="usage.md")]
