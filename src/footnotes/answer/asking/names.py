@@ -43,6 +43,18 @@ _FORMAT = re.compile(
 """A bracket that says in what form to answer."""
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
 _FISCAL = re.compile(r"\bFY\s?(?=(?:19|20)\d\d\b)|\bFY\s?'?(?=\d\d\b)")
+_QUARTER = re.compile(
+    r"\b(?:FY\s?)?(?P<first>(?:20)?\d\d)\s?Q(?P<one>[1-4])\b"
+    r"|\bQ(?P<other>[1-4])(?:\s+of)?(?:\s+fiscal(?: year)?)?\s*(?:FY\s?)?['’]?(?P<last>20\d\d|(?<=['’Y ])\d\d)\b",
+    re.IGNORECASE,
+)
+_ORDINALS = ("first", "second", "third", "fourth")
+
+
+def _quarter(found: re.Match[str]) -> str:
+    year = found["first"] or found["last"]
+    number = int(found["one"] or found["other"])
+    return f"{_ORDINALS[number - 1]} quarter {year if len(year) > 2 else '20' + year}"
 
 
 def without_instructions(question: str) -> str:
@@ -55,7 +67,8 @@ def without_instructions(question: str) -> str:
 
 
 def without_fiscal(question: str) -> str:
-    """`FY2018` as the year it names."""
+    """`FY2018` as the year it names, and `Q2 of FY2018`, `FY2018Q2` as the second quarter of it, as reports write it."""
+    question = _QUARTER.sub(_quarter, question)
     return _FISCAL.sub(lambda match: "20" if re.match(r"\d\d\b", question[match.end() :]) else "", question)
 
 
