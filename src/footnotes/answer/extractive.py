@@ -38,7 +38,7 @@ ABSTENTION = "Nothing in these documents answers this question."
 MAX_EMBEDDED = 24
 ON_THE_QUESTION = 0.2
 """The share of the question's weight that a further sentence must speak of."""
-UNHEARD, UNHEARD_WORD = 0.5, 0.6
+UNHEARD, UNHEARD_WORD = 0.4, 0.6
 """What is left of the likelihood of an answer where the question has a name that stands in no document, and where one
 that asks how or whether something is done has another word that stands in none."""
 UNHEARD_SHARE = 0.3

@@ -155,7 +155,7 @@ INSTRUCTS = re.compile(
 )
 """A sentence that says what to do."""
 ELSEWHERE = re.compile(
-    r"\b(?:for more (?:info|information|details)|(?:read|learn|know|find) (?:out )?more\b|see (?:the|also)\b|have a look at|check (?:out )?the\b"
+    r"\b(?:for more (?:info|information|details)|(?:read|learn|know|find) (?:out )?more\b|see (?:the|also)\b|please (?:refer|see)\b|refer to the\b|have a look at|check (?:out )?the\b"
     r"|you (?:have )?(?:\w+ )?(?:saw|seen|read) how|(?:later|next) you will (?:see|learn|read)|you can (?:later )?read)",
     re.IGNORECASE,
 )
