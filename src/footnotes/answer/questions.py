@@ -203,7 +203,7 @@ def _defines(sentence: str, question: str) -> bool:
         return False
     after = DEFINITION.search(sentence, at + len(asked[-1]) - 1)
     soon = after is not None and at <= _SOON and after.start() - at <= 2 * _SOON
-    longer = _LONGER_NAME.match(sentence, at + len(asked[-1]))
+    longer = _LONGER_NAME.match(sentence, at + len(asked[-1])) or _COMPOUND.match(sentence, at + len(asked[-1]) - 1)
     return (soon and not longer) or ((called := _CALLED.search(sentence)) is not None and called.start() < at)
 
 
@@ -211,6 +211,11 @@ _ASKING = frozenset({"mean", "means", "stand", "define", "explain"})
 _WITHIN = re.compile(r"(?<=\w) in \S+\s*\??\s*\Z")
 _LONGER_NAME = re.compile(r"s? +[A-Z][a-z]")
 """What makes a name part of a longer one: Garden Club is no garden."""
+_COMPOUND = re.compile(
+    r"\w?s? +(?!(?:class|command|decorator|framework|function|library|method|model|module|object|operation|parameter|protocol|standard"
+    r"|system|term|tool|type|which|that|also|just|in|or|and)\b)[a-z]+ (?:is|are|was|were)\b"
+)
+"""A word that makes something else of what is asked about: a garden gate is no garden."""
 _SOON = 40
 """Characters before what a sentence defines, at most."""
 

@@ -119,3 +119,6 @@ def test_what_only_points_at_the_documents_is_no_part_of_the_question(question: 
 def test_a_longer_name_is_not_what_is_defined() -> None:
     assert names_kind("Garden is a framework for pages.", "definition", "What is Garden?")
     assert not names_kind("Garden Club is the sponsor of the pages.", "definition", "What is Garden?")
+    assert not names_kind("In general, garden gates are made of wood.", "definition", "What is a garden?")
+    assert names_kind("The garden tool is a rake.", "definition", "What is a garden?")
+    assert names_kind("Gardens are pieces of land.", "definition", "What is a garden?")
