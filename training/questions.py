@@ -23,9 +23,11 @@ from footnotes.text.sentences import sentence_spans
 WINDOW_CHARACTERS, SENTENCE_CHARACTERS = 480, 400
 SIBLING, AWAY, FAR = 0.6, 0.3, 0.15
 """How often a question is also read with a passage of its article, another part of its passage, a passage of the set."""
-CHOSEN_FROM = {"squad11_a": 8000, "squad2_half": 3600, "nq_gold_passage": 2262, "squad11_b": 2400, "policyqa": 700}
+CHOSEN_FROM = {"squad11_a": 10300, "squad2_half": 3600, "nq_gold_passage": 2262, "squad11_b": 3400, "policyqa": 1200}
 """How many questions of each set are trained on. Sets without a stated licence or for research only are left out."""
-MEDQUAD, ANSWERING = 2600, 2
+HARD = 0.6
+"""How often the passage of the article is the nearest of twenty, and not of two."""
+MEDQUAD, ANSWERING = 1800, 2
 """Questions of MedQuAD, and the first sentences of its long answers that are taken to answer."""
 _WORD = re.compile(r"\w{3,}")
 
@@ -92,7 +94,8 @@ def _asked(articles: Articles, line: dict[str, Any], name: str, chance: Random) 
         yield away
     keys = articles.siblings(line["passage_id"])
     if keys and chance.random() < SIBLING:
-        other = articles.nearest(question, chance.sample(keys, min(20, len(keys))), answers)
+        looked_at = 20 if chance.random() < HARD else 2
+        other = articles.nearest(question, chance.sample(keys, min(looked_at, len(keys))), answers)
         if other is not None:
             yield _stretch(question, other, [], name + "_sibling", chance)
     if chance.random() < (FAR if keys else SIBLING):

@@ -41,6 +41,10 @@ UNKNOWN, NAMED, PAIR = 3.0, 2.0, 0.15
 ON_THE_MATTER, IN_RELEASE_NOTES, BY_ANOTHER = 0.8, -2.0, -1.5
 """Log odds for a sentence under headings that name what is asked, for one in release notes, and for one that another
 says in a chat than the one who is asked about."""
+IN_REFERENCES = -2.0
+"""Log odds for an entry of a list of references, which names what another paper is about."""
+BEHIND = 60
+"""Characters behind the title of an entry in which its journal is looked for."""
 SAYS_IT = {"definition": 1.2, "reason": 0.8}
 """Log odds for a sentence that says what something is, or why, where that is asked."""
 _RELEASE_NOTES = re.compile(
@@ -49,6 +53,11 @@ _RELEASE_NOTES = re.compile(
 _OF_RELEASES = re.compile(
     r"\b(?:version|release[ds]?|changed?|changes|changelog|added|introduced|removed|deprecated|fixed|new in|since when"
     r"|when (?:was|were|did))\b|\d+\.\d+",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(
+    r"[a-z.)\]]\s+\(?(?:19|20)\d\d\)?[;,: ]+\d{1,4}(?:\(\d{1,4}\))?[:;, ]+[eS]?\d{1,6}\s*[-–, ]\s*[eS]?\d{1,6}\b"
+    r"|,\s*\d{1,4}\s*\(\d{1,3}\),\s*\d+\s*[-–]\s*\d+|\bdoi:\s?10\.",
     re.IGNORECASE,
 )
 _COMPARED = re.compile(r"([a-z]{3,})(?:er|est)")
@@ -282,8 +291,9 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
                 prior=prior
                 + ON_THE_MATTER * question.covered(_named_terms(question, " ".join(headings)))
                 + (SAYS_IT.get(question.kind, 0.0) if kind else 0.0)
-                + _manner(question, passage.text[slice(*span)], question.covered(headed))
+                + (_manner(question, passage.text[slice(*span)], question.covered(headed)) if prior >= 0 else 0.0)
                 + _introduces(question, passage.text, span[1], question.covered(headed))
+                + (IN_REFERENCES if _is_reference(passage.text, *span) else 0.0)
                 + (BY_ANOTHER if head and asked_about and not asked_about & asked else 0.0),
             )
         before.append(asked)
@@ -307,6 +317,12 @@ def _introduces(question: Question, text: str, end: int, headed: float) -> float
     """What it is worth that a sentence, which ends in a colon, stands right above a list or code."""
     bonus = 0.0 if question.kind == "definition" or headed < ON_IT else INTRODUCES.get(form_of(question.text), 0.0)
     return bonus if bonus and _BELOW.match(text, end - 1) else 0.0
+
+
+def _is_reference(text: str, start: int, end: int) -> bool:
+    """Whether a journal with its year, volume and pages stands in a sentence, or behind it on its line."""
+    line = text.find("\n", end)
+    return _REFERENCE.search(text, start, min(end + BEHIND, line if line >= 0 else len(text))) is not None
 
 
 def _named_terms(question: Question, text: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ from footnotes.answer.context import ReadText
 from footnotes.answer.hints import points_back
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import Form
+from footnotes.answer.steps import steps_around
 from footnotes.errors import FootnotesError
 from footnotes.text.sentences import sentence_spans
 
@@ -41,6 +42,8 @@ def extended(candidate: Candidate, form: Form, read: ReadText | None = None) -> 
     found = _span(text, lines, first, last, form, introduces=bool(_INTRODUCES.search(candidate.text)))
     if found is None and points_back(candidate.text):
         return _with_antecedent(candidate, text, begin)
+    if found is None and form == "howto" and (steps := steps_around(text, start)):
+        found = (*steps, True)
     if found is None:
         found = _item(text, lines, first, last)
     if found is None:

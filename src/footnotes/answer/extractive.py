@@ -38,9 +38,11 @@ ABSTENTION = "Nothing in these documents answers this question."
 MAX_EMBEDDED = 24
 ON_THE_QUESTION = 0.2
 """The share of the question's weight that a further sentence must speak of."""
-UNHEARD, UNHEARD_WORD = 0.5, 0.6
+UNHEARD, UNHEARD_WORD = 0.4, 0.6
 """What is left of the likelihood of an answer where the question has a name that stands in no document, and where one
 that asks how or whether something is done has another word that stands in none."""
+UNHEARD_SHARE = 0.3
+"""The share of the question that such a name must be to count in full: one who speaks need not be named in a speech."""
 VALUES, WITHOUT_VALUE = {"number": NUMBER, "date": NUMBER}, 0.6
 """Kinds of which an answer must name one, and what is left of its likelihood where the best sentence does not."""
 DUPLICATE = 0.8
@@ -163,7 +165,7 @@ def extract(
     reader = reader if is_english(question) else None
     read = read_question(question, passages, document_frequency)
     ranked = rank(read, passages, embed, reader)
-    confidence = answered(ranked, reader) * _heard(read)
+    confidence = answered(ranked, reader) * heard(read)
     if ranked and read.kind in VALUES and not VALUES[read.kind].search(ranked[0][0].text):
         confidence *= WITHOUT_VALUE
     if not ranked or confidence < threshold_of(embed, reader):
@@ -178,10 +180,10 @@ def extract(
     return Extract(tuple(chosen), confidence)
 
 
-def _heard(question: Question) -> float:
+def heard(question: Question) -> float:
     """What the words of a question that no document has leave of the likelihood that it is answered."""
     if question.unknown:
-        return UNHEARD
+        return 1.0 - (1.0 - UNHEARD) * min(1.0, question.covered(question.unknown) / UNHEARD_SHARE)
     return UNHEARD_WORD if question.absent and form_of(question.text) in ("howto", "yesno") else 1.0
 
 

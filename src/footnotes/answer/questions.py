@@ -142,16 +142,20 @@ _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = (
         ),
     ),
 )
+DOING = (
+    r"(?:add|call|choose|click|configure|copy|create|declare|define|disable|download|enable|enter|import|include|inherit|install|make"
+    r"|mount|open|pass|press|put|replace|return|run|select|set|start|turn|use|write)\b(?!\s*:)"
+)
+"""A verb that begins a sentence which says what to do."""
 INSTRUCTS = re.compile(
     r"\W*(?:(?:then|first|next|now|finally|so|and|just),? )*(?:you (?:just )?(?:can|could|should|must|need to|have to|will need to)\b"
     r"|to \w+ [^.]{3,80}, (?:you|use|run|set|add|call|pass|import|declare|open|press|choose)\b"
-    r"|(?:add|call|choose|click|configure|copy|create|declare|define|disable|download|enable|enter|import|include|inherit|install|make"
-    r"|mount|open|pass|press|put|replace|return|run|select|set|start|turn|use|write)\b(?!\s*:))",
+    rf"|{DOING})",
     re.IGNORECASE,
 )
 """A sentence that says what to do."""
 ELSEWHERE = re.compile(
-    r"\b(?:for more (?:info|information|details)|(?:read|learn|know|find) (?:out )?more\b|see (?:the|also)\b|have a look at|check (?:out )?the\b"
+    r"\b(?:for more (?:info|information|details)|(?:read|learn|know|find) (?:out )?more\b|see (?:the|also)\b|please (?:refer|see)\b|refer to the\b|have a look at|check (?:out )?the\b"
     r"|you (?:have )?(?:\w+ )?(?:saw|seen|read) how|(?:later|next) you will (?:see|learn|read)|you can (?:later )?read)",
     re.IGNORECASE,
 )
@@ -165,7 +169,9 @@ _POINTS_AT_TEXT = re.compile(
     r",?\s*\b(?:as (?:\w+ly )?)?(?:described|detailed|discussed|documented|given|mentioned|outlined|presented|referenced|reported|stated)"
     r" (?:in|by|within) (?:the|this|these|your|my) (?:\w+ )?(?:articles?|conversations?|documents?|files?|papers?|passages?|reports?|texts?)\b"
     r"|,?\s*\b(?:according to|based on|from|in) (?:the|this|these) (?:\w+ )?(?:articles?|documents?|passages?|texts?)\b(?=\s*[,?.]|\s*\Z)"
-    r"|\A\s*according to (?:the|this|these) (?:articles?|documents?|papers?|passages?|reports?|texts?),?\s+",
+    r"|,?\s*\b(?:according to|based on|from|in) (?:the|this|these) (?:(?:above|current|described|discussed|given|mentioned|present|provided|reported) )?"
+    r"(?:authors?|conversations?|papers?|publications?|reports?|research|stud(?:y|ies))\b(?=\s*[,?.]|\s*\Z)"
+    r"|\A\s*according to (?:the|this|these) (?:articles?|authors?|documents?|papers?|passages?|reports?|research|stud(?:y|ies)|texts?),?\s+",
     re.IGNORECASE,
 )
 
@@ -197,7 +203,7 @@ def _defines(sentence: str, question: str) -> bool:
         return False
     after = DEFINITION.search(sentence, at + len(asked[-1]) - 1)
     soon = after is not None and at <= _SOON and after.start() - at <= 2 * _SOON
-    longer = _LONGER_NAME.match(sentence, at + len(asked[-1]))
+    longer = _LONGER_NAME.match(sentence, at + len(asked[-1])) or _COMPOUND.match(sentence, at + len(asked[-1]) - 1)
     return (soon and not longer) or ((called := _CALLED.search(sentence)) is not None and called.start() < at)
 
 
@@ -205,6 +211,11 @@ _ASKING = frozenset({"mean", "means", "stand", "define", "explain"})
 _WITHIN = re.compile(r"(?<=\w) in \S+\s*\??\s*\Z")
 _LONGER_NAME = re.compile(r"s? +[A-Z][a-z]")
 """What makes a name part of a longer one: Garden Club is no garden."""
+_COMPOUND = re.compile(
+    r"\w?s? +(?!(?:class|command|decorator|framework|function|library|method|model|module|object|operation|parameter|protocol|standard"
+    r"|system|term|tool|type|which|that|also|just|in|or|and)\b)[a-z]+ (?:is|are|was|were)\b"
+)
+"""A word that makes something else of what is asked about: a garden gate is no garden."""
 _SOON = 40
 """Characters before what a sentence defines, at most."""
 

@@ -190,3 +190,26 @@ def test_a_colon_that_leads_nowhere_is_a_full_stop_in_the_answer_and_stays_in_th
     text, (citation,) = written(Extract(((candidate("Set the default to `None`:", page), 0.9),), 0.9))
     assert text == "Set the default to `None`."
     assert citation.quote == "Set the default to `None`:"
+
+
+STEPS = """## Tests
+
+Import `Client`.
+
+Create a `Client` with your **app**.
+
+Write simple `assert` statements.
+
+You may see more below.
+"""
+
+
+def test_paragraphs_that_each_say_what_to_do_come_together_where_steps_are_asked_for() -> None:
+    whole = extended(candidate("Write simple `assert` statements.", STEPS), "howto")
+    assert whole.text == STEPS[STEPS.index("Import") : STEPS.index("\n\nYou may")]
+    assert rendered(whole.text).splitlines() == [
+        "Import `Client`.",
+        "Create a `Client` with your app.",
+        "Write simple `assert` statements.",
+    ]
+    assert extended(candidate("Write simple `assert` statements.", STEPS), "plain").text.startswith("Write")

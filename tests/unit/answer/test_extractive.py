@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from footnotes.answer import Answerer
-from footnotes.answer.candidates import read_question
+from footnotes.answer.candidates import candidates_of, read_question
 from footnotes.answer.compose import as_written, written
-from footnotes.answer.extractive import ABSTENTION, extract
+from footnotes.answer.extractive import ABSTENTION, extract, heard
+from footnotes.answer.passages import passages_of
 from footnotes.answer.tables.write import MARK
 from footnotes.embed import Matrix
 from footnotes.settings import Settings
 from footnotes.testing.hits import make_hit
+from footnotes.text.analysis import analyze
 from footnotes.types import Answer, Hit, Leg, Role
 
 HANDBOOK = """# Employment
@@ -282,6 +284,37 @@ def test_a_word_no_document_has_lowers_what_asks_how_something_is_done() -> None
         for word in ("background", "zorbing")
     )
     assert unheard.confidence < 0.7 * heard.confidence
+
+
+def test_a_name_no_document_has_counts_by_its_share_of_the_question() -> None:
+    page = "We will cap the cost of insulin at 35 dollars a month for everyone who needs it."
+    short, long = (
+        read_question(asked, passages_of([make_hit(page)]), lambda term: 0.1 * (term in analyze(page)))
+        for asked in (
+            "Does it support Zorbing?",
+            "What will President Zorb cap the cost of insulin a month at for everyone?",
+        )
+    )
+    assert short.unknown and long.unknown
+    assert heard(short) == 0.4 < heard(long) < 1.0
+
+
+def test_an_entry_of_a_list_of_references_is_behind_a_sentence() -> None:
+    entry = (
+        "Steen SB, Roth DB Initiation of recombination in vivo: role of signal sequences. Cell 1996 87 263 276 88619"
+    )
+    page = f"Recombination is begun by signal sequences, which play the main role in vivo.\n\n{entry}\n"
+    asked = read_question("What role do signal sequences play in recombination?", passages_of([make_hit(page)]), None)
+    said, listed, *_ = candidates_of(asked, passages_of([make_hit(page)]))
+    assert listed.prior == said.prior - 2.0
+
+
+def test_what_release_notes_say_was_done_is_no_instruction() -> None:
+    line = "Add custom token to prevent API rate limits."
+    hits = [make_hit(line, document="release-notes.md"), make_hit(line, document="usage.md")]
+    asked = read_question("How do I add rate limits?", passages_of(hits), lambda _: 0.1)
+    notes, usage = sorted(candidates_of(asked, passages_of(hits)), key=lambda each: each.passage.filename)
+    assert notes.prior == usage.prior - 2.0 - 0.6
 
 
 def test_what_is_asked_in_several_words_is_found_in_one() -> None:

@@ -108,6 +108,8 @@ def test_several_things_are_asked_for_in_the_plural(question: str, form: str) ->
         ("What are the roles of lipases mentioned in the articles?", "What are the roles of lipases?"),
         ("Which files are in the text folder?", "Which files are in the text folder?"),
         ("What is in the document?", "What is in the document?"),
+        ("Which methods were used in the discussed study?", "Which methods were used?"),
+        ("How is it measured in the control study?", "How is it measured in the control study?"),
     ],
 )
 def test_what_only_points_at_the_documents_is_no_part_of_the_question(question: str, asked: str) -> None:
@@ -117,3 +119,6 @@ def test_what_only_points_at_the_documents_is_no_part_of_the_question(question: 
 def test_a_longer_name_is_not_what_is_defined() -> None:
     assert names_kind("Garden is a framework for pages.", "definition", "What is Garden?")
     assert not names_kind("Garden Club is the sponsor of the pages.", "definition", "What is Garden?")
+    assert not names_kind("In general, garden gates are made of wood.", "definition", "What is a garden?")
+    assert names_kind("The garden tool is a rake.", "definition", "What is a garden?")
+    assert names_kind("Gardens are pieces of land.", "definition", "What is a garden?")

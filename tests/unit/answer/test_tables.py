@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from footnotes.answer.passages import passages_of
 from footnotes.answer.tables.ask import ask_table
+from footnotes.answer.tables.found import best_answer
 from footnotes.answer.tables.grid import Table, tables_in
 from footnotes.answer.tables.records import ask_records
 from footnotes.answer.tables.values import scale_in, value_of, years_in
 from footnotes.library import Library
 from footnotes.settings import Settings
+from footnotes.testing.hits import make_hit
 from footnotes.types import Answer
 
 STATEMENT = """Cash Flows from Investing Activities:
@@ -162,7 +165,8 @@ def test_a_sum_over_many_rows_quotes_the_rows_it_is_made_of(tmp_path: Path) -> N
         assert sum(each.quote.count("\n") + 1 for each in answer.citations) == 400
 
 
-def test_a_figure_of_a_named_report_is_found_in_its_tables(tmp_path: Path) -> None:
+@pytest.mark.parametrize("others", [True, False])
+def test_a_figure_of_a_named_report_is_found_in_its_tables(tmp_path: Path, others: bool) -> None:
     prose = (
         "Acme sells capital goods. The amount of its expenditure for goods was discussed in 2018 and 2017 by many. "
         * 40
@@ -170,9 +174,10 @@ def test_a_figure_of_a_named_report_is_found_in_its_tables(tmp_path: Path) -> No
     library = Library(tmp_path / "library", settings=Settings(embedder="hashing"))
     with library:
         library.add_text(prose + "\n\n" + STATEMENT, filename="ACME_2018_10K.txt")
-        library.add_text("Zenith spent much on capital in 2018.\n", filename="ZENITH_2018_10K.txt")
+        if others:
+            library.add_text("Zenith spent much on capital in 2018.\n", filename="ZENITH_2018_10K.txt")
         answer = library.ask(
-            "What is the FY2018 capital expenditure amount for ACME? Give a response to the question by relying on the"
+            "What is the FY2018 capital expenditure amount (in USD millions) for ACME? Give a response to the question by relying on the"
             " details shown in the cash flow statement."
         )
         assert "$(1,577) (in millions)" in answer.answer
@@ -189,3 +194,25 @@ def test_a_dash_is_nothing_to_compare_with() -> None:
     table = table_of("Stores\tOpened 2024\tOpened 2023\nTotal\t—\t1\nDomestic\t3\t1\n")
     assert ask_table("What was the change in total stores from 2023 to 2024?", table) is None
     assert ask_table("What was the change in domestic stores from 2023 to 2024?", table) is not None
+
+
+def test_values_under_a_header_of_several_columns_stand_one_under_each() -> None:
+    rows = "Year ended June 30, 2022\tYear ended June 30, 2023\nEBITDA\tEBIT\tEBITDA\tEBIT\nAdjusted\t21\t17\t20\t16\nAdjusted EBITDA\t21\t20\n"
+    answer = ask_table("What was the adjusted EBITDA in 2023?", table_of(rows))
+    assert answer is not None and answer.text == ("20",)
+
+
+def test_a_row_that_says_nothing_of_the_question_but_its_year_is_beside_it() -> None:
+    table = table_of("Remainder of fiscal 2024\t$\t17\nFiscal 2025\t$\t12\n")
+    answer = ask_table("How did the stores change in 2024?", table, "stores in 2024")
+    assert answer is None or answer.score < 0.75
+
+
+def test_a_plain_cell_does_not_answer_what_is_to_be_computed() -> None:
+    passages = passages_of([make_hit("Items\tCore constant\nEPS\t2\nSales\t7\n")])
+    by_how_much, plain = (
+        best_answer(question, passages, None)
+        for question in ("By how many percent did core constant EPS rise?", "What is the core constant EPS?")
+    )
+    assert plain is not None and plain[0].text == ("2",)
+    assert by_how_much is None or by_how_much[0].score < 0.75

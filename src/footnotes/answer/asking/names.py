@@ -35,8 +35,26 @@ _LEADS_IN = re.compile(
     r"\b(?:question|following|statement|sheet|filing|report)\b[^:?]{0,60}:\s*(?=(?:what|which|who|how|when|is|are|did|was)\b)",
     re.IGNORECASE,
 )
+_FORMAT = re.compile(
+    r"\s*\((?:please\s+)?(?:in|as|to|answer|round(?:ed)?|express(?:ed)?)\b[^()]*"
+    r"\b(?:units?|percents?|percentages?|usd|dollars|thousands|millions|billions|decimals?|places?)\b[^()]*\)",
+    re.IGNORECASE,
+)
+"""A bracket that says in what form to answer."""
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
 _FISCAL = re.compile(r"\bFY\s?(?=(?:19|20)\d\d\b)|\bFY\s?'?(?=\d\d\b)")
+_QUARTER = re.compile(
+    r"\b(?:FY\s?)?(?P<first>(?:20)?\d\d)\s?Q(?P<one>[1-4])\b"
+    r"|\bQ(?P<other>[1-4])(?:\s+of)?(?:\s+fiscal(?: year)?)?\s*(?:FY\s?)?['’]?(?P<last>20\d\d|(?<=['’Y ])\d\d)\b",
+    re.IGNORECASE,
+)
+_ORDINALS = ("first", "second", "third", "fourth")
+
+
+def _quarter(found: re.Match[str]) -> str:
+    year = found["first"] or found["last"]
+    number = int(found["one"] or found["other"])
+    return f"{_ORDINALS[number - 1]} quarter {year if len(year) > 2 else '20' + year}"
 
 
 def without_instructions(question: str) -> str:
@@ -44,12 +62,13 @@ def without_instructions(question: str) -> str:
     lead = _LEADS_IN.search(question)
     asked = question[lead.end() :] if lead else question
     kept = [part for part in _SENTENCE.split(asked) if not _INSTRUCTS.search(part)]
-    found = " ".join(kept).strip()
+    found = _FORMAT.sub("", " ".join(kept)).strip()
     return found if found and analyze(found) else question
 
 
 def without_fiscal(question: str) -> str:
-    """`FY2018` as the year it names."""
+    """`FY2018` as the year it names, and `Q2 of FY2018`, `FY2018Q2` as the second quarter of it, as reports write it."""
+    question = _QUARTER.sub(_quarter, question)
     return _FISCAL.sub(lambda match: "20" if re.match(r"\d\d\b", question[match.end() :]) else "", question)
 
 
@@ -133,6 +152,8 @@ def _plain(letters: str) -> str:
     return re.sub(r"[^a-z]", "", letters.lower())
 
 
+FEW = 2
+"""Documents that a name still tells apart from the rest of the library where all that was found is of them."""
 IN_PASSING = 0.2
 """The share of passages of other documents that may speak of what a document is named after."""
 
@@ -148,7 +169,8 @@ def named_documents(question: str, hits: Sequence[Hit]) -> set[str]:
         others = [name in _joined_words(hit.text) for hit in hits if hit.document_id not in mine]
         if sum(others) <= IN_PASSING * len(others):
             named |= mine
-    return named if named and len(named) < len({hit.document_id for hit in hits}) else set()
+    found = {hit.document_id for hit in hits}
+    return named if len(named) < len(found) or len(named) <= FEW else set()
 
 
 _STATEMENTS = {

@@ -20,6 +20,8 @@ ENOUGH = 0.8
 """The share of another name for what is asked about that a row must say to be it."""
 LEAST_LABEL = 0.34
 """The share of a row's label that the question must say."""
+BESIDE = 0.5
+"""What is left of the score where neither row nor column says anything of the question but a year."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,15 @@ class _Asking:
     def _has_values(self, row: int) -> bool:
         return any(is_value(self.table.rows[row][column].text) for column in self.valued)
 
-    def columns_of_years(self) -> list[int]:
-        """The columns of the years asked about, in the order asked; where one year has several, the best named."""
+    def columns_of_years(self, row: int | None = None) -> list[int]:
+        """The columns of the years asked about, in the order asked; where one year has several, the best named.
+
+        Of a row those in which it has a value, where it has one for the year.
+        """
         found = []
         for year in self.asked.years:
             mine = [column for column in self.valued if year in years_in(self.table.columns[column])]
+            mine = [column for column in mine if row is not None and self.table.rows[row][column].text] or mine
             if mine:
                 found.append(max(mine, key=lambda column: (self._column_score(column), -column)))
         return found
@@ -115,9 +121,9 @@ class _Asking:
             self.columns[column] - self.asked.terms
         )
 
-    def best_column(self) -> int | None:
+    def best_column(self, row: int | None = None) -> int | None:
         """The column of values asked about: by year, by name, or the only one."""
-        if by_year := self.columns_of_years():
+        if by_year := self.columns_of_years(row):
             return by_year[0]
         named = [
             (self._column_score(column), -column) for column in self.valued if self.columns[column] & self.asked.content
@@ -141,7 +147,7 @@ class _Asking:
             return self._of_two_rows(*sides)
         if row is None:
             return self._over_rows()
-        columns = self.columns_of_years()
+        columns = self.columns_of_years(row)
         if operation in ("difference", "growth") and (pair := self._pair(columns)):
             return self._of_two_columns(row, *pair)
         if operation == "average" and len(columns) == 1 and (pair := self._pair(columns)):
@@ -168,7 +174,7 @@ class _Asking:
             return None
         if len(columns) > 1:
             return self._found([(row, column) for column in columns])
-        column = self.best_column()
+        column = self.best_column(row)
         return None if column is None or not self.table.rows[row][column].text else self._found([(row, column)])
 
     def _through(self, columns: Sequence[int]) -> list[int]:
@@ -333,9 +339,10 @@ class _Asking:
 
     def _scored(self, answer: TableAnswer) -> TableAnswer:
         """How much of the question is said by the rows, columns and what stands around the table."""
-        said = set(self.about)
+        own = set[str]()
         for row, column in answer.cells:
-            said |= self.labels[row] | self.columns[column] | terms_of(self.table.sections[row])
+            own |= self.labels[row] | self.columns[column] | terms_of(self.table.sections[row])
+        said = own | self.about
         dated = self.asked.years and any(years_in(self.table.columns[column]) for _, column in answer.cells)
         if self.asked.years and not dated and len(self.valued) > 1:
             said -= set(
@@ -346,6 +353,8 @@ class _Asking:
         content = self.asked.content
         total = sum(map(self.weight, content))
         score = sum(self.weight(term) for term in content & said) / total if total else 0.0
+        if not own & content.union(*(other for _, other in self.asked.otherwise)) - set(self.asked.years):
+            score *= BESIDE
         return TableAnswer(answer.table, answer.text, answer.cells, answer.formula, answer.value, score)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from footnotes.answer.context import ReadText
 from footnotes.answer.passages import Passage, headings_at
 from footnotes.answer.tables.ask import TableAnswer, ask_table
 from footnotes.answer.tables.grid import Table, is_row, tables_in
 from footnotes.answer.tables.records import ask_records
+from footnotes.answer.tables.wording import wording_of
 from footnotes.errors import FootnotesError
 
 PASSAGES = 10
@@ -20,6 +22,13 @@ BEFORE = 600
 """Characters before the first row in which the header and the line above it are looked for."""
 LATER = 0.01
 """What each place further down among the passages costs."""
+NOT_COMPUTED = 0.5
+"""What is left of the score of a cell where something was to be computed."""
+COMPUTED = ("difference", "growth", "ratio", "share")
+_COMPUTED_LABEL = re.compile(
+    r"%|\b(?:percent\w*|change[sd]?|growth|increase|decrease|decline|difference|variance|ratio|margin|share|proportion|rate)\b",
+    re.IGNORECASE,
+)
 
 Found = tuple[TableAnswer, Passage]
 
@@ -60,8 +69,18 @@ def answer_in(question: str, document_id: str, name: str, read: ReadText) -> Tab
 
 def _asked(question: str, table: Table, about: str, *, whole: bool) -> TableAnswer | None:
     answer = ask_records(question, table, about) or ask_table(question, table, about)
-    # Of a table that was not read to its end nothing is counted or added up.
-    return None if answer is not None and answer.over_rows and not whole else answer
+    if answer is None or (answer.over_rows and not whole):
+        return None  # of a table that was not read to its end nothing is counted or added up
+    return replace(answer, score=NOT_COMPUTED * answer.score) if _lacks_formula(question, answer) else answer
+
+
+def _lacks_formula(question: str, answer: TableAnswer) -> bool:
+    """Whether a question for a change or a ratio got a plain cell that no label calls one."""
+    if answer.formula or wording_of(question).operation not in COMPUTED:
+        return False
+    table = answer.table
+    labels = " ".join(f"{table.label(row)} {table.columns[column]}" for row, column in answer.cells)
+    return not _COMPUTED_LABEL.search(labels)
 
 
 def _spaced(filename: str) -> str:

@@ -220,9 +220,13 @@ def _cell(text: str, start: int, end: int, begin: int) -> Cell:
 
 
 def _aligned(rows: list[list[Cell]], width: int) -> list[list[Cell]]:
-    """Rows of different length in one grid: values fill it from the right, a header above them evenly."""
+    """Rows of different length in one grid: values fill it from the right, a header above them evenly.
+
+    So do as many values as a header has names that each stand over several columns: one for each of two years.
+    """
     empty = Cell("", -1, -1)
     made = []
+    over = set[int]()
     for row in rows:
         missing = width - len(row)
         if not missing:
@@ -231,10 +235,14 @@ def _aligned(rows: list[list[Cell]], width: int) -> list[list[Cell]]:
             made.append([empty] * missing + row)
         elif len(row) == 1:
             made.append(row + [empty] * missing)
+        elif len(row) - 1 in over and all(is_value(cell.text) for cell in row[1:]):
+            span = (width - 1) // (len(row) - 1)
+            made.append([row[0], *(cell for each in row[1:] for cell in (each, *([empty] * (span - 1))))])
         elif all(is_value(cell.text) or is_year(cell.text) for cell in row[1:]):
             made.append([row[0], *([empty] * missing), *row[1:]])
         elif (width - 1) % len(row) == 0:
             span = (width - 1) // len(row)
+            over.add(len(row))
             made.append([empty, *(cell for each in row for cell in (each, *([empty] * (span - 1))))])
         else:
             made.append(row + [empty] * missing)

@@ -56,6 +56,13 @@ def test_instructions_are_no_part_of_the_question(question: str, expected: str) 
     assert without_instructions(question) == expected
 
 
+@pytest.mark.parametrize(
+    "written", ["Q2 of FY2024", "Q2 FY 2024", "FY2024Q2", "Q2'2024", "Q22024", "2024 Q2", "Q2 of fiscal 2024"]
+)
+def test_quarters_are_named_as_reports_name_them(written: str) -> None:
+    assert without_fiscal(f"Did sales rise in {written}?") == "Did sales rise in second quarter 2024?"
+
+
 def test_fiscal_years_are_years() -> None:
     assert without_fiscal("capital expenditure in FY2018 and FY 19") == "capital expenditure in 2018 and 2019"
 
