@@ -64,6 +64,11 @@ def wait_for(condition: Callable[[], bool], seconds: float = 300.0) -> None:
         time.sleep(0.05)
 
 
+def until(page: Page, script: str) -> None:
+    """Until an expression holds in the page. Its policy forbids the `eval` with which playwright would wait."""
+    wait_for(lambda: bool(page.evaluate(script)), 60.0)
+
+
 def wait_until_idle(running: Running) -> None:
     """Until nothing waits to be taken in."""
     wait_for(lambda: running.client.get("/v1/status").json().get("queue") == 0, 900.0)

@@ -82,3 +82,44 @@ def test_a_deletion_of_many_is_undone_or_sent(filled: Running, watch: Any) -> No
     page.get_by_text("Deleted note-2.md.").first.wait_for()
     page.goto("about:blank")  # leaving sends what waits
     wait_for(lambda: "note-2.md" not in collections(filled))
+
+
+def test_a_full_tray_hides_no_button_and_keeps_its_place(fresh: Running, watch: Any) -> None:
+    watched = watch(fresh, viewport={"width": 1280, "height": 720})
+    page = watched.page
+    errors = ["encrypted_document", *(f"error_{number}" for number in range(8))]
+    failed = [
+        {
+            "id": f"job-{code}",
+            "kind": "upload",
+            "name": "scan.pdf",
+            "state": "failed",
+            "retryable": True,
+            "documents": [],
+            "error": {"code": code, "message": f"scan.pdf is odd ({code})", "remedy": "Look at it."},
+        }
+        for code in errors
+    ]
+    page.route("**/v1/jobs?state=failed*", lambda route: route.fulfill(json={"jobs": failed, "next_offset": None}))
+    watched.open("#/library")
+    field = page.get_by_label("Password of scan.pdf")
+    field.wait_for()
+    for part in (page.get_by_role("button", name="Add files"), page.get_by_label("Find by name, path or tag")):
+        box = part.bounding_box()
+        assert box["height"] > 25 and box["y"] + box["height"] < 720
+    field.click()
+    page.keyboard.type("open ")
+    tray = page.locator(".work")
+    tray.evaluate("(one) => (one.scrollTop = 60)")
+    fresh.add("kept.md", "# Kept\n\nThe bridge is red.\n")  # draws the tray anew
+    tray.get_by_text("kept.md").wait_for()
+    assert tray.evaluate("(one) => one.scrollTop") == 60
+    page.keyboard.type("sesame")
+    assert field.input_value() == "open sesame"
+    shelf = page.locator("#shelf .shelf-row")
+    fresh.add("index.md", "# One\n", source="upload:guide/index.md")
+    shelf.nth(1).wait_for()
+    assert page.locator("#shelf .path").count() == 0, "a name that stands alone needs no folder"
+    fresh.add("index.md", "# Two\n", source="upload:manual/index.md")
+    shelf.nth(2).wait_for()
+    assert page.locator("#shelf .path").all_inner_texts() == ["manual", "guide"]

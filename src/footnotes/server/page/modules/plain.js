@@ -27,13 +27,15 @@ function linesOf(node) {
   const rows = [...node.querySelectorAll("tr")];
   if (rows.length > 0) return rows.map((row) => [...row.children].map((cell) => cell.textContent).join(" · "));
   const items = /^[UO]L$/.test(node.nodeName) ? [...node.children] : [];
-  return items.length > 0 ? items.map((item) => `– ${item.textContent}`) : [node.textContent || ""];
+  if (items.length > 0) return items.map((item) => `– ${item.textContent}`);
+  // A passage that begins in the middle of a table has rows without a head, which no lexer takes for a table.
+  return [node.nodeName === "P" ? withoutRules(node.textContent || "") : node.textContent || ""];
 }
 
 /** Rows of a table without the strokes between their cells. */
 function withoutRules(text) {
   return text
-    .replace(/^[\s|:-]*-[\s|:-]*$\n?/gm, "")
-    .replace(/^\| ?(.*?) ?\|$/gm, "$1")
+    .replace(/^[ \t|:-]*-[ \t|:-]*$\n?/gm, "")
+    .replace(/^[ \t]*\|[ \t]*(.*?)[ \t]*\|[ \t]*$/gm, (_, cells) => cells.split(/[ \t]*\|[ \t]*/).filter(Boolean).join(" · "))
     .replace(/(?<=\S) \| (?=\S)/g, " · ");
 }

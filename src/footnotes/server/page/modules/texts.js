@@ -58,7 +58,7 @@ class TextViewer {
   /** @param {number} by one step larger or smaller, or 0 for the usual size */
   zoom(by) {
     this.size = by === 0 ? 1 : Math.max(0.7, Math.min((this.size || 1) * (by > 0 ? 1.15 : 1 / 1.15), 2.5));
-    this.body.style.fontSize = `${this.size}em`;
+    this.body.style.setProperty("--zoom", String(this.size));
   }
 
   /** Show a place in the text, and what stands around it. */

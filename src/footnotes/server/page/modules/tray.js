@@ -1,6 +1,6 @@
 /** What is being taken in: one bar for all of it, how long it may take, what failed and why. */
 
-import { button, element, fill } from "./dom.js";
+import { button, element, refill } from "./dom.js";
 import { jobs } from "./jobs.js";
 import { count, figure, t } from "./language.js";
 import { jobRow, shareOf, transferRow } from "./progress.js";
@@ -31,8 +31,7 @@ export class Tray {
     const running = unfinished.filter((job) => job.state === "running");
     const shown = [...running, ...unfinished.filter((job) => job.state === "queued")].slice(0, SHOWN);
     const hidden = unfinished.length - shown.length;
-    fill(
-      this.root,
+    refill(this.root, () => [
       element(
         "div",
         { class: "row" },
@@ -51,7 +50,7 @@ export class Tray {
         hidden > 0 && element("li", { class: "soft small" }, t("and {number} more", { number: figure(hidden) })),
         finished.slice(0, Math.max(0, 4 - unfinished.length)).map(jobRow),
       ),
-    );
+    ]);
     if (busy === 0) this.#began = 0;
   }
 
