@@ -117,6 +117,25 @@ def test_a_footnote_is_an_address_too(server: Running, watch: Any) -> None:
     opened.value.locator(".page-picture[data-boxes]:not([data-boxes='0'])").wait_for()
 
 
+def test_a_table_has_its_columns_below_their_heads(fresh: Running, watch: Any) -> None:
+    rows = ["<th></th><th>2023</th><th>2024</th>", "<td>Sales</td><td>14</td><td></td>", "<td></td><td>3</td><td>4</td>"]
+    page = "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
+    shown = {
+        fresh.add("sales.html", f"<h1>Sales</h1>{page}<p>Thus.</p>"): [["", "2023", "2024"], ["Sales", "14", ""]],
+        fresh.add("cities.csv", "city,people,area\nLisbon,545000,\n"): [["city", "people", "area"]],
+    }
+    opened = watch(fresh).open()
+    for document_id, expected in shown.items():
+        opened.goto(f"{fresh.address}/?{document_id}#/d/{document_id}")
+        opened.locator(".panel th").first.wait_for()
+        cells = opened.locator(".panel tr").evaluate_all(
+            "(rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent))"
+        )
+        assert cells[: len(expected)] == expected
+        assert len({len(row) for row in cells}) == 1, "no row is shorter than another"
+        assert opened.locator(".panel tr").first.locator("th").count() == 3
+
+
 def test_words_of_a_table_stay_whole(fresh: Running, watch: Any) -> None:
     document_id = fresh.add("people.md", WIDE)
     page = watch(fresh, viewport={"width": 1280, "height": 720}).open(f"#/d/{document_id}")

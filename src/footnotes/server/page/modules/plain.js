@@ -4,13 +4,15 @@ import { markdownBlocks } from "./markdown.js";
 import { kindOf, withoutSigns } from "./words.js";
 
 const MARKDOWN = new Set(["md", "markdown", "mdx", "qmd", "rmd"]);
+/** Whether a file of this name is written in Markdown. */
+export const isMarkdown = (filename) => MARKDOWN.has(kindOf(filename));
 /** Longer passages are cut for the eye anyway. */
 const LONGEST = 4000;
 
 /** @param {{text?: string, quote?: string, filename: string, headings?: string[]}} passage */
 export function plainWords(passage) {
   const text = (passage.text ?? passage.quote ?? "").slice(0, LONGEST);
-  if (!MARKDOWN.has(kindOf(passage.filename))) return withoutRules(withoutSigns(text));
+  if (!isMarkdown(passage.filename)) return withoutRules(withoutSigns(text));
   const known = new Set((passage.headings || []).map((words) => wordsIn(words)));
   const blocks = markdownBlocks(text).flatMap((block) => block.nodes);
   const own = blocks.filter((node) => !(isHeading(node) && known.has(wordsIn(node.textContent || ""))));

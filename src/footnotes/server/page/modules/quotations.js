@@ -1,8 +1,10 @@
 /** Answers that no model wrote: each quotation in a card of its own, under the headings it stands below. */
 
 import { AnswerText } from "./answer.js";
+import { areFramed, cellsOf } from "./cells.js";
 import { element } from "./dom.js";
 import { pointsIn, unitsOf } from "./offsets.js";
+import { isMarkdown } from "./plain.js";
 import { placeOf } from "./words.js";
 
 const LIST_SIGN = /^\s*(?:[-*•]|\d{1,3}[.)])\s+$/;
@@ -78,22 +80,23 @@ function cardsOf(text, citations, hits) {
 /** A single row of a table gets the head of its table, without which nobody knows what its cells are. */
 function asTable(text, citation, hits) {
   const row = text.trim();
-  if (/\n/.test(row) || !/ \| /.test(row) || row.startsWith("|")) return { text, before: 0 };
-  const cells = row.split(" | ").length;
-  const head = headOf(citation, hits, cells) || `|${" |".repeat(cells)}`;
-  const begin = `${head}\n|${" --- |".repeat(cells)}\n| `;
-  return { text: `${begin}${row} |`, before: pointsIn(begin) };
+  if (/\n/.test(row) || !/ \| /.test(row)) return { text, before: 0 };
+  const framed = isMarkdown(citation.filename) && areFramed([row]);
+  const cells = cellsOf(row, framed).length;
+  const head = headOf(citation, hits, { cells, framed }) || `|${" |".repeat(cells)}`;
+  const begin = `${head}\n|${" --- |".repeat(cells)}\n${framed ? "" : "| "}`;
+  return { text: framed ? begin + row : `${begin}${row} |`, before: pointsIn(begin) };
 }
 
 /** The first row of the table that a quoted row stands in, if it has as many cells. */
-function headOf(citation, hits, cells) {
+function headOf(citation, hits, { cells, framed }) {
   const hit = hitOf(citation, hits);
   if (!hit || hit.start > citation.start) return "";
   const lines = [...hit.text].slice(0, citation.start - hit.start).join("").split("\n").slice(0, -1);
   const isRow = (line) => line.includes("|");
   const first = lines.findLastIndex((line) => !isRow(line)) + 1;
-  const head = (lines[first] || "").replace(/^\s*\|\s*|\s*\|\s*$/g, "");
-  return isRow(head) && head.split(" | ").length === cells ? `| ${head} |` : "";
+  const head = isRow(lines[first] || "") ? cellsOf(lines[first], framed) : [];
+  return head.length === cells ? `| ${head.join(" | ")} |` : "";
 }
 
 /** Where the line or the sentence of a quotation begins, or -1 where nothing may be cut. */
