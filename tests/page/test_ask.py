@@ -203,6 +203,8 @@ def test_the_inspector_joins_the_legs_to_the_order(server: Running, watch: Any) 
     assert page.locator(".inspector-line").count() == lines
     page.locator(".inspector-node.main").first.hover()
     assert "Words rank 1" in page.locator(".inspector-said").inner_text()
+    title = page.locator(".inspector-title").first.bounding_box()
+    assert 10 < title["height"] < 20, "its words are no larger than those around it"
 
 
 def test_a_folder_is_taken_in_with_its_own_paths(fresh: Running, watch: Any, tmp_path: Path) -> None:
