@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from browsing import ask, until, wait_until_idle
+from browsing import ALONE, ask, until, wait_until_idle
 from serving import Running
 
 GUIDE = """# Fusion { #fusion }
@@ -27,12 +27,6 @@ A constant of sixty keeps the first ranks from counting too much in fusion.
 WIDE = "| Participants | Accommodation | Responsibilities | Recommendations |\n| --- | --- | --- | --- |\n" + (
     "| five musicians | guesthouse | instrument maintenance | straightforward |\n" * 3
 )
-ALONE = """() => [...document.querySelectorAll('.reference')].filter((one) => {
-  const word = document.createRange();
-  const text = one.previousSibling.lastChild || one.previousSibling;
-  word.setStart(text, Math.max(0, text.length - 1)); word.setEnd(text, text.length);
-  const [number, last] = [one.getBoundingClientRect(), word.getBoundingClientRect()];
-  return number.top > last.bottom || number.left < last.left }).length"""
 PLACES = """() => [...document.querySelectorAll('.library .document-row .name, .folders .folder')]
   .map((one) => one.getBoundingClientRect()).map(({ x, y }) => [Math.round(x), Math.round(y)])"""
 BROKEN_WORDS = """() => [...document.querySelectorAll('.panel table.data th, .panel .prose th')].filter((cell) => {
