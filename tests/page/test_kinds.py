@@ -122,6 +122,14 @@ def test_paper_has_all_turns_and_no_controls(server: Running, watch: Any) -> Non
     height = page.evaluate("document.documentElement.scrollHeight")
     bottom = page.locator(".turn").last.evaluate("(turn) => turn.getBoundingClientRect().bottom + scrollY")
     assert bottom <= height + 1, "the last turn is on the paper too"
+    wide = f"<table>{'<th>Adjusted earnings</th>' * 14}</table>"
+    over = page.locator(".answer").last.evaluate(
+        "(answer, html) => { const made = new DOMParser().parseFromString(html, 'text/html').body.firstChild;"
+        " const frame = document.createElement('div'); frame.className = 'table-frame'; frame.append(made);"
+        " answer.append(frame); return made.getBoundingClientRect().right - frame.getBoundingClientRect().right }",
+        wide,
+    )
+    assert over <= 1, "a wide table fits on the paper"
     page.emulate_media(media="screen")
     assert page.locator("h1").first.inner_text() == "Conversation"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browsing import wait_for
+from browsing import violations, wait_for
 from serving import Running
 
 
@@ -123,3 +124,29 @@ def test_a_full_tray_hides_no_button_and_keeps_its_place(fresh: Running, watch: 
     fresh.add("index.md", "# Two\n", source="upload:manual/index.md")
     shelf.nth(2).wait_for()
     assert page.locator("#shelf .path").all_inner_texts() == ["manual", "guide"]
+
+
+def test_a_folder_is_followed_and_left_alone_again(fresh: Running, watch: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "crane.md").write_text("# Crane\n\nThe crane is green.\n")
+    page = watch(fresh).open("#/library")
+    page.get_by_role("button", name="Add an address").click()
+    dialog = page.get_by_role("dialog", name="Add an address")
+    dialog.get_by_label("Address").fill(str(folder))
+    dialog.get_by_label("Read it").select_option("every day")
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Add").click()
+    followed = page.locator(".followed li", has_text="notes")
+    followed.wait_for()
+    row(page, "crane.md").wait_for()
+    followed.get_by_text("last run").wait_for()
+    (source,) = fresh.client.get("/v1/sources").json()["sources"]
+    assert source["every"] == 86_400
+    followed.get_by_role("button", name="no more").click()
+    page.get_by_role("button", name="Undo").click()
+    followed.get_by_role("button", name="no more").click()
+    page.locator(".toast", has_text="What it gave stays.").wait_for()
+    page.goto("about:blank")  # who leaves the page does not mean to undo
+    wait_for(lambda: fresh.client.get("/v1/sources").json()["sources"] == [])
+    assert len(fresh.client.get("/v1/documents").json()["documents"]) == 1
