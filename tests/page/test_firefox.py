@@ -13,7 +13,7 @@ import firefox
 from browsing import ALONE
 from serving import Running
 
-ENTER, ESCAPE = "\ue007", "\ue00c"
+ENTER, ESCAPE, PAGE_DOWN = "\ue007", "\ue00c", "\ue00f"
 QUESTION = "How many coats are usual for a violin, and how long do they harden?"
 ANSWERED = "document.querySelector('.turn[aria-busy=\"false\"] .reference a') !== null"
 PLACE = "(({ x, y, width }) => [x, y, width])(document.querySelector('.answer').getBoundingClientRect())"
@@ -55,7 +55,7 @@ def test_asked_and_read_by_keyboard(server: Running, fox: firefox.Firefox) -> No
     assert violations(fox) == []
     fox.type(ENTER)
     fox.until("document.activeElement.matches('.panel-body')")
-    fox.type(ESCAPE)
+    fox.type(PAGE_DOWN, ESCAPE)
     assert fox.run(FOCUS) == "2"
     fox.type("g", "l")
     fox.until("document.querySelectorAll('.document-row').length === 4")

@@ -58,7 +58,11 @@ def test_a_hit_that_begins_in_a_table_has_no_strokes(fresh: Running, watch: Any)
 
 @pytest.mark.parametrize(
     ("name", "text", "shown"),
-    [("notes.md", "# Notes\n\nA word.\n", ".prose p"), ("sum.py", "total = 1\n", "code"), ("a.csv", "a,b\n1,2\n", "td")],
+    [
+        ("notes.md", "# Notes\n\nA word.\n", ".prose p"),
+        ("sum.py", "total = 1\n", "code"),
+        ("a.csv", "a,b\n1,2\n", "td"),
+    ],
 )
 def test_words_are_made_larger_and_smaller(fresh: Running, watch: Any, name: str, text: str, shown: str) -> None:
     document_id = fresh.add(name, text)
@@ -112,7 +116,11 @@ def test_a_footnote_is_an_address_too(server: Running, watch: Any) -> None:
 
 
 def test_a_table_has_its_columns_below_their_heads(fresh: Running, watch: Any) -> None:
-    rows = ["<th></th><th>2023</th><th>2024</th>", "<td>Sales</td><td>14</td><td></td>", "<td></td><td>3</td><td>4</td>"]
+    rows = [
+        "<th></th><th>2023</th><th>2024</th>",
+        "<td>Sales</td><td>14</td><td></td>",
+        "<td></td><td>3</td><td>4</td>",
+    ]
     page = "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
     shown = {
         fresh.add("sales.html", f"<h1>Sales</h1>{page}<p>Thus.</p>"): [["", "2023", "2024"], ["Sales", "14", ""]],

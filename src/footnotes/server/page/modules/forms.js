@@ -42,7 +42,7 @@ export function addAddress() {
       state.may("admin") && [
         element("label", { for: "often" }, t("Read it")),
         often,
-        element("p", { class: "small soft" }, t("One that is read again and again may also be a folder of the server, or a repository: git+https://…")),
+        element("p", { class: "small soft" }, t("One that is read again and again may also be a folder of the server, or a repository (git+https).")),
       ],
     ],
     t("Add"),
