@@ -103,4 +103,5 @@ def test_arabic_runs_from_the_right(server: Running, watch: Any, colours: str) -
     assert violations(page) == []
     page.goto(f"{server.address}/#/library")
     page.locator(".document-row").first.wait_for()
+    assert re.search("\u2066[\\d.]+ KB\u2069", page.locator(".document-row").last.inner_text()), "6 KB is not KB 6"
     assert violations(page) == []

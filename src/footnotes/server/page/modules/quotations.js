@@ -20,11 +20,16 @@ export class Quotations {
   constructor(holder, onOpen) {
     this.holder = holder;
     this.onOpen = onOpen;
+    this.lead = element("p", { class: "lead-note", dir: "auto" });
   }
 
   /** @param {any[]} hits what was found: it knows the headings */
   draw(text, citations, hits) {
-    const cards = cardsOf(text, citations, hits);
+    const lead = leadOf(text, citations);
+    this.lead.textContent = text.slice(0, lead).trim();
+    if (lead > 0 && !this.lead.isConnected) this.holder.prepend(this.lead);
+    if (lead === 0) this.lead.remove();
+    const cards = cardsOf(text, citations, hits, lead);
     cards.forEach((card, index) => this.#card(card, index));
     for (const gone of this.#cards.splice(cards.length)) gone.root.remove();
   }
@@ -52,8 +57,16 @@ export class Quotations {
   }
 }
 
+/** Where what is said before the first quotation ends: a remark on the passages is in none of them. */
+function leadOf(text, citations) {
+  if (citations.length === 0) return 0;
+  const first = Math.min(...citations.map((one) => one.answer_span[0]));
+  const cut = cutBefore(text, unitsOf(text)(first));
+  return cut > 0 && /\n\s*\n$/.test(text.slice(0, cut)) ? cut : 0;
+}
+
 /** The answer cut where the document or the section changes, never inside of a table or of code. */
-function cardsOf(text, citations, hits) {
+function cardsOf(text, citations, hits, lead) {
   const characters = [...text];
   const unit = unitsOf(text);
   const cards = [];
@@ -63,7 +76,7 @@ function cardsOf(text, citations, hits) {
     const last = cards.at(-1);
     const cut = last && place !== last.place ? cutBefore(text, unit(citation.answer_span[0])) : -1;
     if (last && cut < 0) last.citations.push(citation);
-    else cards.push({ place, headings, citations: [citation], start: last ? characters.length - [...text.slice(cut)].length : 0 });
+    else cards.push({ place, headings, citations: [citation], start: pointsIn(text.slice(0, last ? cut : lead)) });
   }
   return cards.map((card, index) => {
     const end = cards[index + 1]?.start ?? characters.length;

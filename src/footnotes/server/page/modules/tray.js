@@ -35,7 +35,7 @@ export class Tray {
       element(
         "div",
         { class: "row" },
-        element("h2", { class: "grow" }, heading(busy, failed.length + refused.length)),
+        element("h2", { class: "grow" }, heading(busy, failed.length + refused.length, finished.length)),
         finished.length > 0 && busy === 0 && askAbout(finished),
         finished.length > 0 && busy === 0 && button(t("Clear"), { kind: "quiet small", onclick: () => jobs.forgetFinished() }),
       ),
@@ -97,7 +97,8 @@ export class Tray {
   }
 }
 
-function heading(busy, failed) {
+function heading(busy, failed, finished) {
+  if (busy === 0 && failed > 0 && finished > 0) return t("Everything is taken in, but for {failures}.", { failures: count(failed, "failure") });
   if (busy > 0) return t("Taking in {documents}", { documents: count(busy, "document") });
   return failed > 0 ? t("{documents} could not be taken in", { documents: count(failed, "document") }) : t("Taken in");
 }
