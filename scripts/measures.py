@@ -1,4 +1,4 @@
-"""Prints what the page costs and reaches, measured with Chromium at a server that runs.
+"""Prints what the page costs and reaches, measured with Chromium, and with Firefox where there is one.
 
     PYTHONPATH=tests python scripts/measures.py
 
@@ -7,6 +7,7 @@ Figures of a busy machine are those of a busy machine: run it on an idle one to 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
+import firefox
 from browsing import SAMPLES, ask, wait_until_idle
 from footnotes.testing.provider import ScriptedProvider, says
 from serving import Running, serving
@@ -39,6 +41,20 @@ XHEIGHT = """() => { const quoted = document.querySelector('.panel .quoted, .pan
   context.font = `${style.fontSize} ${style.fontFamily}`; return context.measureText('x').actualBoundingBoxAscent }"""
 
 
+PLACE = "(({ x, y, width }) => [x, y, width])(document.querySelector('.answer').getBoundingClientRect())"
+TIMED = """async (action) => { const begun = performance.now(); action(); await new Promise(requestAnimationFrame);
+  return performance.now() - begun }"""
+MANY = """const real = window.fetch; window.fetch = async (address, ...rest) => {
+  const path = String(address.url || address);
+  const made = (body) => new Response(JSON.stringify(body), { headers: { 'content-type': 'application/json' } });
+  if (path.includes('/v1/catalogue')) return made({ next_offset: null, documents: Array.from({ length: 10000 }, (_, n) => (
+    { ...rows[n % rows.length], id: `d${n}`, filename: `note-${String(n).padStart(5, '0')}.txt`, path: `box/${n % 400}/n.txt` })) });
+  const answer = await real(address, ...rest);
+  if (!path.includes('/v1/status')) return answer;
+  const status = await answer.json();
+  return made({ ...status, collections: [{ ...status.collections[0], documents: 10000 }] }) }"""
+
+
 def main() -> None:
     found = os.environ.get("CHROMIUM") or shutil.which("chromium")
     rows: list[tuple[str, str, str]] = []
@@ -51,11 +67,14 @@ def main() -> None:
             rows += first_paint(browser, running)
             rows += answer(browser, running)
             rows += many(browser, running)
+            fox = in_firefox(running) if firefox.found() else []
         rows += clicks(browser, Path(folder) / "empty")
         browser.close()
-    print("| measure | target | measured |\n| --- | --- | --- |")
-    for row in rows:
-        print("| " + " | ".join(row) + " |")
+    print(f"Load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    for name, measured in (("Chromium", rows), ("Firefox", fox)):
+        print(f"\n| {name} | target | measured |\n| --- | --- | --- |")
+        for row in measured:
+            print("| " + " | ".join(row) + " |")
 
 
 def opened(browser: Browser, running: Running, view: str = "") -> Page:
@@ -158,6 +177,38 @@ def thread_time(page: Page, act: Callable[[], object]) -> float:
 def task_seconds(devtools: CDPSession) -> float:
     found = devtools.send("Performance.getMetrics")["metrics"]
     return float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
+
+
+def in_firefox(running: Running) -> list[tuple[str, str, str]]:
+    """What Firefox can tell: it knows no layout shift, so the place of the answer is compared."""
+    with firefox.firefox() as fox:
+        fox.size(1280, 720)
+        fox.open(f"{running.address}/")
+        fox.until("document.querySelectorAll('.samples button, .shelf-row').length > 3")
+        paint, requests = fox.run(PAINT), len([url for url in fox.requests if url.startswith(running.address)])
+        fox.type("/", *QUESTION, "\ue007")
+        fox.until("document.querySelector('.turn[aria-busy=\"false\"] .reference a') !== null")
+        place = fox.run(PLACE)
+        fox.run("document.querySelector('.reference a').click()")
+        fox.until("document.querySelector('.panel mark.current') !== null")
+        height, moved = fox.run(f"({XHEIGHT})()"), fox.run(PLACE) != place
+        fox.run("location.reload()")
+        restored = fox.until("document.querySelector('.turn .answer p') && performance.now()")
+        rows = running.client.get("/v1/catalogue").json()["documents"]
+        fox.send("script.addPreloadScript", functionDeclaration=f"() => {{ const rows = {json.dumps(rows)}; {MANY} }}")
+        fox.open(f"{running.address}/?many#/library")
+        fox.until("document.querySelectorAll('.document-row').length > 5")
+        sort = fox.run(f"({TIMED})(() => document.querySelector('[data-by=name]').click())")
+        frames = fox.run(f"({FRAMES})({SCROLLED})")
+    return [
+        ("first paint", "≤ 200 ms", f"{paint:.0f} ms"),
+        ("requests until the page is complete", "≤ 12", str(requests)),
+        ("text moves when a source opens", "no", "yes" if moved else "no"),
+        ("x-height of the quoted words at 1280 × 720", "≥ 7 px", f"{height:.1f} px"),
+        ("conversation and text after a reload", "≤ 1 s", f"{restored / 1000:.2f} s"),
+        ("10,000 documents: sorted and drawn", "≤ 100 ms", f"{sort:.0f} ms"),
+        ("10,000 documents: frames a second while scrolling", "60", f"{frames:.0f}"),
+    ]
 
 
 def clicks(browser: Browser, folder: Path) -> list[tuple[str, str, str]]:

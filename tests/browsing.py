@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
 SAMPLES = Path(__file__).parents[1] / "samples"
+ALONE = """() => [...document.querySelectorAll('.reference')].filter((one) => {
+  const word = document.createRange();
+  const text = one.previousSibling.lastChild || one.previousSibling;
+  word.setStart(text, Math.max(0, text.length - 1)); word.setEnd(text, text.length);
+  const [number, last] = [one.getBoundingClientRect(), word.getBoundingClientRect()];
+  return number.top > last.bottom || number.left < last.left }).length"""
+"""How many numbers of footnotes stand on another line than the word before them."""
 
 
 class Watched:
@@ -62,6 +69,11 @@ def wait_for(condition: Callable[[], bool], seconds: float = 300.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it never became so"
         time.sleep(0.05)
+
+
+def until(page: Page, script: str) -> None:
+    """Until an expression holds in the page. Its policy forbids the `eval` with which playwright would wait."""
+    wait_for(lambda: bool(page.evaluate(script)), 60.0)
 
 
 def wait_until_idle(running: Running) -> None:

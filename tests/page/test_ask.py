@@ -31,7 +31,7 @@ def test_upload_ask_open_the_footnote_delete(fresh: Running, watch: Any) -> None
 
     page.get_by_role("link", name="Ask", exact=True).click()
     turn = ask(page, QUESTION)
-    head, *rest = turn.locator(".answer").inner_text().replace("\u2060", "").splitlines()
+    head, *rest = turn.locator(".answer").inner_text().splitlines()
     assert head == "How a repair goes › Estimate" and rest[0] == "repairs.pdf, p. 2"
     assert rest[-1].removesuffix("1") == SENTENCE
     assert turn.locator(".steps summary").inner_text().startswith("Searched your documents, read")
@@ -203,6 +203,8 @@ def test_the_inspector_joins_the_legs_to_the_order(server: Running, watch: Any) 
     assert page.locator(".inspector-line").count() == lines
     page.locator(".inspector-node.main").first.hover()
     assert "Words rank 1" in page.locator(".inspector-said").inner_text()
+    title = page.locator(".inspector-title").first.bounding_box()
+    assert 10 < title["height"] < 20, "its words are no larger than those around it"
 
 
 def test_a_folder_is_taken_in_with_its_own_paths(fresh: Running, watch: Any, tmp_path: Path) -> None:

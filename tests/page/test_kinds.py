@@ -94,6 +94,16 @@ def test_an_empty_library_keeps_its_buttons(fresh: Running, watch: Any) -> None:
     assert page.locator("#question").input_value() == "What does an estimate cost?", "what was typed is kept"
 
 
+def test_a_remark_on_the_passages_is_in_no_card(fresh: Running, watch: Any) -> None:
+    for number in range(2):
+        fresh.add(f"memo-{number}.md", f"# Memo {number}\n\nThe crane is painted green every {number + 2} years.\n")
+    page = watch(fresh).open()
+    turn = ask(page, "How often is the crane painted?")
+    assert "The documents do not agree" in turn.locator(".lead-note").inner_text()
+    cards = turn.locator(".quotation").all_inner_texts()
+    assert len(cards) == 2 and not any("do not agree" in words for words in cards)
+
+
 def test_counts_and_samples_follow_the_scope(fresh: Running, watch: Any) -> None:
     hand_over(fresh, "handbook.md", collection="people")
     hand_over(fresh, "repairs.pdf", "varnish.txt", collection="workshop")
@@ -122,6 +132,14 @@ def test_paper_has_all_turns_and_no_controls(server: Running, watch: Any) -> Non
     height = page.evaluate("document.documentElement.scrollHeight")
     bottom = page.locator(".turn").last.evaluate("(turn) => turn.getBoundingClientRect().bottom + scrollY")
     assert bottom <= height + 1, "the last turn is on the paper too"
+    wide = f"<table>{'<th>Adjusted earnings</th>' * 14}</table>"
+    over = page.locator(".answer").last.evaluate(
+        "(answer, html) => { const made = new DOMParser().parseFromString(html, 'text/html').body.firstChild;"
+        " const frame = document.createElement('div'); frame.className = 'table-frame'; frame.append(made);"
+        " answer.append(frame); return made.getBoundingClientRect().right - frame.getBoundingClientRect().right }",
+        wide,
+    )
+    assert over <= 1, "a wide table fits on the paper"
     page.emulate_media(media="screen")
     assert page.locator("h1").first.inner_text() == "Conversation"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from browsing import ask, violations
+from browsing import ask, until, violations
 from serving import Running
 
 PAGE = Path(__file__).parents[2] / "src/footnotes/server/page"
@@ -77,7 +77,7 @@ def test_nothing_of_the_page_is_left_in_english(server: Running, watch: Any) -> 
     for view in ("search", "library", "settings"):
         page.goto(f"{server.address}/#/{view}")
         page.locator(f"#view-{view} h1").wait_for()
-        page.wait_for_function("document.querySelectorAll('.document-row').length > 0")
+        until(page, "document.querySelectorAll('.document-row').length > 0")
         seen += page.evaluate(VISIBLE, OTHERS)
     assert [words for words in seen if ENGLISH.search(words) and "extractive" not in words] == []
     page.locator("#language").select_option("en")
@@ -103,4 +103,5 @@ def test_arabic_runs_from_the_right(server: Running, watch: Any, colours: str) -
     assert violations(page) == []
     page.goto(f"{server.address}/#/library")
     page.locator(".document-row").first.wait_for()
+    assert re.search("\u2066[\\d.]+ KB\u2069", page.locator(".document-row").last.inner_text()), "6 KB is not KB 6"
     assert violations(page) == []

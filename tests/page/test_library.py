@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browsing import wait_for
+from browsing import violations, wait_for
 from serving import Running
 
 
@@ -82,3 +83,70 @@ def test_a_deletion_of_many_is_undone_or_sent(filled: Running, watch: Any) -> No
     page.get_by_text("Deleted note-2.md.").first.wait_for()
     page.goto("about:blank")  # leaving sends what waits
     wait_for(lambda: "note-2.md" not in collections(filled))
+
+
+def test_a_full_tray_hides_no_button_and_keeps_its_place(fresh: Running, watch: Any) -> None:
+    watched = watch(fresh, viewport={"width": 1280, "height": 720})
+    page = watched.page
+    errors = ["encrypted_document", *(f"error_{number}" for number in range(8))]
+    failed = [
+        {
+            "id": f"job-{code}",
+            "kind": "upload",
+            "name": "scan.pdf",
+            "state": "failed",
+            "retryable": True,
+            "documents": [],
+            "error": {"code": code, "message": f"scan.pdf is odd ({code})", "remedy": "Look at it."},
+        }
+        for code in errors
+    ]
+    page.route("**/v1/jobs?state=failed*", lambda route: route.fulfill(json={"jobs": failed, "next_offset": None}))
+    watched.open("#/library")
+    field = page.get_by_label("Password of scan.pdf")
+    field.wait_for()
+    for part in (page.get_by_role("button", name="Add files"), page.get_by_label("Find by name, path or tag")):
+        box = part.bounding_box()
+        assert box["height"] > 25 and box["y"] + box["height"] < 720
+    field.click()
+    page.keyboard.type("open ")
+    tray = page.locator(".work")
+    tray.evaluate("(one) => (one.scrollTop = 60)")
+    fresh.add("kept.md", "# Kept\n\nThe bridge is red.\n")  # draws the tray anew
+    tray.get_by_text("kept.md").wait_for()
+    assert tray.evaluate("(one) => one.scrollTop") == 60
+    page.keyboard.type("sesame")
+    assert field.input_value() == "open sesame"
+    shelf = page.locator("#shelf .shelf-row")
+    fresh.add("index.md", "# One\n", source="upload:guide/index.md")
+    shelf.nth(1).wait_for()
+    assert page.locator("#shelf .path").count() == 0, "a name that stands alone needs no folder"
+    fresh.add("index.md", "# Two\n", source="upload:manual/index.md")
+    shelf.nth(2).wait_for()
+    assert page.locator("#shelf .path").all_inner_texts() == ["manual", "guide"]
+
+
+def test_a_folder_is_followed_and_left_alone_again(fresh: Running, watch: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "crane.md").write_text("# Crane\n\nThe crane is green.\n")
+    page = watch(fresh).open("#/library")
+    page.get_by_role("button", name="Add an address").click()
+    dialog = page.get_by_role("dialog", name="Add an address")
+    dialog.get_by_label("Address").fill(str(folder))
+    dialog.get_by_label("Read it").select_option("every day")
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Add").click()
+    followed = page.locator(".followed li", has_text="notes")
+    followed.wait_for()
+    row(page, "crane.md").wait_for()
+    followed.get_by_text("last run").wait_for()
+    (source,) = fresh.client.get("/v1/sources").json()["sources"]
+    assert source["every"] == 86_400
+    followed.get_by_role("button", name="no more").click()
+    page.get_by_role("button", name="Undo").click()
+    followed.get_by_role("button", name="no more").click()
+    page.locator(".toast", has_text="What it gave stays.").wait_for()
+    page.goto("about:blank")  # who leaves the page does not mean to undo
+    wait_for(lambda: fresh.client.get("/v1/sources").json()["sources"] == [])
+    assert len(fresh.client.get("/v1/documents").json()["documents"]) == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from browsing import ask, violations
+from browsing import ask, until, violations
 from footnotes.answer.models import connect
 from footnotes.testing.provider import ScriptedProvider, says
 from libraries import HANDBOOK
@@ -55,7 +55,7 @@ def test_a_model_is_connected_tested_chosen_and_removed(fresh: Running, watch: A
     page.reload()
     page.locator(".turn").nth(2).wait_for()
     # The choice is kept with the conversation.
-    page.wait_for_function("document.querySelector('.picker select').value === 'extractive'")
+    until(page, "document.querySelector('.picker select').value === 'extractive'")
     page.goto(f"{fresh.address}/#/settings")
     page.get_by_role("button", name="Disconnect compatible:small-chat").click()
     page.get_by_text("No model is connected: answers are quotations").wait_for()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from browsing import ask, violations
+from browsing import ask, until, violations
 from footnotes.server.pages import load_page
 from libraries import HANDBOOK
 from serving import Running
@@ -109,7 +109,7 @@ def test_the_shelf_is_one_tab_stop_and_the_focus_never_falls_on_nothing(server: 
     page.locator(".shelf-row").first.click()
     page.locator(".panel .finder input").focus()
     page.evaluate("document.activeElement.remove()")
-    page.wait_for_function("document.activeElement !== document.body")
+    until(page, "document.activeElement !== document.body")
 
 
 def test_by_keyboard_alone(server: Running, watch: Any) -> None:

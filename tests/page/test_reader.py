@@ -173,6 +173,9 @@ def test_a_name_after_an_at_sign_narrows_the_question(server: Running, watch: An
     page.locator('.turn[aria-busy="false"]').wait_for()
     page.locator(".turn").get_by_role("button", name="Sources").click()
     assert "1 document" in page.locator(".panel-sub").inner_text()
+    page.reload()
+    page.locator(".turn .scope-note", has_text="Asked of repairs.pdf").wait_for()
+    page.locator(".composer .chip", has_text="repairs.pdf").wait_for()  # what is asked next is asked of the same
 
 
 def test_selected_words_are_asked_about_and_headings_lead_to_their_place(server: Running, watch: Any) -> None:

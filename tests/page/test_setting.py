@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from browsing import ask, wait_until_idle
+from browsing import ALONE, ask, until, wait_until_idle
 from serving import Running
 
 GUIDE = """# Fusion { #fusion }
@@ -27,12 +27,6 @@ A constant of sixty keeps the first ranks from counting too much in fusion.
 WIDE = "| Participants | Accommodation | Responsibilities | Recommendations |\n| --- | --- | --- | --- |\n" + (
     "| five musicians | guesthouse | instrument maintenance | straightforward |\n" * 3
 )
-ALONE = """() => [...document.querySelectorAll('.reference')].filter((one) => {
-  const word = document.createRange();
-  const text = one.previousSibling.previousSibling.lastChild || one.previousSibling;
-  word.setStart(text, Math.max(0, text.length - 1)); word.setEnd(text, text.length);
-  const [number, last] = [one.getBoundingClientRect(), word.getBoundingClientRect()];
-  return number.top > last.bottom || number.left < last.left }).length"""
 PLACES = """() => [...document.querySelectorAll('.library .document-row .name, .folders .folder')]
   .map((one) => one.getBoundingClientRect()).map(({ x, y }) => [Math.round(x), Math.round(y)])"""
 BROKEN_WORDS = """() => [...document.querySelectorAll('.panel table.data th, .panel .prose th')].filter((cell) => {
@@ -52,6 +46,38 @@ def test_hits_are_shown_in_words_and_not_in_signs(fresh: Running, watch: Any) ->
     assert "**fusion" in page.locator(".hit-group", has_text="kwargs.py").locator(".hit-text").first.inner_text()
 
 
+def test_a_hit_that_begins_in_a_table_has_no_strokes(fresh: Running, watch: Any) -> None:
+    rows = "".join(f"| method {n} | fusion of {n} ranks and their many reasons | `none` |\n" for n in range(300))
+    fresh.add("methods.md", f"# Methods\n\n| name | what | needs |\n| --- | --- | --- |\n{rows}")
+    page = watch(fresh).open("#/search?q=method 250 fusion")
+    page.locator(".hit").first.wait_for()
+    said = page.locator(".hit-text").all_inner_texts()
+    assert "method 250 · fusion of 250 ranks and their many reasons · none" in "\n".join(said)
+    assert not any("|" in text or "`" in text for text in said), said
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("notes.md", "# Notes\n\nA word.\n", ".prose p"),
+        ("sum.py", "total = 1\n", "code"),
+        ("a.csv", "a,b\n1,2\n", "td"),
+    ],
+)
+def test_words_are_made_larger_and_smaller(fresh: Running, watch: Any, name: str, text: str, shown: str) -> None:
+    document_id = fresh.add(name, text)
+    page = watch(fresh).open(f"#/d/{document_id}")
+    words = page.locator(f".panel .text-viewer {shown}").first
+    words.wait_for()
+    size = "(one) => parseFloat(getComputedStyle(one).fontSize)"
+    usual = words.evaluate(size)
+    page.keyboard.press("+")
+    larger = words.evaluate(size)
+    page.keyboard.press("-")
+    page.keyboard.press("-")
+    assert words.evaluate(size) < usual < larger
+
+
 def test_signs_for_programs_are_not_read(fresh: Running, watch: Any) -> None:
     document_id = fresh.add("guide.md", GUIDE)
     page = watch(fresh).open(f"#/d/{document_id}")
@@ -63,12 +89,17 @@ def test_signs_for_programs_are_not_read(fresh: Running, watch: Any) -> None:
     assert "{ #fusion }" in page.locator(".panel .prose.plain").inner_text()
 
 
-@pytest.mark.parametrize("width", [320, 360, 375, 390, 412])
-def test_a_number_never_stands_alone_on_a_line(server: Running, watch: Any, width: int) -> None:
-    page = watch(server, viewport={"width": width, "height": 780}).open()
+def test_a_number_never_stands_alone_on_a_line(server: Running, watch: Any) -> None:
+    page = watch(server, viewport={"width": 320, "height": 780}).open()
     turn = ask(page, "How many coats are usual for a violin, and how long do they harden?")
     assert turn.locator(".reference a").count() == 2
-    assert page.evaluate(ALONE) == 0
+    for width in (320, 360, 375, 390, 412):
+        page.set_viewport_size({"width": width, "height": 780})
+        assert page.evaluate(ALONE) == 0, width
+    copied = page.evaluate(
+        "() => (getSelection().selectAllChildren(document.querySelector('.answer')), String(getSelection()))"
+    )
+    assert "hardens for two weeks" in copied and "\u2060" not in copied, "nothing unseen is copied"
 
 
 def test_a_footnote_is_an_address_too(server: Running, watch: Any) -> None:
@@ -82,6 +113,29 @@ def test_a_footnote_is_an_address_too(server: Running, watch: Any) -> None:
     with page.context.expect_page() as opened:
         link.click(modifiers=["ControlOrMeta"])
     opened.value.locator(".page-picture[data-boxes]:not([data-boxes='0'])").wait_for()
+
+
+def test_a_table_has_its_columns_below_their_heads(fresh: Running, watch: Any) -> None:
+    rows = [
+        "<th></th><th>2023</th><th>2024</th>",
+        "<td>Sales</td><td>14</td><td></td>",
+        "<td></td><td>3</td><td>4</td>",
+    ]
+    page = "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
+    shown = {
+        fresh.add("sales.html", f"<h1>Sales</h1>{page}<p>Thus.</p>"): [["", "2023", "2024"], ["Sales", "14", ""]],
+        fresh.add("cities.csv", "city,people,area\nLisbon,545000,\n"): [["city", "people", "area"]],
+    }
+    opened = watch(fresh).open()
+    for document_id, expected in shown.items():
+        opened.goto(f"{fresh.address}/?{document_id}#/d/{document_id}")
+        opened.locator(".panel th").first.wait_for()
+        cells = opened.locator(".panel tr").evaluate_all(
+            "(rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent))"
+        )
+        assert cells[: len(expected)] == expected
+        assert len({len(row) for row in cells}) == 1, "no row is shorter than another"
+        assert opened.locator(".panel tr").first.locator("th").count() == 3
 
 
 def test_words_of_a_table_stay_whole(fresh: Running, watch: Any) -> None:
@@ -127,7 +181,7 @@ def test_the_way_to_the_quote_makes_it_readable(server: Running, watch: Any) -> 
     page.get_by_role("button", name="To the quote").click()  # also while its page is on the way
     page.locator(".page-sheet[data-page='2'] .page-words .line").first.wait_for()
     high = "() => document.querySelector(\".page-sheet[data-page='2']\").clientHeight"
-    page.wait_for_function(f"({high})() > 900")
+    until(page, f"({high})() > 900")
     boxes = page.locator(".page-sheet[data-page='2'] .line", has_text="An estimate is free").first
     seen, panel = boxes.bounding_box(), page.locator(".panel-body").bounding_box()
     assert seen["height"] >= 14

@@ -61,9 +61,13 @@ def test_an_answer_of_which_little_is_proved_stays_with_the_passages_below_it(sc
     running, model = scripted
     model.script(fake.says("The cat is purple. The moon is made of brass."))
     page = watch(running).open()
+    page.locator(".samples").wait_for(state="attached")
+    place = page.locator(".welcome h1").bounding_box()
+    page.mouse.move(place["x"] + 40, place["y"] + 20)  # where the answer will stand
     turn = ask(page, "How long is the notice period?")
     assert "The cat is purple." in turn.locator(".answer").inner_text()
     assert turn.locator(".unsupported").count() == 2
+    assert page.locator(".popover").is_hidden(), "words that come under a pointer at rest were not pointed at"
     assert "0 of 2 sentences proved" in turn.locator(".kind-note").inner_text()
     assert "three months" in turn.locator(".nearest").inner_text()
 
@@ -91,9 +95,11 @@ def test_stop_always_works_and_late_words_stay_away(scripted: Any, watch: Any) -
     page.press("#question", "Enter")
     while not model.requests:  # the model is asked, and says nothing
         page.wait_for_timeout(20)
-    page.get_by_role("button", name="Stop").click()
     first = page.locator(".turn").first
+    first.get_by_text("Waiting for the first words of the model: 3 seconds").wait_for()
+    page.get_by_role("button", name="Stop").click()
     first.get_by_text("Stopped.").wait_for()
+    assert first.locator(".kind-note").inner_text() == ""
     turn = ask(page, "How long is the notice period?")
     assert "three months" in turn.locator(".answer").inner_text()
     assert first.locator(".answer").inner_text() == ""

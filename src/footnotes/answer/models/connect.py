@@ -95,7 +95,10 @@ def check(connection: Connection) -> None:
         raise OptionError(f"there is no provider {connection.provider[:40]!r}; known: {', '.join(ADDRESSES)}")
     if connection.provider == LLAMA:
         if connection.path and not (connection.path.endswith(".gguf") and Path(connection.path).is_file()):
-            raise OptionError("there is no GGUF file at this path", remedy="Name a file of this machine, model.gguf.")
+            raise OptionError(
+                "there is no GGUF file at this path",
+                remedy="Give the path of one on the server, as /models/model.gguf.",
+            )
         return
     if not (connection.key.isascii() and connection.key.isprintable()):
         raise OptionError("the key holds characters that no key has", remedy="Copy it from the provider again.")

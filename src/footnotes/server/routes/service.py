@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -86,7 +87,7 @@ def status(library: ReadLibrary, state: State, caller: Reader) -> r.Status:
 def _model(state: ServerState, tenant: str) -> str:
     """The model that answers a question that names none."""
     chosen = state.connections.default(tenant) if state.connections.are_allowed else None
-    return state.settings.model if chosen is None else f"{chosen.provider}:{chosen.model or 'gguf'}"
+    return state.settings.model if chosen is None else f"{chosen.provider}:{chosen.model or Path(chosen.path).stem}"
 
 
 _USAGE = "What is left of this month's answers, and what is kept"

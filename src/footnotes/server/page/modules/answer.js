@@ -24,7 +24,6 @@ import { placeOf, shortened } from "./words.js";
  * @property {number} support
  */
 
-const JOINER = "\u2060";
 const WHY_UNSUPPORTED = t("Nothing in your documents supports this sentence.");
 const WHY_UNCERTAIN = t("It is not certain that the quoted words support this sentence: read them.");
 /** For whoever does not see the dots under a sentence. */
@@ -120,11 +119,9 @@ function insertReference(block, mark, onOpen) {
   let after = /** @type {Element} */ (last.node.parentElement);
   if (!after.matches(".supported, .unsupported")) return;
   while (after.parentElement?.matches(".supported, .unsupported")) after = after.parentElement;
-  while (after.nextElementSibling?.classList.contains("reference") && after.nextSibling?.textContent === JOINER)
-    after = after.nextElementSibling;
-  const made = reference(mark.citation, onOpen);
-  // A number never begins a line: no break may stand between it and the word before it.
-  after.after(JOINER, made);
+  while (after.nextSibling instanceof Element && after.nextSibling.classList.contains("reference"))
+    after = after.nextSibling;
+  after.after(reference(mark.citation, onOpen));
 }
 
 function reference(citation, onOpen) {

@@ -12,6 +12,7 @@ import { panel } from "./panel.js";
 import { close as closePopover } from "./popover.js";
 import { showSource } from "./source.js";
 import { showSources } from "./sources.js";
+import { MOST_NAMES, renamed, scopeIn, scopeName, scopeWords } from "./scope.js";
 import { state } from "./state.js";
 import { Turn } from "./turn.js";
 import { distinct } from "./answer.js";
@@ -20,7 +21,6 @@ import { sentence } from "./words.js";
 
 const MOST_HISTORY = 12;
 const PATIENCE = 3000;
-const MOST_CHIPS = 4;
 
 export class AskView {
   /** @type {Turn[]} */
@@ -50,6 +50,7 @@ export class AskView {
     panel.onClosed(() => this.#select(null, null));
     state.on("scope", () => (this.#drawScope(), this.#drawEmpty()));
     state.on("status", () => this.#drawEmpty());
+    catalogue.on(() => this.#rename());
     this.#drawEmpty();
     this.#drawScope();
   }
@@ -122,7 +123,7 @@ export class AskView {
     panel.close(); // what was open belongs to the answer before
     const options = {
       filter: state.filter(),
-      scopeWords: scopeWords(),
+      scopeWords: scopeWords(state.scope),
       history: this.#history(),
       deep: this.deep.checked,
       model: this.picker.value,
@@ -184,8 +185,10 @@ export class AskView {
       );
       for (const turn of this.#turns) (turn.redraw(), alignNotes(turn.root));
       this.#drawButtons();
-      this.picker.value = this.#turns.at(-1)?.options.model || "";
-      this.#turns.at(-1)?.root.scrollIntoView({ block: "start" });
+      const last = this.#turns.at(-1);
+      this.picker.value = last?.options.model || "";
+      if (last) state.setScope(scopeIn(last.options.filter)); // what is asked next is asked of the same
+      last?.root.scrollIntoView({ block: "start" });
       document.title = `${found.conversation.title} · Footnotes`;
     } catch (error) {
       if (this.conversation !== id) return;
@@ -209,7 +212,7 @@ export class AskView {
     const { deep = false, model = "", ...filter } = kept.request;
     const options = {
       filter,
-      scopeWords: wordsOf(filter),
+      scopeWords: scopeWords(scopeIn(filter)),
       history: [],
       deep,
       model,
@@ -372,7 +375,7 @@ export class AskView {
         element("span", { class: "clip" }, words),
         element("button", { type: "button", "aria-label": t("Not only {name}", { name: words }), onclick: clear }, icon("close")),
       );
-    const many = documents.length > MOST_CHIPS;
+    const many = documents.length > MOST_NAMES;
     fill(
       this.chips,
       collections.map((name) => chip(name, () => state.toggleCollection(name))),
@@ -381,7 +384,14 @@ export class AskView {
         : documents.map((one) => chip(one.filename, () => state.toggleDocument(one))),
     );
     this.chips.hidden = !state.isScoped;
-    this.input.placeholder = state.isScoped ? t("Ask {name}", { name: scopeName() }) : t("Ask your documents");
+    this.input.placeholder = state.isScoped ? t("Ask {name}", { name: scopeName(state.scope) }) : t("Ask your documents");
+  }
+
+  /** The names of documents have come, or changed. */
+  #rename() {
+    for (const turn of this.#turns) turn.drawScope(scopeWords(scopeIn(turn.options.filter)));
+    const scope = renamed(state.scope);
+    if (JSON.stringify(scope) !== JSON.stringify(state.scope)) state.setScope(scope);
   }
 
   #drawEmpty() {
@@ -394,26 +404,6 @@ export class AskView {
     this.welcome = welcome(documents, (question) => this.ask(question));
     fill(this.sheet, this.welcome);
   }
-}
-
-/** What the question is about, in a few words. */
-function scopeName() {
-  const { collections, documents } = state.scope;
-  const names = [...collections, ...(documents.length > MOST_CHIPS ? [count(documents.length, "document")] : documents.map((one) => one.filename))];
-  return names.join(", ");
-}
-
-/** The same of a question that was kept. */
-function wordsOf(filter) {
-  const parts = filter.where?.$or || (filter.where ? [filter.where] : []);
-  const inside = (key) => parts.flatMap((part) => part[key]?.$in || []);
-  const files = inside("document_id").map((id) => catalogue.find(id)?.filename || id);
-  const names = [...(filter.collection ? [filter.collection] : []), ...inside("collection"), ...files.slice(0, MOST_CHIPS)];
-  return names.length > 0 ? t("Asked of {name}", { name: names.join(", ") }) : "";
-}
-
-function scopeWords() {
-  return state.isScoped ? t("Asked of {name}", { name: scopeName() }) : "";
 }
 
 function calm() {

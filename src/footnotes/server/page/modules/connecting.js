@@ -48,6 +48,7 @@ class ConnectForm {
       model: field(t("Model"), this.model),
     };
     this.save = button(t("Connect"), { kind: "primary", type: "submit" });
+    this.lister = button(t("List models"), { kind: "quiet", onclick: () => this.#listModels() });
     this.root = element(
       "form",
       { class: "stack", onsubmit: (event) => (event.preventDefault(), this.#connect()) },
@@ -62,7 +63,7 @@ class ConnectForm {
       element(
         "div",
         { class: "row end" },
-        button(t("List models"), { kind: "quiet", onclick: () => this.#listModels() }),
+        this.lister,
         button(t("Test"), { onclick: () => this.#test() }),
         this.save,
         button(t("Cancel"), { onclick: () => this.onDone() }),
@@ -79,6 +80,7 @@ class ConnectForm {
     this.rows.key.hidden = provider === "llama" || provider === "ollama";
     this.rows.address.hidden = provider === "llama";
     this.rows.model.hidden = provider === "llama";
+    this.lister.hidden = provider === "llama";
     this.address.placeholder = own || `${location.protocol}//127.0.0.1:8080/v1`;
     this.address.value = "";
     fill(this.list);

@@ -57,6 +57,22 @@ export function fill(parent, ...children) {
   return parent;
 }
 
+/**
+ * Put other children into an element somebody may be at: what has the focus keeps it, and nothing scrolls.
+ * @param {HTMLElement} parent
+ * @param {() => any[]} make makes them, perhaps of what stands there now
+ */
+export function refill(parent, make) {
+  const held = parent.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null;
+  const top = parent.scrollTop;
+  fill(parent, make());
+  parent.scrollTop = top;
+  if (!held) return;
+  const named = (one) => one.getAttribute("aria-label") || one.textContent;
+  const same = parent.contains(held) ? held : [...parent.querySelectorAll(held.tagName)].find((one) => named(one) === named(held));
+  same?.focus({ preventScroll: true });
+}
+
 const PATHS = {
   ask: "M4 5h16v11H9l-5 4z",
   search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.5 15.5 21 21",

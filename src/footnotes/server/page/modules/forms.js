@@ -1,36 +1,69 @@
 /** Forms of the library: an address to fetch, a collection, a new index. */
 
-import { button, confirmed, element, showDialog } from "./dom.js";
+import { announce, button, confirmed, element, showDialog } from "./dom.js";
 import { postJson, putJson, remove } from "./api.js";
 import { jobs } from "./jobs.js";
 import { state } from "./state.js";
 import { refreshStatus } from "./status.js";
 import { count, t } from "./language.js";
 
+/** A path of the server, of whatever system. */
+const PATH = /^([/~]|[A-Za-z]:[\\/])/;
+/** Seconds between two readings of an address. */
+const OFTEN = [
+  [0, t("once")],
+  [3_600, t("every hour")],
+  [86_400, t("every day")],
+  [604_800, t("every week")],
+];
+
 export function addAddress() {
   const field = element("input", {
-    type: "url",
+    type: "text",
+    inputmode: "url",
     required: true,
+    maxlength: "2000",
     placeholder: "https://",
     id: "address",
     class: "wide",
+    spellcheck: "false",
   });
+  const often = element(
+    "select",
+    { id: "often" },
+    OFTEN.map(([seconds, words]) => element("option", { value: seconds }, words)),
+  );
   ask(
     t("Add an address"),
     [
       element("p", { class: "soft" }, t("A page or a sitemap, fetched by the server.")),
       element("label", { for: "address" }, t("Address")),
       field,
+      state.may("admin") && [
+        element("label", { for: "often" }, t("Read it")),
+        often,
+        element("p", { class: "small soft" }, t("One that is read again and again may also be a folder of the server, or a repository (git+https).")),
+      ],
     ],
     t("Add"),
     async () => {
+      if (Number(often.value) > 0) return follow(field.value.trim(), Number(often.value));
       const { jobs: made } = await postJson("/v1/documents", {
         url: field.value,
         ...(state.collection ? { collection: state.collection } : {}),
       });
       for (const job of made) jobs.take(job);
+      return undefined;
     },
   );
+}
+
+/** Let the server read an address from now on, again and again. */
+async function follow(given, every) {
+  const address = PATH.test(given) ? `folder:${given}` : given;
+  const made = await postJson("/v1/sources", { address, every, ...(state.collection ? { collection: state.collection } : {}) });
+  state.changed("sources");
+  announce(t("{name} is followed from now on.", { name: made.address }));
 }
 
 export function reindex() {

@@ -9,6 +9,8 @@ const TOP = 34;
 /** The picture is drawn for the room there is, not shrunk: its words stay readable on a phone. */
 const SIZES = { wide: { width: 760, box: 196, letters: 24 }, narrow: { width: 430, box: 118, letters: 11 } };
 const NARROW_BELOW = 600;
+/** Drawn larger than this, its words would be larger than those around it. */
+const LARGEST = 1.1;
 
 /**
  * @param {any} found the answer of a search
@@ -28,6 +30,7 @@ export function inspector(found, onPick, room) {
     role: "group",
     "aria-label": t("How the passages were ranked by words, by meaning, and together"),
   });
+  svg.style.maxWidth = `${width * LARGEST}px`;
   svg.append(...titles(found, sheet), ...lines(hits, places, sheet), ...boxes(hits, places, sheet));
   const groups = /** @type {SVGElement[]} */ ([...svg.querySelectorAll("[data-hit]")]);
   const show = (index) => {

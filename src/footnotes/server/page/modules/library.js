@@ -7,7 +7,7 @@ import { showDocument } from "./document.js";
 import { Followed } from "./followed.js";
 import { addAddress, editCollection, reindex } from "./forms.js";
 import { count, figure, t } from "./language.js";
-import { countFolders, everything, folderOf, listed } from "./listing.js";
+import { countFolders, everything, folderOf, listed, shortFolder } from "./listing.js";
 import { state } from "./state.js";
 import { Tray } from "./tray.js";
 import { FolderTree } from "./tree.js";
@@ -103,8 +103,8 @@ export class LibraryView {
       button(t("Add files"), { kind: "primary", onclick: () => chooseFiles(false) }),
       button(t("Add a folder"), { onclick: () => chooseFiles(true) }),
       button(t("Add an address"), { onclick: () => addAddress() }),
-      button(t("Collection"), { picture: "settings", onclick: () => editCollection() }),
-      button(t("Reindex"), { picture: "again", onclick: () => reindex() }),
+      button(t("Collection"), { onclick: () => editCollection() }),
+      button(t("Reindex"), { onclick: () => reindex() }),
     ];
   }
 
@@ -155,7 +155,7 @@ export class LibraryView {
       element(
         "span",
         { class: "under" },
-        folder && element("span", { class: "path clip", dir: "auto" }, folder),
+        folder && element("span", { class: "path clip", dir: "auto" }, shortFolder(folder)),
         found.warnings > 0 && element("span", { class: "remark" }, count(found.warnings, "remark")),
         found.tags.map((tag) => element("span", { class: "tag" }, tag)),
       ),

@@ -18,6 +18,8 @@ export function everything() {
   return { words: "", kind: "", state: "", folder: "", collections: [], by: "added", down: true };
 }
 
+/** Characters of a path that fit below a name. */
+const ROOM = 36;
 const compare = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" }).compare;
 const VALUES = {
   name: (row) => row.filename,
@@ -76,6 +78,12 @@ export function folderOf(row) {
     folders.set(row, path.slice(0, Math.max(0, path.lastIndexOf("/"))));
   }
   return folders.get(row);
+}
+
+/** The end of a folder's path: what tells one from another where there is no room for all of it. */
+export function shortFolder(folder) {
+  const parts = folder.split("/");
+  return folder.length > ROOM && parts.length > 2 ? `…/${parts.slice(-2).join("/")}` : folder;
 }
 
 /** How many documents lie in each folder, with those below it. @returns {Map<string, number>} */

@@ -115,7 +115,7 @@ function row(one) {
       "span",
       { class: "grow" },
       element("strong", {}, one.name),
-      element("span", { class: "small soft" }, [one.base_url || one.path, kept].filter(Boolean).map((words) => ` · ${words}`)),
+      element("span", { class: "small soft under-name" }, [one.base_url || one.path, kept].filter(Boolean).join(" · ")),
     ),
     one.is_default
       ? element("span", { class: "small soft" }, t("answers"))

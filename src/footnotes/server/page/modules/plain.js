@@ -4,13 +4,15 @@ import { markdownBlocks } from "./markdown.js";
 import { kindOf, withoutSigns } from "./words.js";
 
 const MARKDOWN = new Set(["md", "markdown", "mdx", "qmd", "rmd"]);
+/** Whether a file of this name is written in Markdown. */
+export const isMarkdown = (filename) => MARKDOWN.has(kindOf(filename));
 /** Longer passages are cut for the eye anyway. */
 const LONGEST = 4000;
 
 /** @param {{text?: string, quote?: string, filename: string, headings?: string[]}} passage */
 export function plainWords(passage) {
   const text = (passage.text ?? passage.quote ?? "").slice(0, LONGEST);
-  if (!MARKDOWN.has(kindOf(passage.filename))) return withoutRules(withoutSigns(text));
+  if (!isMarkdown(passage.filename)) return withoutRules(withoutSigns(text));
   const known = new Set((passage.headings || []).map((words) => wordsIn(words)));
   const blocks = markdownBlocks(text).flatMap((block) => block.nodes);
   const own = blocks.filter((node) => !(isHeading(node) && known.has(wordsIn(node.textContent || ""))));
@@ -27,13 +29,15 @@ function linesOf(node) {
   const rows = [...node.querySelectorAll("tr")];
   if (rows.length > 0) return rows.map((row) => [...row.children].map((cell) => cell.textContent).join(" · "));
   const items = /^[UO]L$/.test(node.nodeName) ? [...node.children] : [];
-  return items.length > 0 ? items.map((item) => `– ${item.textContent}`) : [node.textContent || ""];
+  if (items.length > 0) return items.map((item) => `– ${item.textContent}`);
+  // A passage that begins in the middle of a table has rows without a head, which no lexer takes for a table.
+  return [node.nodeName === "P" ? withoutRules(node.textContent || "") : node.textContent || ""];
 }
 
 /** Rows of a table without the strokes between their cells. */
 function withoutRules(text) {
   return text
-    .replace(/^[\s|:-]*-[\s|:-]*$\n?/gm, "")
-    .replace(/^\| ?(.*?) ?\|$/gm, "$1")
+    .replace(/^[ \t|:-]*-[ \t|:-]*$\n?/gm, "")
+    .replace(/^[ \t]*\|[ \t]*(.*?)[ \t]*\|[ \t]*$/gm, (_, cells) => cells.split(/[ \t]*\|[ \t]*/).filter(Boolean).join(" · "))
     .replace(/(?<=\S) \| (?=\S)/g, " · ");
 }

@@ -5,6 +5,8 @@ import { element, fill } from "./dom.js";
 const card = element("div", { class: "popover", role: "tooltip", id: "popover", hidden: true });
 document.getElementById("main")?.append(card);
 let anchor = null;
+/** Where the pointer was moved last. */
+let at = { x: -1, y: -1 };
 
 /**
  * @param {HTMLElement} target
@@ -13,7 +15,8 @@ let anchor = null;
 export function explains(target, content) {
   target.setAttribute("aria-describedby", "popover");
   const show = () => open(target, content());
-  target.addEventListener("mouseenter", show);
+  // Words that come to lie under a pointer at rest were not pointed at.
+  target.addEventListener("mouseenter", (event) => (event.screenX !== at.x || event.screenY !== at.y) && show());
   target.addEventListener("focus", show);
   target.addEventListener("mouseleave", close);
   target.addEventListener("blur", close);
@@ -38,4 +41,5 @@ export function close() {
 }
 
 addEventListener("keydown", (event) => event.key === "Escape" && anchor && close(), true);
+addEventListener("mousemove", (event) => (at = { x: event.screenX, y: event.screenY }), { capture: true, passive: true });
 addEventListener("scroll", close, { capture: true, passive: true });

@@ -1,8 +1,10 @@
 /** Answers that no model wrote: each quotation in a card of its own, under the headings it stands below. */
 
 import { AnswerText } from "./answer.js";
+import { areFramed, cellsOf } from "./cells.js";
 import { element } from "./dom.js";
 import { pointsIn, unitsOf } from "./offsets.js";
+import { isMarkdown } from "./plain.js";
 import { placeOf } from "./words.js";
 
 const LIST_SIGN = /^\s*(?:[-*•]|\d{1,3}[.)])\s+$/;
@@ -18,11 +20,16 @@ export class Quotations {
   constructor(holder, onOpen) {
     this.holder = holder;
     this.onOpen = onOpen;
+    this.lead = element("p", { class: "lead-note", dir: "auto" });
   }
 
   /** @param {any[]} hits what was found: it knows the headings */
   draw(text, citations, hits) {
-    const cards = cardsOf(text, citations, hits);
+    const lead = leadOf(text, citations);
+    this.lead.textContent = text.slice(0, lead).trim();
+    if (lead > 0 && !this.lead.isConnected) this.holder.prepend(this.lead);
+    if (lead === 0) this.lead.remove();
+    const cards = cardsOf(text, citations, hits, lead);
     cards.forEach((card, index) => this.#card(card, index));
     for (const gone of this.#cards.splice(cards.length)) gone.root.remove();
   }
@@ -50,8 +57,16 @@ export class Quotations {
   }
 }
 
+/** Where what is said before the first quotation ends: a remark on the passages is in none of them. */
+function leadOf(text, citations) {
+  if (citations.length === 0) return 0;
+  const first = Math.min(...citations.map((one) => one.answer_span[0]));
+  const cut = cutBefore(text, unitsOf(text)(first));
+  return cut > 0 && /\n\s*\n$/.test(text.slice(0, cut)) ? cut : 0;
+}
+
 /** The answer cut where the document or the section changes, never inside of a table or of code. */
-function cardsOf(text, citations, hits) {
+function cardsOf(text, citations, hits, lead) {
   const characters = [...text];
   const unit = unitsOf(text);
   const cards = [];
@@ -61,7 +76,7 @@ function cardsOf(text, citations, hits) {
     const last = cards.at(-1);
     const cut = last && place !== last.place ? cutBefore(text, unit(citation.answer_span[0])) : -1;
     if (last && cut < 0) last.citations.push(citation);
-    else cards.push({ place, headings, citations: [citation], start: last ? characters.length - [...text.slice(cut)].length : 0 });
+    else cards.push({ place, headings, citations: [citation], start: pointsIn(text.slice(0, last ? cut : lead)) });
   }
   return cards.map((card, index) => {
     const end = cards[index + 1]?.start ?? characters.length;
@@ -78,22 +93,23 @@ function cardsOf(text, citations, hits) {
 /** A single row of a table gets the head of its table, without which nobody knows what its cells are. */
 function asTable(text, citation, hits) {
   const row = text.trim();
-  if (/\n/.test(row) || !/ \| /.test(row) || row.startsWith("|")) return { text, before: 0 };
-  const cells = row.split(" | ").length;
-  const head = headOf(citation, hits, cells) || `|${" |".repeat(cells)}`;
-  const begin = `${head}\n|${" --- |".repeat(cells)}\n| `;
-  return { text: `${begin}${row} |`, before: pointsIn(begin) };
+  if (/\n/.test(row) || !/ \| /.test(row)) return { text, before: 0 };
+  const framed = isMarkdown(citation.filename) && areFramed([row]);
+  const cells = cellsOf(row, framed).length;
+  const head = headOf(citation, hits, { cells, framed }) || `|${" |".repeat(cells)}`;
+  const begin = `${head}\n|${" --- |".repeat(cells)}\n${framed ? "" : "| "}`;
+  return { text: framed ? begin + row : `${begin}${row} |`, before: pointsIn(begin) };
 }
 
 /** The first row of the table that a quoted row stands in, if it has as many cells. */
-function headOf(citation, hits, cells) {
+function headOf(citation, hits, { cells, framed }) {
   const hit = hitOf(citation, hits);
   if (!hit || hit.start > citation.start) return "";
   const lines = [...hit.text].slice(0, citation.start - hit.start).join("").split("\n").slice(0, -1);
   const isRow = (line) => line.includes("|");
   const first = lines.findLastIndex((line) => !isRow(line)) + 1;
-  const head = (lines[first] || "").replace(/^\s*\|\s*|\s*\|\s*$/g, "");
-  return isRow(head) && head.split(" | ").length === cells ? `| ${head} |` : "";
+  const head = isRow(lines[first] || "") ? cellsOf(lines[first], framed) : [];
+  return head.length === cells ? `| ${head.join(" | ")} |` : "";
 }
 
 /** Where the line or the sentence of a quotation begins, or -1 where nothing may be cut. */

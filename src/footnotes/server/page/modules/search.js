@@ -108,12 +108,11 @@ export class SearchView {
         element("p", { class: "nothing" }, t("Nothing was found. Other words may do, or a wider choice of collections.")),
       );
     const list = element("div", { class: "hits" }, this.#groups(found));
-    const picture = inspector(
-      found,
-      (index) => /** @type {HTMLElement | null} */ (list.querySelector(`#hit-${index} button`))?.focus(),
-      this.results.clientWidth,
-    );
+    const picture = element("div");
+    const pick = (index) => /** @type {HTMLElement | null} */ (list.querySelector(`#hit-${index} button`))?.focus();
     const drawn = element("details", { class: "inspector-frame" }, element("summary", {}, t("How these were ranked")), picture);
+    // Drawn when it is wanted, for the room it has then.
+    drawn.addEventListener("toggle", () => drawn.open && fill(picture, inspector(found, pick, picture.clientWidth)));
     return fill(this.results, said, within, list, drawn);
   }
 

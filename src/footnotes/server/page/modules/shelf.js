@@ -12,6 +12,9 @@ import { count, figure, t } from "./language.js";
 import { folderOf } from "./listing.js";
 
 export class Shelf {
+  /** @type {Set<string>} names that more than one document has: these are told apart by their folders */
+  #twice = new Set();
+
   /** @param {HTMLElement} body @param {HTMLElement} foot @param {HTMLElement} conversations */
   constructor(body, foot, conversations) {
     this.foot = foot;
@@ -62,6 +65,7 @@ export class Shelf {
   #drawDocuments() {
     const { collections } = state.scope;
     this.rows = catalogue.rows.filter((row) => collections.length === 0 || collections.includes(row.collection));
+    this.#twice = namesakes(this.rows);
     this.none.hidden = this.rows.length > 0 || !catalogue.isLoaded;
     this.list.update(this.rows.length);
   }
@@ -96,7 +100,7 @@ export class Shelf {
       "button",
       { type: "button", class: "shelf-row", "data-row": "", title: folder ? `${folder}/${found.filename}` : found.filename },
       element("span", { class: "clip", dir: "auto" }, found.filename),
-      folder && element("span", { class: "clip path" }, folder.slice(folder.lastIndexOf("/") + 1)),
+      folder && this.#twice.has(found.filename) && element("span", { class: "clip path" }, folder.slice(folder.lastIndexOf("/") + 1)),
     );
     open.addEventListener("click", () => showDocument(found.id, { origin: open }));
     const box = element("input", { type: "checkbox", checked: chosen, "aria-label": t("Ask {name}", { name: found.filename }), onchange: () => state.toggleDocument(found) });
@@ -115,6 +119,13 @@ export class Shelf {
     const link = (words, kind) => words && element("a", { href: "#/library", class: kind }, words);
     fill(this.foot, link(busy, null), busy && broken && ", ", link(broken, "failure"), !busy && !broken && rest);
   }
+}
+
+/** @param {import("./documents.js").Row[]} rows @returns {Set<string>} */
+function namesakes(rows) {
+  const [seen, twice] = [new Set(), new Set()];
+  for (const { filename } of rows) (seen.has(filename) ? twice : seen).add(filename);
+  return twice;
 }
 
 /** The number of documents on their way, at the name of the view that shows them. */

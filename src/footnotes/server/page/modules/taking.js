@@ -12,7 +12,6 @@ export function asRichText(body, citations) {
   for (const node of body.childNodes) holder.append(node.cloneNode(true));
   for (const one of holder.querySelectorAll(".unseen")) one.replaceWith(` [${(one.textContent || "").trim().replace(/^[(（]|[)）]$/g, "")}]`);
   for (const one of holder.querySelectorAll(".reference")) one.replaceWith(element("sup", {}, one.textContent));
-  for (const one of holder.querySelectorAll("sup")) if (one.previousSibling?.textContent === "\u2060") one.previousSibling.remove();
   for (const one of holder.querySelectorAll("span")) one.replaceWith(...one.childNodes);
   for (const one of holder.querySelectorAll("*"))
     for (const name of one.getAttributeNames()) if (!["colspan", "start"].includes(name)) one.removeAttribute(name);

@@ -2,6 +2,7 @@
 
 import { button, choice, element, fill } from "./dom.js";
 import { getJson } from "./api.js";
+import { areFramed, cellsOf } from "./cells.js";
 import { colourSpans } from "./colours.js";
 import { t } from "./language.js";
 import { markdownBlocks } from "./markdown.js";
@@ -58,7 +59,7 @@ class TextViewer {
   /** @param {number} by one step larger or smaller, or 0 for the usual size */
   zoom(by) {
     this.size = by === 0 ? 1 : Math.max(0.7, Math.min((this.size || 1) * (by > 0 ? 1.15 : 1 / 1.15), 2.5));
-    this.body.style.fontSize = `${this.size}em`;
+    this.body.style.setProperty("--zoom", String(this.size));
   }
 
   /** Show a place in the text, and what stands around it. */
@@ -295,25 +296,39 @@ function codeText(text, { start, end, noted: others = [] }, firstLine, mime) {
   return list;
 }
 
-/** Rows of cells parted by ` | `, as tables stand in canonical text; other lines in between stay lines. */
+/** Tables as they stand in canonical text; the lines between them, the name of a sheet for instance, stay lines. */
 function tableText(text, { start, end, noted: others = [] }) {
+  const lines = text.split("\n");
+  const framed = areFramed(lines.filter((line) => line.trim()));
+  const rows = lines.map((line) => (isRule(line) ? [] : cellsOf(line, framed)));
+  const widest = Math.max(1, ...rows.map((cells) => cells.length));
   const body = element("tbody");
   let offset = 0;
-  text.split("\n").forEach((line) => {
+  let headed = false; // whether the table has its first row
+  lines.forEach((line, index) => {
     const upTo = offset + line.length;
-    const inside = start < upTo && end > offset;
-    const cells = line.replace(/^\| ?| ?\|$/g, "").split(/ \| /);
-    const rule = /^[\s|:-]+$/.test(line) && line.includes("-");
-    if (line.trim() && !rule) {
-      const name = body.children.length === 0 ? "th" : "td";
-      const row =
-        cells.length > 1
-          ? cells.map((cell) => element(name, name === "th" ? { scope: "col" } : {}, cell))
-          : element("td", { colspan: "99", class: "lone" }, line);
+    const cells = rows[index];
+    const lone = cells.length === 1 && widest > 1;
+    // What stands alone after an empty line begins another table.
+    if (lone && !lines[index - 1]?.trim()) headed = false;
+    if (line.trim() && cells.length > 0) {
+      const name = headed || lone ? "td" : "th";
+      headed ||= !lone;
       const beside = others.some((one) => one.start < upTo && one.end > offset);
-      body.append(element("tr", { class: inside ? "marked" : beside ? "noted" : null }, row));
+      const inside = start < upTo && end > offset;
+      const filler = Array(lone ? 0 : widest - cells.length).fill("");
+      body.append(
+        element(
+          "tr",
+          { class: inside ? "marked" : beside ? "noted" : null },
+          [...cells, ...filler].map((cell) => element(name, name === "th" ? { scope: "col" } : { colspan: lone ? widest : null }, cell)),
+        ),
+      );
     }
     offset = upTo + 1;
   });
   return element("div", { class: "table-frame" }, element("table", { class: "data" }, body));
 }
+
+/** The line below the head of a table in Markdown. */
+const isRule = (line) => /^[\s|:-]+$/.test(line) && line.includes("-");

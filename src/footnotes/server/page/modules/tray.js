@@ -1,6 +1,6 @@
 /** What is being taken in: one bar for all of it, how long it may take, what failed and why. */
 
-import { button, element, fill } from "./dom.js";
+import { button, element, refill } from "./dom.js";
 import { jobs } from "./jobs.js";
 import { count, figure, t } from "./language.js";
 import { jobRow, shareOf, transferRow } from "./progress.js";
@@ -31,12 +31,11 @@ export class Tray {
     const running = unfinished.filter((job) => job.state === "running");
     const shown = [...running, ...unfinished.filter((job) => job.state === "queued")].slice(0, SHOWN);
     const hidden = unfinished.length - shown.length;
-    fill(
-      this.root,
+    refill(this.root, () => [
       element(
         "div",
         { class: "row" },
-        element("h2", { class: "grow" }, heading(busy, failed.length + refused.length)),
+        element("h2", { class: "grow" }, heading(busy, failed.length + refused.length, finished.length)),
         finished.length > 0 && busy === 0 && askAbout(finished),
         finished.length > 0 && busy === 0 && button(t("Clear"), { kind: "quiet small", onclick: () => jobs.forgetFinished() }),
       ),
@@ -51,7 +50,7 @@ export class Tray {
         hidden > 0 && element("li", { class: "soft small" }, t("and {number} more", { number: figure(hidden) })),
         finished.slice(0, Math.max(0, 4 - unfinished.length)).map(jobRow),
       ),
-    );
+    ]);
     if (busy === 0) this.#began = 0;
   }
 
@@ -98,7 +97,8 @@ export class Tray {
   }
 }
 
-function heading(busy, failed) {
+function heading(busy, failed, finished) {
+  if (busy === 0 && failed > 0 && finished > 0) return t("Everything is taken in, but for {failures}.", { failures: count(failed, "failure") });
   if (busy > 0) return t("Taking in {documents}", { documents: count(busy, "document") });
   return failed > 0 ? t("{documents} could not be taken in", { documents: count(failed, "document") }) : t("Taken in");
 }

@@ -20,6 +20,9 @@ const NEAREST = 3;
 
 const REJOINS = 3;
 
+/** Seconds without a word that need no explanation. */
+const PATIENCE = 3;
+
 /** @typedef {"asking" | "done" | "stopped" | "failed" | "forgotten"} TurnState */
 
 /**
@@ -48,6 +51,7 @@ export class Turn {
   selected = null;
   #abort = new AbortController();
   #frame = 0;
+  #clock = 0;
   #noted = "[]";
   judgement = { rating: null, reason: "" };
   /** Whether the server has written the question down; known when it answers at all. */
@@ -83,7 +87,7 @@ export class Turn {
       "article",
       { class: "turn", tabindex: "-1", "aria-busy": "true", "aria-label": shortened(this.question, 80) },
       (this.head = element("div", { class: "question-line" }, element("h2", { class: "question", dir: "auto" }, this.question))),
-      this.options.scopeWords && element("p", { class: "scope-note" }, this.options.scopeWords),
+      (this.scope = element("p", { class: "scope-note", hidden: true })),
       this.unfolding,
       this.kind,
       this.body,
@@ -92,6 +96,7 @@ export class Turn {
       this.notice,
       this.foot,
     );
+    this.drawScope(this.options.scopeWords);
     // What unfolds above an answer moves its lines, and their notes with them.
     this.unfolding.addEventListener("toggle", () => alignNotes(this.root));
     this.quotes = this.options.model === QUOTATIONS || (connections.isKnown && !connections.isAny);
@@ -100,10 +105,35 @@ export class Turn {
     this.quoter = new Quotations(this.body, open);
   }
 
+  /** @param {string} words what was asked, nothing for everything */
+  drawScope(words) {
+    this.options.scopeWords = words;
+    this.scope.textContent = words;
+    this.scope.hidden = !words;
+  }
+
   /** Where the server keeps this turn. */
   get path() {
     const { kept } = this.options;
     return kept ? `/v1/conversations/${kept.conversation}/turns/${kept.number}` : "";
+  }
+
+  /** A model on this machine may read for minutes before its first word: how long it has been is said. */
+  #watchTheClock() {
+    const begun = Date.now();
+    clearInterval(this.#clock);
+    this.#clock = setInterval(() => {
+      const seconds = Math.round((Date.now() - begun) / 1000);
+      if (this.text) return this.#stopTheClock();
+      if (this.hits.length > 0 && !this.quotes && seconds >= PATIENCE)
+        this.kind.textContent = t("Waiting for the first words of the model: {time}", { time: count(seconds, "second") });
+      return undefined;
+    }, 1000);
+  }
+
+  #stopTheClock() {
+    clearInterval(this.#clock);
+    if (!this.answer) this.kind.textContent = "";
   }
 
   /** Ask, and follow the answer to its end. Everything lands in this turn, however late it comes. */
@@ -136,6 +166,7 @@ export class Turn {
   }
 
   async #read(response) {
+    this.#watchTheClock();
     for await (const event of eventsOf(response)) {
       if (this.state !== "asking") return;
       this.#take(event.name, event.data);
@@ -221,6 +252,7 @@ export class Turn {
 
   /** Nobody looks at it any more; the server goes on with what it keeps. */
   leave() {
+    clearInterval(this.#clock);
     if (this.state === "asking") this.#abort.abort();
   }
 
@@ -240,7 +272,7 @@ export class Turn {
   #drawSoon() {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
-      if (this.state === "asking") this.#draw();
+      if (this.state === "asking") (this.#stopTheClock(), this.#draw());
     });
   }
 
@@ -407,6 +439,7 @@ export class Turn {
 
   #finish(notice, broken = false, goesOn = false) {
     cancelAnimationFrame(this.#frame);
+    this.#stopTheClock();
     delete this.unfolding.dataset.busy;
     this.root.setAttribute("aria-busy", "false");
     if (this.hits.length > 0 || this.steps.length > 0) this.#drawSteps();

@@ -10,12 +10,19 @@ export function bytes(number) {
     left /= 1000;
     unit += 1;
   }
-  return `${unit === 0 || left >= 100 ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
+  if (unit === 0) return `${Math.round(left)} ${units[unit]}`;
+  return measured(left >= 100 ? Math.round(left) : left.toFixed(1), units[unit]);
 }
 
 export function duration(milliseconds) {
   if (milliseconds < 1) return t("under 1 ms");
-  return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+  return milliseconds < 1000 ? measured(Math.round(milliseconds), "ms") : measured((milliseconds / 1000).toFixed(1), "s");
+}
+
+/** A number before its unit, also where the words around it run from the right. */
+function measured(number, unit) {
+  const text = `${number} ${unit}`;
+  return document.documentElement.dir === "rtl" ? `\u2066${text}\u2069` : text;
 }
 
 /** `3 minutes`: a time nobody counts in seconds. */
