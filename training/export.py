@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 import torch
-from encoder import AnswerModel
+from encoder import AnswerModel, load_base
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from train import OUTPUTS
 
@@ -34,14 +34,26 @@ def export(model: AnswerModel, path: Path) -> None:
     )  # fmt: skip
 
 
+def mix(model: AnswerModel, other: Path, share: float) -> None:
+    """Every weight becomes the mean with that of another model, which has so much of it."""
+    second = AnswerModel(model.head[-1].out_features)
+    load_base(second, other)
+    theirs = second.state_dict()
+    model.load_state_dict({name: (1 - share) * each + share * theirs[name] for name, each in model.state_dict().items()})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weights", type=Path)
     parser.add_argument("--task", choices=tuple(OUTPUTS), required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--mean-with", type=Path, help="other weights, of which the result has `--share`")
+    parser.add_argument("--share", type=float, default=0.4)
     options = parser.parse_args()
     model = AnswerModel(OUTPUTS[options.task])
     model.load_state_dict(torch.load(options.weights, weights_only=True))
+    if options.mean_with:
+        mix(model, options.mean_with, options.share)
     model.eval()
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / "plain.onnx"

@@ -38,7 +38,7 @@ SHORTEST_STEM, LONGEST_ENDING = 5, 3
 RAREST = 1e-3
 COMMON = 1.0
 UNKNOWN, NAMED, PAIR = 3.0, 2.0, 0.15
-ON_THE_MATTER, IN_RELEASE_NOTES, BY_ANOTHER = 0.8, -2.0, -1.5
+ON_THE_MATTER, IN_RELEASE_NOTES, BY_ANOTHER = 0.8, -3.0, -1.5
 """Log odds for a sentence under headings that name what is asked, for one in release notes, and for one that another
 says in a chat than the one who is asked about."""
 IN_REFERENCES = -2.0

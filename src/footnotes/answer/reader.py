@@ -24,7 +24,7 @@ from footnotes.errors import ModelDamaged
 Logits = NDArray[np.float32]
 SHA256 = {
     "verifier": "5fb96a7770c17a49d27d262dd81ff60fcc58dccf456ac9774df63afc4c342fa8",
-    "chooser": "58c2212d0458e5f9987db474891158e7eca302d372b9c3c8e58c07f8df1a2167",
+    "chooser": "fc00b9b57dd326fdb015ed5b4acadd4218e2959aa70dc0afee5e63c64db39a14",
 }
 
 
