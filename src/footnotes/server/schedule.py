@@ -30,11 +30,10 @@ class Schedule:
             self._thread.join(20)
 
     def run(self, source: FollowedSource) -> ServerJob:
-        """Queue a source now; one that waits or runs already is not queued twice."""
-        for state in ("running", "queued"):
-            for job in self._intake.jobs.all(source.tenant, state=state, limit=1_000):
-                if job.request.get("followed") == source.id:
-                    return job
+        """Queue a source now. One that waits is not queued twice; one that runs may have passed what changed since."""
+        for job in self._intake.jobs.all(source.tenant, state="queued", limit=1_000):
+            if job.request.get("followed") == source.id:
+                return job
         job = self._intake.accept_source(source.tenant, source.id, source.address, source.collection)
         self._sources.note_queued(source)
         return job
