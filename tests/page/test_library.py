@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from browsing import violations, wait_for
+from browsing import SAMPLES, violations, wait_for
 from serving import Running
 
 
@@ -150,3 +150,15 @@ def test_a_folder_is_followed_and_left_alone_again(fresh: Running, watch: Any, t
     page.goto("about:blank")  # who leaves the page does not mean to undo
     wait_for(lambda: fresh.client.get("/v1/sources").json()["sources"] == [])
     assert len(fresh.client.get("/v1/documents").json()["documents"]) == 1
+
+
+def test_what_was_just_added_is_asked_about_before_the_counts_know_it(fresh: Running, watch: Any) -> None:
+    page = watch(fresh).open("#/ask")
+    stale = fresh.client.get("/v1/status").json()
+    page.route("**/v1/status", lambda route: route.fulfill(json=stale))
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose files").click()
+    chooser.value.set_files([SAMPLES / "varnish.txt"])
+    page.get_by_role("button", name="Ready: ask about these").click()
+    page.locator(".samples button").first.click()
+    page.locator('.turn[aria-busy="false"]').wait_for()

@@ -115,7 +115,7 @@ export class AskView {
       announce(t("The answer is still being written. Stop it first, or wait."));
       return undefined;
     }
-    if (state.status && state.documents() === 0) {
+    if (state.status && state.documents() === 0 && !state.isScoped) { // a scope names what the counts may not know yet
       announce(t("There are no documents to answer from yet. Add some first."));
       this.welcome?.querySelector("button")?.focus();
       return undefined;
