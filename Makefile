@@ -17,11 +17,11 @@ demo: $(VENV)/.installed
 	@echo '  $(BIN)/footnotes add ~/Documents'
 	@echo '  $(BIN)/footnotes ask "your question"'
 
-# Browser tests have a process of their own: playwright's event loop forbids any other in its thread. The others wait
+# Browser tests have processes of their own: playwright's event loop forbids any other in its thread. The others wait
 # for servers, leases and retries much of their time: two processes a core are done sooner than one.
 test: $(VENV)/.tested check browser
 	$(BIN)/python -m pytest -n 4 --dist loadfile --ignore=tests/page
-	$(BIN)/python -m pytest tests/page
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/page
 
 # The checks and the tests of behaviour, without servers, browsers and faults on purpose.
 quick: $(VENV)/.tested check
