@@ -41,7 +41,7 @@ def test_a_pipeline_is_written_down_and_read_again(tmp_path: Path, monkeypatch: 
     done = again.run({"retriever": {"query": "notice"}, "answerer": {"query": QUESTION}})
     assert len(done["retriever"]["documents"]) == 1 and done["answerer"]["answers"][0].meta["citations"]
     for name in ("retriever", "answerer"):
-        again.get_component(name)._opened.library.close()
+        again.get_component(name).close()
 
 
 def test_a_key_is_never_written_down(library: Library) -> None:

@@ -37,6 +37,12 @@ class _Handle:
             self._open = open_library(self._where, key=(self._key.resolve_value() or "") if self._key else "")
         return self._open
 
+    def close(self) -> None:
+        """Close what was opened here; a library that was handed over open stays so."""
+        if self._open is not None and self._open is not self._where:
+            self._open.close()
+        self._open = None
+
     def to_dict(self, owner: object) -> State:
         if isinstance(self._where, Library | Client):
             remedy = "Name its folder or the address of its server instead."
@@ -73,6 +79,10 @@ class FootnotesRetriever:
         self._top_k, self._filters = top_k, filters
         self._handle = _Handle(library, key, top_k=top_k, filters=filters, **self._options)
 
+    def close(self) -> None:
+        """Close the library that was opened at first use."""
+        self._handle.close()
+
     def to_dict(self) -> State:
         return self._handle.to_dict(self)
 
@@ -106,6 +116,10 @@ class FootnotesAnswerer:
     ) -> None:
         self._filters, self._collection, self._settings = filters, collection, settings or {}
         self._handle = _Handle(library, key, filters=filters, collection=collection, settings=settings)
+
+    def close(self) -> None:
+        """Close the library that was opened at first use."""
+        self._handle.close()
 
     def to_dict(self) -> State:
         return self._handle.to_dict(self)
