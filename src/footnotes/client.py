@@ -430,5 +430,5 @@ class Client:
 
 
 def _part(name: str) -> str:
-    """An id or a name as one part of a path, whatever it holds."""
-    return quote(name, safe="").replace(".", "%2E") if name.strip(".") == "" else quote(name, safe="")
+    """An id or a name as one part of a path, whatever it holds: `..` too."""
+    return quote(name, safe="").replace(".", "%2E")

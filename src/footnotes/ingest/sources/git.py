@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from shlex import quote
 from shutil import which
+from typing import BinaryIO
 from urllib.parse import quote as quote_url
 
 from footnotes.errors import DocumentTooLarge, OptionError, SourceAway
@@ -85,18 +86,26 @@ class GitSource(BaseSource):
         settings.append(("core.sshCommand", f"{batch} -o IdentitiesOnly=yes -i {quote(key)}" if key else batch))
         return settings
 
-    def _git(self, *arguments: str, given: bytes | None = None, seconds: float = _SECONDS) -> bytes:
-        done = subprocess.run(  # noqa: S603
-            [*_ends_with_its_parent(), "git", *arguments],
-            input=given or b"",
-            capture_output=True,
-            env=self._environment(),
-            timeout=max(seconds, self.address.settings.fetch_seconds),
-            check=False,
-        )
+    def _git(
+        self, *arguments: str, given: bytes = b"", seconds: float = _SECONDS, into: BinaryIO | None = None
+    ) -> bytes:
+        """What a command of git prints; with `into` it is written there instead."""
+        limit = max(seconds, self.address.settings.fetch_seconds)
+        try:
+            done = subprocess.run(  # noqa: S603
+                [*_ends_with_its_parent(), "git", *arguments],
+                input=given,
+                stdout=into or subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self._environment(),
+                timeout=limit,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise OSError(f"it did not answer within {limit:g} seconds") from None
         if done.returncode:
             raise OSError(_reason(done.stderr))
-        return done.stdout
+        return done.stdout or b""
 
     def _environment(self) -> dict[str, str]:
         environment = {name: value for name, value in ENVIRONMENT.items() if name != "GIT_NO_LAZY_FETCH"}
@@ -116,9 +125,8 @@ class GitSource(BaseSource):
 
     def entries(self) -> Iterator[Entry | LeftOut]:
         self._clone()
-        folder = self._folder
         arguments = ["-C", str(self._top), "ls-tree", "-r", "-z", "--full-tree", "HEAD"]
-        listing = self._git(*arguments, *(["--", f"{folder}/"] if folder else []))
+        listing = self._git(*arguments, *(["--", f"{self._folder}/"] if self._folder else []))
         for line in listing.decode("utf-8", "surrogateescape").split("\x00"):
             fields, _, path = line.partition("\t")
             if not path:
@@ -164,16 +172,7 @@ class GitSource(BaseSource):
             raise DocumentTooLarge(f"{entry.key} is larger than {self.limit:,} bytes")
         target = folder / "file"
         with target.open("wb") as file:
-            done = subprocess.run(  # noqa: S603
-                [*_ends_with_its_parent(), "git", "-C", str(self._top), "cat-file", "blob", entry.stamp],
-                stdout=file,
-                stderr=subprocess.PIPE,
-                env=self._environment(),
-                timeout=_SECONDS,
-                check=False,
-            )
-        if done.returncode:
-            raise OSError(_reason(done.stderr))
+            self._git("-C", str(self._top), "cat-file", "blob", entry.stamp, into=file)
         yield Content(target, name_of(entry.key))
 
 

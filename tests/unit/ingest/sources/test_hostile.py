@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -10,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from footnotes.errors import DocumentTooLarge, FootnotesError, OptionError, UrlBlocked
+from footnotes.errors import DocumentTooLarge, FootnotesError, OptionError, SourceAway, UrlBlocked
 from footnotes.ingest.sources.address import Address, parse_address
 from footnotes.ingest.sources.git import GitSource
 from footnotes.ingest.sources.objects import ObjectSource
@@ -18,6 +19,7 @@ from footnotes.ingest.sources.secrets import SEALED, Secrets
 from footnotes.ingest.sources.sql import SqlSource
 from footnotes.library import Library
 from footnotes.settings import Settings
+from libraries import quick_library
 from postgres import PostgresServer
 from repositories import commit, files_in, needs_git, repository
 from source_files import MaildirPlace
@@ -155,3 +157,11 @@ def test_a_link_in_a_mailbox_is_left_out(library: Library, tmp_path: Path) -> No
     (place.path / "new" / "3.host").symlink_to(tmp_path / "outside.txt")
     assert library.sync(place.address).counts["added"] == 1
     assert not library.search("library", mode="lexical").hits
+
+
+@needs_git
+def test_a_server_that_stays_silent_is_left_soon(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, quick_library(tmp_path / "l", fetch_seconds=0.5) as library:
+        address = f"git+git://127.0.0.1:{silent.getsockname()[1]}/x.git"
+        with pytest.raises(SourceAway, match=r"did not answer within 0\.5 seconds"):
+            library.sync(address)
