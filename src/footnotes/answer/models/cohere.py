@@ -8,52 +8,22 @@ from typing import Any
 from footnotes.answer.models import ChatRequest, Piece
 from footnotes.answer.models.events import Calls, as_dict, as_int, stream_events
 from footnotes.answer.models.openai import message_shape, tool_shape
-from footnotes.answer.models.table import load_table
-from footnotes.errors import ConfigError, ProviderBadResponse
-from footnotes.remote import Deadline, Endpoint, Remote
-from footnotes.remote.presets import endpoint_for
-from footnotes.settings import Settings
+from footnotes.answer.models.remote import RemoteChat
+from footnotes.errors import ProviderBadResponse
 from footnotes.types import Usage
 
-PROVIDER = "cohere"
 _FINISHES = {"MAX_TOKENS": "length", "TOOL_CALL": "tool_calls"}
 _FAILURES = ("ERROR", "ERROR_TOXIC", "ERROR_LIMIT", "TIMEOUT")
 
 
-class CohereChat:
+class CohereChat(RemoteChat):
     """One model of Cohere's."""
 
-    def __init__(self, model: str, endpoint: Endpoint, *, context_tokens: int = 0) -> None:
-        if not model:
-            raise ConfigError("the model of cohere is not named", remedy="Write it as cohere:model-name.")
-        self._model = model
-        self._remote = Remote(endpoint)
-        self._context_tokens = context_tokens or load_table().context(self.name)
+    path = "v2/chat"
+    native = True
 
-    @classmethod
-    def from_settings(cls, name: str, settings: Settings) -> CohereChat:
-        context = settings.context_tokens or load_table(settings.models_file).context(name)
-        return cls(name.partition(":")[2], endpoint_for(PROVIDER, settings, native=True), context_tokens=context)
-
-    @property
-    def name(self) -> str:
-        return f"{PROVIDER}:{self._model}"
-
-    @property
-    def context_tokens(self) -> int:
-        return self._context_tokens
-
-    @property
-    def calls_tools(self) -> bool:
-        return True
-
-    def chat(self, request: ChatRequest, *, deadline: Deadline) -> Iterator[Piece]:
-        """The reply as it comes. A stream that ends without saying so has broken."""
-        lines = self._remote.lines("v2/chat", self._body(request), deadline=deadline)
-        yield from _read(stream_events(PROVIDER, lines))
-
-    def close(self) -> None:
-        self._remote.close()
+    def _read(self, lines: Iterator[str]) -> Iterator[Piece]:
+        return _read(stream_events(self._provider, lines))
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
         optional = {

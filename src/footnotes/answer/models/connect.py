@@ -133,9 +133,8 @@ def chat_of(connection: Connection, settings: Settings, *, quoted: bool = False)
     if not connection.model:
         raise OptionError("no model is named", remedy="Choose one that the provider lists.")
     endpoint = _endpoint(connection, settings, quoted=quoted)
-    if connection.provider == ANTHROPIC:
-        return AnthropicChat(connection.model, endpoint, context_tokens=settings.context_tokens)
-    return OpenAIChat(connection.provider, connection.model, endpoint, context_tokens=settings.context_tokens)
+    dialect = AnthropicChat if connection.provider == ANTHROPIC else OpenAIChat
+    return dialect(connection.provider, connection.model, endpoint, context_tokens=settings.context_tokens)
 
 
 def models_of(connection: Connection, settings: Settings) -> list[str]:

@@ -8,49 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from footnotes.answer.models import ChatRequest, Message, Piece, Tool, ToolCall
-from footnotes.answer.models.table import load_table
-from footnotes.errors import ConfigError, ProviderBadResponse
-from footnotes.remote import Deadline, Endpoint, Remote
-from footnotes.remote.presets import endpoint_for
-from footnotes.settings import Settings
+from footnotes.answer.models.remote import RemoteChat
+from footnotes.errors import ProviderBadResponse
 from footnotes.types import Usage
 
 
-class OpenAIChat:
+class OpenAIChat(RemoteChat):
     """One model of an OpenAI-compatible server, streamed."""
 
-    def __init__(self, provider: str, model: str, endpoint: Endpoint, *, context_tokens: int = 0) -> None:
-        if not model:
-            raise ConfigError(f"the model of {provider} is not named", remedy=f"Write it as {provider}:model-name.")
-        self._provider, self._model = provider, model
-        self._remote = Remote(endpoint)
-        self._context_tokens = context_tokens or load_table().context(self.name)
-
-    @classmethod
-    def from_settings(cls, name: str, settings: Settings) -> OpenAIChat:
-        provider, _, model = name.partition(":")
-        context = settings.context_tokens or load_table(settings.models_file).context(name)
-        return cls(provider, model, endpoint_for(provider, settings), context_tokens=context)
-
-    @property
-    def name(self) -> str:
-        return f"{self._provider}:{self._model}"
-
-    @property
-    def context_tokens(self) -> int:
-        return self._context_tokens
+    path = "chat/completions"
 
     @property
     def calls_tools(self) -> bool:
         return self._provider in ("openai", "gemini", "cohere")
 
-    def chat(self, request: ChatRequest, *, deadline: Deadline) -> Iterator[Piece]:
-        """The reply as it comes. A stream that ends without saying so has broken."""
-        lines = self._remote.lines("chat/completions", self._body(request), deadline=deadline)
-        yield from read_stream(self._provider, lines)
-
-    def close(self) -> None:
-        self._remote.close()
+    def _read(self, lines: Iterator[str]) -> Iterator[Piece]:
+        return read_stream(self._provider, lines)
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
         official = self._provider == "openai" and "api.openai.com" in self._remote.endpoint.base_url
