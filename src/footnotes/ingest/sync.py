@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,7 +27,7 @@ MANY = 10
 NOTED_AT_ONCE = 500
 
 
-class SyncPass:
+class SyncPass(ABC):
     """What one pass over anything that is followed knows and says: a folder, a repository, a source by address."""
 
     root: Path | str
@@ -51,13 +52,13 @@ class SyncPass:
         self._skipped: list[Skipped] = []
         self._known: dict[str, KnownSource] = {}
 
+    @abstractmethod
     def plan(self, *, delete_all: bool = False) -> Plan:
         """What to do. Refuses to delete everything, unless that is meant."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run(self, plan: Plan) -> Iterator[Followed]:
         """Carry a plan out."""
-        raise NotImplementedError
 
     def said(self, plan: Plan) -> Iterator[Followed]:
         """What a plan would do, for a dry run."""

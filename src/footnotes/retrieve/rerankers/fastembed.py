@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -36,7 +37,7 @@ def make(model: str, parts: Any) -> Reranker:
     return FastEmbedReranker(*options)
 
 
-class _FastEmbed:
+class _FastEmbed(ABC):
     kind: Any
 
     def __init__(self, model: str, cache: str, threads: int) -> None:
@@ -54,8 +55,8 @@ class _FastEmbed:
             scores += self._scored(model, question, [hit.text or " " for hit in hits[start : start + BATCH]])
         return scores
 
-    def _scored(self, model: Any, question: str, texts: list[str]) -> list[float]:
-        raise NotImplementedError
+    @abstractmethod
+    def _scored(self, model: Any, question: str, texts: list[str]) -> list[float]: ...
 
     @cached_property
     def _loaded(self) -> Any:
