@@ -122,7 +122,7 @@ def _rows(sheet: Any) -> Iterator[list[str]]:
         yield [_shown(value) for value in row]
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """A cell as a reader would see it."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"

@@ -80,9 +80,9 @@ def origin_of(row: Row) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1_024)
-def _unpacked(packed: str) -> dict[str, Any]:
+def _unpacked(packed: str) -> dict[str, object]:
     """Metadata repeats from hit to hit. Callers copy it."""
-    unpacked: dict[str, Any] = json.loads(packed)
+    unpacked: dict[str, object] = json.loads(packed)
     return unpacked
 
 

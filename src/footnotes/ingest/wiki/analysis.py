@@ -138,7 +138,7 @@ def _texts(value: object, key: str) -> list[str]:
     return [each for each in _names_of(value) if each]
 
 
-def _names_of(value: Iterable[Any]) -> list[Any]:
+def _names_of(value: Iterable[object]) -> list[Any]:
     return [each.get("name") if isinstance(each, dict) else each for each in value]
 
 

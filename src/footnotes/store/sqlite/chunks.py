@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ def put(cursor: Cursor, generation: int, document: int, version: int, chunks: It
     cursor.insert("put_chunks", (row(where, chunk) for chunk in chunks))
 
 
-def row(where: Where, chunk: NewChunk) -> tuple[Any, ...]:
+def row(where: Where, chunk: NewChunk) -> tuple[object, ...]:
     """A chunk as `put_chunks` writes it."""
     return (
         *where,
