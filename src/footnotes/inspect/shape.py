@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from footnotes.chunk.assemble import Assembled
+from footnotes.chunk.assemble import AssembledChunk
 from footnotes.inspect.examine import Inspection
 from footnotes.text.lines import LineCounter
 from footnotes.types import Block
@@ -51,7 +51,7 @@ def _kinds(found: Inspection) -> dict[str, int]:
     return kinds
 
 
-def _chunk(index: int, made: Assembled, found: Inspection, text: str, lines: LineCounter) -> dict[str, object]:
+def _chunk(index: int, made: AssembledChunk, found: Inspection, text: str, lines: LineCounter) -> dict[str, object]:
     return {
         "index": index,
         "total": len(found.chunks),
