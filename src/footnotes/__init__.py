@@ -45,7 +45,7 @@ def _folder(folder: str | Path | None) -> Path | None:
     return None if folder is None else Path(folder).expanduser()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # Heavy parts load when they are first named, so that `import footnotes` stays quick.
     if name == "Library":
         from footnotes.library import Library

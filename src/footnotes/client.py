@@ -218,7 +218,7 @@ class Client:
         passages: int | None = None,
         history: Sequence[Turn | tuple[str, str]] = (),
         deep: bool = False,
-        **settings: Any,
+        **settings: object,
     ) -> Answer:
         """An answer from the documents, each sentence with its footnote; abstains when nothing supports one.
 
@@ -247,7 +247,7 @@ class Client:
         passages: int | None = None,
         history: Sequence[Turn | tuple[str, str]] = (),
         deep: bool = False,
-        **settings: Any,
+        **settings: object,
     ) -> Iterator[Event]:
         """Like `ask`, but yield events as they happen. The last is `done`, or `error` with the answer so far."""
         body = {
@@ -275,9 +275,9 @@ class Client:
         return [from_json(Document, row) for row in rows]
 
     def _pages(
-        self, path: str, name: str, query: Mapping[str, Any], limit: int | None = None, offset: int = 0
-    ) -> list[Any]:
-        found: list[Any] = []
+        self, path: str, name: str, query: Mapping[str, object], limit: int | None = None, offset: int = 0
+    ) -> list[object]:
+        found: list[object] = []
         start: int | None = offset
         while start is not None and (limit is None or len(found) < limit):
             size = PAGE if limit is None else min(PAGE, limit - len(found))
@@ -324,7 +324,7 @@ class Client:
         self._server.save(f"/v1/documents/{found.id}/content", file)
         return file
 
-    def collections(self) -> list[dict[str, Any]]:
+    def collections(self) -> list[dict[str, object]]:
         """The collections with their choices, and how many documents each has."""
         return list(self._server.json("GET", "/v1/collections")["collections"])
 
@@ -338,14 +338,14 @@ class Client:
         name: str,
         *,
         chunker: str | None = None,
-        chunker_options: Mapping[str, Any] | None = None,
+        chunker_options: Mapping[str, object] | None = None,
         system_prompt: str | None = None,
     ) -> None:
         """Choose a collection's chunker and system prompt; documents added from now on follow it."""
         body = {"chunker": chunker, "chunker_options": chunker_options, "system_prompt": system_prompt}
         self._server.json("PUT", f"/v1/collections/{_part(name)}", json=body)
 
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> dict[str, object]:
         """How many documents, chunks, characters and bytes the library holds."""
         status = self.status()
         return {name: status[name] for name in _COUNTS}
@@ -404,11 +404,11 @@ class Client:
         *,
         collection: str | None = None,
         chunker: str | None = None,
-        chunker_options: Mapping[str, Any] | None = None,
+        chunker_options: Mapping[str, object] | None = None,
         embedder: str | None = None,
         outdated: bool = False,
         keep: bool = False,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Build the next generation from stored text beside the one that serves, then switch; wait until it serves."""
         body = {
             "collection": collection,

@@ -346,7 +346,7 @@ class Library:
         name: str,
         *,
         chunker: str | None = None,
-        chunker_options: Mapping[str, Any] | None = None,
+        chunker_options: Mapping[str, object] | None = None,
         system_prompt: str | None = None,
     ) -> None:
         """Choose a collection's chunker and system prompt; documents added from now on follow it."""
@@ -380,7 +380,7 @@ class Library:
         """
         self._removal.compact(scrub=scrub)
 
-    def reindex(self, **options: Unpack[ReindexOptions]) -> dict[str, Any]:
+    def reindex(self, **options: Unpack[ReindexOptions]) -> dict[str, object]:
         """Build the next generation from stored text beside the one that serves, then switch in one step.
 
         A `gate` is given the number of the new generation before the switch, may look at it with `at_generation`, and

@@ -47,7 +47,7 @@ def find(kind: Kind, name: str) -> Any:
 
 
 @cache
-def _load(point: metadata.EntryPoint) -> Any:
+def _load(point: metadata.EntryPoint) -> object:
     return point.load()
 
 

@@ -19,7 +19,7 @@ REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 """The id of the current request or command; empty elsewhere."""
 JOB_ID: ContextVar[str] = ContextVar("job_id", default="")
 """The id of the running job; empty outside of one."""
-_NOTHING: AbstractContextManager[Any] = nullcontext()
+_NOTHING: AbstractContextManager[object] = nullcontext()
 _guard = threading.Lock()
 _tracer: Any = None
 _provider: Any = None
@@ -28,22 +28,22 @@ _provider: Any = None
 FLUSH_MILLISECONDS = 3_000
 
 
-def span(name: str, **attributes: Any) -> AbstractContextManager[Any]:
+def span(name: str, **attributes: object) -> AbstractContextManager[object]:
     """Open a span for a stage of the work. Spans inside become its children."""
     if _tracer is None:
         return _NOTHING
-    found: AbstractContextManager[Any] = _tracer.start_as_current_span(
+    found: AbstractContextManager[object] = _tracer.start_as_current_span(
         name, attributes=_attributes(attributes), record_exception=False
     )
     return found
 
 
-def stream(name: str, items: Iterator[T], **attributes: Any) -> Iterator[T]:
+def stream(name: str, items: Iterator[T], **attributes: object) -> Iterator[T]:
     """Yield the items of an iterator; producing them is one span, in any threads."""
     return items if _tracer is None else _trace_items(name, items, attributes)
 
 
-def _trace_items(name: str, items: Iterator[T], attributes: dict[str, Any]) -> Iterator[T]:
+def _trace_items(name: str, items: Iterator[T], attributes: dict[str, object]) -> Iterator[T]:
     from opentelemetry import trace
 
     end = object()
@@ -61,7 +61,7 @@ def _trace_items(name: str, items: Iterator[T], attributes: dict[str, Any]) -> I
             close()
 
 
-def _attributes(given: dict[str, Any]) -> dict[str, Any]:
+def _attributes(given: dict[str, object]) -> dict[str, object]:
     kept = {name: value for name, value in given.items() if value is not None}
     return {**kept, "request_id": request} if (request := REQUEST_ID.get()) else kept
 

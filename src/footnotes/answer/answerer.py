@@ -82,7 +82,9 @@ class Answerer:
         self._reader = Reader()
         self._guard = threading.Lock()
 
-    def answer(self, question: str, hits: Sequence[Hit], *, settings: Settings | None = None, **found: Any) -> Answer:
+    def answer(
+        self, question: str, hits: Sequence[Hit], *, settings: Settings | None = None, **found: object
+    ) -> Answer:
         """The answer with its footnotes, or an abstention when the hits do not support one.
 
         `found` are the fields of `Findings`. A model that fails leaves an extractive answer that says so, or an
@@ -265,7 +267,7 @@ def without_model(findings: Findings, model: str, error: FootnotesError) -> Find
     return replace(findings, legs=legs, degraded=True, steps=(*findings.steps, step))
 
 
-def answer_of(findings: Findings, **changes: Any) -> Answer:
+def answer_of(findings: Findings, **changes: object) -> Answer:
     """An answer with everything that was found already in it."""
     fields: dict[str, Any] = {
         "question": findings.question,

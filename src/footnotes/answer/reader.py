@@ -58,7 +58,7 @@ class Reader:
 
     def __init__(self, *, threads: int = 1) -> None:
         self._threads = threads
-        self._sessions: dict[str, Any] = {}
+        self._sessions: dict[str, object] = {}
         self._loading = Lock()
 
     def verify(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
@@ -106,7 +106,7 @@ def _inputs(each: Encoded) -> dict[str, NDArray[np.int64]]:
     return {"ids": ids, "types": types, "attended": np.ones_like(ids), "read": np.array([each.marks], dtype=np.int64)}
 
 
-def _load(name: str, threads: int) -> Any:
+def _load(name: str, threads: int) -> object:
     import onnxruntime
 
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from footnotes.answer.context import Context, heading_of
 from footnotes.answer.models import Tool
@@ -62,7 +61,7 @@ class Result:
     found: SearchResult | None = None
 
 
-def call_tool(library: LibraryReader, name: str, given: Mapping[str, Any]) -> Result:
+def call_tool(library: LibraryReader, name: str, given: Mapping[str, object]) -> Result:
     """Run a tool. What the model got wrong is told to it, so that it can mend it."""
     try:
         if name == SEARCH.name:
@@ -95,7 +94,7 @@ def _list(library: LibraryReader) -> Result:
     return Result(escaped("\n".join(lines)) or "There are no documents.")
 
 
-def _read(library: LibraryReader, wanted: str, section: Any, page: Any) -> Result:
+def _read(library: LibraryReader, wanted: str, section: object, page: object) -> Result:
     document = _document(library, wanted)
     chunks = [chunk for chunk in library.chunks(document.id) if _is_part(chunk, section, page)][:MAX_READ]
     if not chunks:
@@ -116,7 +115,7 @@ def _document(library: LibraryReader, wanted: str) -> Document:
     raise NotFound(f"there is no document named {wanted[:100]!r}")
 
 
-def _is_part(chunk: Chunk, section: Any, page: Any) -> bool:
+def _is_part(chunk: Chunk, section: object, page: object) -> bool:
     if isinstance(page, int) and not isinstance(page, bool):
         return chunk.pages is not None and chunk.pages[0] <= page <= chunk.pages[1]
     if isinstance(section, str) and section.strip():
@@ -167,7 +166,7 @@ def pooled(hits: Sequence[Hit]) -> list[Hit]:
     return sorted(best.values(), key=lambda hit: -hit.score)
 
 
-def _text(given: Mapping[str, Any], name: str) -> str:
+def _text(given: Mapping[str, object], name: str) -> str:
     value = given.get(name)
     if not isinstance(value, str) or not value.strip():
         raise OptionError(f"the tool needs {name!r} as a text")

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from footnotes.chunk.options import Bounds, check_options
 from footnotes.chunk.recursive import balanced
@@ -50,7 +50,7 @@ class LlmChunker:
     def __init__(
         self,
         *,
-        embed: Callable[[Sequence[str]], Any],
+        embed: Callable[[Sequence[str]], object],
         say: Say,
         memory: Memory,
         model: str = "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 from footnotes import plugins
 from footnotes.chunk import Chunker
@@ -18,7 +18,7 @@ ALIASES = {"rule_based": "rules"}
 """Names that other services have for chunkers of ours."""
 
 
-def make_chunker(name: str, options: Mapping[str, Any] | None = None, **given_parts: Any) -> Chunker:
+def make_chunker(name: str, options: Mapping[str, object] | None = None, **given_parts: object) -> Chunker:
     """The chunker of a name with its options; unknown options and values out of bounds are errors.
 
     `embed`, `say` and `memory` are handed to the chunkers that ask for them.

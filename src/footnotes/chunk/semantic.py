@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class SemanticChunker:
     def __init__(
         self,
         *,
-        embed: Callable[[Sequence[str]], Any],
+        embed: Callable[[Sequence[str]], object],
         percentile: int = 25,
         window: int = 3,
         minimum: int = 200,

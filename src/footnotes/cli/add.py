@@ -64,8 +64,8 @@ def add_command(
     kept = _repository_options(code, wiki, **repository)
     if name is not None and STANDARD_INPUT not in paths:
         raise click.UsageError("--name is for standard input: footnotes add - --name notes.md")
-    given: dict[str, Any] = {"chunker": chunker, "chunker_options": pairs(chunker_option) or None}
-    common: dict[str, Any] = {"collection": collection, "metadata": pairs(metadata)}
+    given: dict[str, object] = {"chunker": chunker, "chunker_options": pairs(chunker_option) or None}
+    common: dict[str, object] = {"collection": collection, "metadata": pairs(metadata)}
     with progress_line() as progress:
         if kept is not None:
             from footnotes.cli.repository import add_repositories

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -90,7 +90,7 @@ def _check_name(name: str, found: dict[str, Origin]) -> str:
     return name
 
 
-def _display_value(origin: Origin) -> Any:
+def _display_value(origin: Origin) -> object:
     if origin.is_secret:
         return "(set, not shown)" if origin.value else ""
     return list(origin.value) if isinstance(origin.value, tuple) else origin.value

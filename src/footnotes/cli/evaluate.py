@@ -245,5 +245,5 @@ def _show_tuning(found: Tuning, *, written: bool, as_json: bool) -> None:
         click.echo("No setting gains beyond chance; nothing is changed.")
 
 
-def _comparison_shape(found: Comparison) -> dict[str, Any]:
+def _comparison_shape(found: Comparison) -> dict[str, object]:
     return {**asdict(found), "verdict": found.verdict}

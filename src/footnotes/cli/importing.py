@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -70,7 +70,7 @@ def _show_imported(library: Library, file: str, collection: str | None, progress
         click.echo(f"added {count(done.added, 'document')}, {done.skipped} were there already")
 
 
-def import_to_json(done: ImportResult) -> dict[str, Any]:
+def import_to_json(done: ImportResult) -> dict[str, object]:
     """The JSON of an import."""
     return {
         **asdict(done),
@@ -80,7 +80,7 @@ def import_to_json(done: ImportResult) -> dict[str, Any]:
     }
 
 
-def _reasons(counted: Mapping[str, int]) -> list[dict[str, Any]]:
+def _reasons(counted: Mapping[str, int]) -> list[dict[str, object]]:
     return [{"reason": reason, "count": number} for reason, number in counted.items()]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -44,7 +44,7 @@ def inspect_command(
         show(found)
 
 
-def _inspect(file: Path, chunker: str | None, options: Mapping[str, Any]) -> Inspection:
+def _inspect(file: Path, chunker: str | None, options: Mapping[str, object]) -> Inspection:
     from footnotes.inspect.examine import inspect_file
     from footnotes.parse.limits import Limits
     from footnotes.settings import load
@@ -55,13 +55,13 @@ def _inspect(file: Path, chunker: str | None, options: Mapping[str, Any]) -> Ins
     return inspect_file(file.expanduser(), chunker_for, limits=limits, max_bytes=settings.max_file_bytes)
 
 
-def _chunkers(settings: Settings, name: str | None, options: Mapping[str, Any]) -> ChunkerFor:
+def _chunkers(settings: Settings, name: str | None, options: Mapping[str, object]) -> ChunkerFor:
     """A function that returns the named chunker, or the one for a type of document."""
     from footnotes.chunk import Chunker
     from footnotes.chunk.make import make_chunker
     from footnotes.parse.types_by_name import is_source_code
 
-    def embed(texts: Sequence[str]) -> Any:
+    def embed(texts: Sequence[str]) -> object:
         from footnotes.embed.checked import embed_all
         from footnotes.embed.make import make_embedder
 

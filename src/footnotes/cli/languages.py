@@ -18,7 +18,7 @@ MOST_LOOKED_AT = 1_000
 REMEDY = "`footnotes config set embedder multilingual` and `footnotes reindex` change to a model that does"
 
 
-def language_state(library: Library) -> dict[str, Any]:
+def language_state(library: Library) -> dict[str, object]:
     """Count documents by language, and list the languages that the embedder does not know."""
     languages = (document.metadata.get("language") for document in library.documents())
     counts = Counter(str(one) for one in languages if is_language(one))

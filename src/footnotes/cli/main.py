@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import textwrap
 from importlib import import_module
-from typing import Any
 
 import click
 
@@ -72,7 +71,7 @@ class Commands(click.Group):
         assert command is not None
         return command.get_short_help_str(80)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         began = tracing.REQUEST_ID.set(secrets.token_hex(8))  # calls to other services carry it
         try:
             return super().invoke(ctx)

@@ -40,7 +40,7 @@ class ProgressLine:
         self._stage_began = self._began
         self._files = (0, 0)
         self._bar: Any = None
-        self._task: Any = None
+        self._task: object = None
 
     def __enter__(self) -> ProgressLine:
         threading.Thread(target=self._watch, name="footnotes-stall", daemon=True).start()

@@ -52,7 +52,7 @@ def library_state(library: Library) -> dict[str, Any]:
     }
 
 
-def chat_model_state(library: Library) -> dict[str, Any]:
+def chat_model_state(library: Library) -> dict[str, object]:
     """Ask the chat model one word, with a short timeout."""
     from footnotes.answer.answerer import EXTRACTIVE
     from footnotes.doctor.models import ask_model
@@ -106,13 +106,13 @@ def _embedder(found: Mapping[str, Any]) -> str:
     return f"{used}  (the settings name {wanted}: `footnotes reindex` changes to it)"
 
 
-def _chat_model(state: Mapping[str, Any]) -> str:
+def _chat_model(state: Mapping[str, object]) -> str:
     if state["answers"] is None:
         return "none: answers are quotations"
     return f"{state['model']}: {'answers' if state['answers'] else state['error']}"
 
 
-def _queue(queue: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+def _queue(queue: Mapping[str, object] | None) -> Iterator[tuple[str, str]]:
     if queue is None:
         return
     yield "queue", ", ".join(f"{queue[state]} {state}" for state in ("queued", "running", "failed"))

@@ -129,7 +129,7 @@ def _whole_library(collection: str | None) -> None:
         raise click.UsageError("this command works on the whole library; leave --collection out")
 
 
-def _gate(library: Library, golden: Path | None, min_recall: float | None) -> Callable[[int], dict[str, Any]] | None:
+def _gate(library: Library, golden: Path | None, min_recall: float | None) -> Callable[[int], dict[str, object]] | None:
     if golden is None:
         if min_recall is not None:
             raise click.UsageError("--min-recall needs --golden")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from footnotes.doctor import Check, Checks, guard
 from footnotes.doctor.library import check_database, check_queue, check_search
@@ -14,7 +13,7 @@ from footnotes.errors import ConfigError, NotALibrary
 from footnotes.library import Library
 from footnotes.settings import Settings, load
 
-Queue = Mapping[str, Any] | None
+Queue = Mapping[str, object] | None
 
 
 def examine(folder: Path | None, *, host: str, port: int) -> Checks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from footnotes.doctor import Check, Checks
 
@@ -50,7 +50,7 @@ def check_search(library: Library) -> Checks:
             yield Check("vector database", "ok", f"{index['address']}: {behind if index['behind'] else 'up to date'}")
 
 
-def check_queue(queue: Mapping[str, Any] | None) -> Checks:
+def check_queue(queue: Mapping[str, object] | None) -> Checks:
     """Check the queue and workers of a server, if one ever ran."""
     if queue is None:
         yield Check("queue", "skipped", "no server has run on this library")

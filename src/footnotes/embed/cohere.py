@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from footnotes.embed import Matrix
 from footnotes.embed.openai import CHARACTERS_A_TOKEN, as_matrix
@@ -53,7 +52,7 @@ class CohereEmbedder:
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
         """One vector a text, in the order given."""
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "model": self._model,
             "texts": [text[: 4 * MAX_TOKENS * CHARACTERS_A_TOKEN] or " " for text in texts],
             "input_type": _INPUT_TYPES[role],
@@ -66,7 +65,7 @@ class CohereEmbedder:
     def close(self) -> None:
         self._remote.close()
 
-    def _vectors(self, answer: Any, count: int) -> Matrix:
+    def _vectors(self, answer: object, count: int) -> Matrix:
         found = answer.get("embeddings") if isinstance(answer, dict) else None
         rows = found.get("float") if isinstance(found, dict) else None
         if not isinstance(rows, list) or len(rows) != count:

@@ -120,16 +120,16 @@ def _is_normalized(folder: Path) -> bool:
     return any(step["type"].endswith("Normalize") for step in _modules(folder))
 
 
-def _parse_prompts(sentence: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_prompts(sentence: Mapping[str, Any]) -> dict[str, object]:
     prompts = sentence.get("prompts") or {}
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, keys in (("query_prefix", _QUERY), ("passage_prefix", _PASSAGE)):
         if (text := next((prompts[key] for key in keys if prompts.get(key)), None)) is not None:
             found[name] = str(text)
     return found
 
 
-def _max_tokens(folder: Path, config: Mapping[str, Any]) -> int:
+def _max_tokens(folder: Path, config: Mapping[str, object]) -> int:
     said = (
         _read(folder / "sentence_bert_config.json").get("max_seq_length"),
         _read(folder / "tokenizer_config.json").get("model_max_length"),
@@ -141,7 +141,7 @@ def _max_tokens(folder: Path, config: Mapping[str, Any]) -> int:
     return DEFAULT_TOKENS
 
 
-def _matryoshka(*configs: Mapping[str, Any]) -> tuple[int, ...]:
+def _matryoshka(*configs: Mapping[str, object]) -> tuple[int, ...]:
     for config in configs:
         for name in ("matryoshka_dimensions", "matryoshka_dims"):
             if isinstance(listed := config.get(name), list):

@@ -71,7 +71,7 @@ def find_listed(kind: Any, model: str) -> dict[str, Any]:
     return dict(listed[model.lower()])
 
 
-def load_model(kind: Any, model: str, cache: str, threads: int) -> Any:
+def load_model(kind: Any, model: str, cache: str, threads: int) -> object:
     """The model, from the folder of fetched models or from the hub."""
     folder = Path(cache).expanduser() / "fastembed"
     try:

@@ -147,7 +147,7 @@ class _translated:  # noqa: N801 - used as a context
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: Any, error: object, trace: object) -> None:
         if error is None or not isinstance(error, Exception):
             return
         known = self._hub.errors

@@ -126,7 +126,7 @@ class LocalEmbedder:
             return self._loaded
 
     @cached_property
-    def _loaded(self) -> Any:
+    def _loaded(self) -> object:
         files = self._files
         is_fast = self._variant == "fast"
         weights = fast.fast_weights(files, self._models_dir.expanduser()) if is_fast else read_weights(files)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
@@ -91,7 +90,7 @@ class OpenAIEmbedder:
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
         """One vector a text, in the order given, whatever order they come back in."""
-        body: dict[str, Any] = {"model": self._model, "input": [self._format(text, role) for text in texts]}
+        body: dict[str, object] = {"model": self._model, "input": [self._format(text, role) for text in texts]}
         if self._asked_dimensions:
             body["dimensions"] = self._asked_dimensions
         seconds = self._query_seconds if role == "query" else self._remote.endpoint.timeout
@@ -109,7 +108,7 @@ class OpenAIEmbedder:
         return cut
 
 
-def vectors_in(provider: str, answer: Any, count: int) -> Matrix:
+def vectors_in(provider: str, answer: object, count: int) -> Matrix:
     """The vectors of an answer by their index. Too few, too many or the same one twice are refused."""
     listed = answer.get("data") if isinstance(answer, dict) else None
     items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
@@ -119,7 +118,7 @@ def vectors_in(provider: str, answer: Any, count: int) -> Matrix:
     return as_matrix(provider, [by_index[index] for index in range(count)])
 
 
-def as_matrix(provider: str, rows: Sequence[Any]) -> Matrix:
+def as_matrix(provider: str, rows: Sequence[object]) -> Matrix:
     """Rows of numbers as a matrix; what is no such thing is refused. Values are checked by the caller."""
     try:
         with np.errstate(over="ignore"):

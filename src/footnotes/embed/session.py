@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ BATCH_TOKENS = 1024
 """Padded tokens in one run of the model: more is slower (caches) and takes up to three times the memory."""
 
 
-def open_session(weights: bytes | str, threads: int, *, origin: str, operators: str = "") -> Any:
+def open_session(weights: bytes | str, threads: int, *, origin: str, operators: str = "") -> object:
     """A session of weights, or of the file they are in, that sleeps while it waits.
 
     Spinning threads starve everything else on a shared machine. `operators` is a library of those the model needs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from footnotes.errors import OptionError, ReindexRefused
 from footnotes.evaluate.compare import Comparison, compare
@@ -18,13 +17,13 @@ RECALL = "recall@10"
 
 def golden_gate(
     library: Library, file: Path, min_recall: float | None, *, say: Callable[[str], None]
-) -> Callable[[int], dict[str, Any]]:
+) -> Callable[[int], dict[str, object]]:
     """A gate for `Library.reindex`: asks everything of what serves and of what was built, says how they compare."""
     if min_recall is not None and not 0 <= min_recall <= 1:
         raise OptionError(f"the least recall must be between 0 and 1, not {min_recall}")
     questions = read_golden(file)
 
-    def check(generation: int) -> dict[str, Any]:
+    def check(generation: int) -> dict[str, object]:
         before = evaluate(library, questions, name="serving")
         after = evaluate(library.at_generation(generation), questions, name="next")
         measure = main_measure(after)

@@ -56,7 +56,7 @@ def write_golden(path: Path, questions: Iterable[Question]) -> int:
     return len(lines)
 
 
-def _from_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _from_jsonl(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         if not line.strip():
             continue
@@ -66,14 +66,14 @@ def _from_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, values
 
 
-def _parse_json(text: str, place: str) -> Any:
+def _parse_json(text: str, place: str) -> object:
     try:
         return json.loads(text)
     except ValueError as error:
         raise GoldenError(f"{place} is not JSON: {error}") from error
 
 
-def _from_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _from_csv(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         for number, row in enumerate(csv.DictReader(file), start=2):
             values: dict[str, Any] = {_OTHER_NAMES.get(key, key): value for key, value in row.items() if key and value}
@@ -141,9 +141,9 @@ def _grades(documents: Any) -> dict[str, int]:
     return {str(name): 1 for name in documents}
 
 
-def _as_json(question: Question) -> dict[str, Any]:
+def _as_json(question: Question) -> dict[str, object]:
     graded = any(grade != 1 for grade in question.documents.values())
-    values: dict[str, Any] = {"id": question.id, "question": question.text}
+    values: dict[str, object] = {"id": question.id, "question": question.text}
     if question.documents:
         values["documents"] = dict(question.documents) if graded else list(question.documents)
     if question.passages:

@@ -65,7 +65,7 @@ class Tuning:
     def worth_it(self) -> bool:
         return bool(self.best.changes or self.adapter) and self.held_out.verdict == "better"
 
-    def written(self, folder: Path) -> dict[str, Any]:
+    def written(self, folder: Path) -> dict[str, object]:
         """The settings that differ; a map that was learnt is put in a file of the library's folder."""
         if self.adapter is None:
             return dict(self.best.changes)

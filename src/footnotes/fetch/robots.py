@@ -21,7 +21,7 @@ class Robots:
     def __init__(self, agent: str, read: Callable[[Url], tuple[int, str]]) -> None:
         self._agent = agent
         self._read = read
-        self._rules: dict[tuple[str, str, int], Any] = {}
+        self._rules: dict[tuple[str, str, int], object] = {}
 
     def allows(self, url: Url) -> bool:
         return bool(self._parse_rules(url).can_fetch(url.text, self._agent))

@@ -159,7 +159,7 @@ class DenseIndex:
         graph, rows = self._load_graph(contents, all_keys)
         return DenseView(all_keys, parts, _alive(all_keys, contents.removed), graph, rows)
 
-    def _load_graph(self, contents: Contents, keys: Keys) -> tuple[Any, int]:
+    def _load_graph(self, contents: Contents, keys: Keys) -> tuple[object, int]:
         if contents.graph is None or len(keys) <= SCANNED_ROWS:  # a graph of so few is of an earlier version
             return None, 0
         path = self._folder / contents.graph.name

@@ -220,7 +220,7 @@ def _schema() -> Any:
     return builder.build()
 
 
-def _as_document(entry: Entry, new: Callable[[], Any]) -> Any:
+def _as_document(entry: Entry, new: Callable[[], Any]) -> object:
     document = new()
     document.add_integer("key", entry.key)
     document.add_integer("document", entry.document)

@@ -28,11 +28,11 @@ class QueryBuilder:
         self._known: dict[tuple[str, float], list[Any]] = {}
         self._boosts = [(name, weight) for name, weight in boosts.items() if weight > 0]
 
-    def any_of(self, terms: Mapping[str, float]) -> Any:
+    def any_of(self, terms: Mapping[str, float]) -> object:
         """Chunks with any of the terms, scored by BM25 summed over terms and fields."""
         return self._query.boolean_query(self._clauses(terms))
 
-    def any_within(self, terms: Mapping[str, float], allowed: Allowed) -> Any:
+    def any_within(self, terms: Mapping[str, float], allowed: Allowed) -> object:
         """`any_of` inside `allowed`: each term is intersected by itself, which skips instead of scanning.
 
         Very many keys are looked up one by one before they can be skipped: they are met with all terms together, once.
@@ -46,7 +46,7 @@ class QueryBuilder:
     def _both(self, one: Any, other: Any) -> Any:
         return self._query.boolean_query([(self._must, one), (self._must, other)])
 
-    def scored(self, terms: Mapping[str, float], keys: Sequence[int]) -> Any:
+    def scored(self, terms: Mapping[str, float], keys: Sequence[int]) -> object:
         """Exactly these chunks, with the score they have for the terms."""
         return self._query.boolean_query([(self._must, self.keys(keys)), *self._clauses(terms)])
 
@@ -54,18 +54,18 @@ class QueryBuilder:
         clauses = [(self._should, self._query.term_query(self._schema, "key", key)) for key in keys]
         return self._unscored(self._query.boolean_query(clauses))
 
-    def having(self, facets: Sequence[str], allowed: Allowed | None) -> Any:
+    def having(self, facets: Sequence[str], allowed: Allowed | None) -> object:
         """Chunks that have any of some facets."""
         clauses = [(self._must, self._facets(facets))]
         return self._query.boolean_query(clauses + ([] if allowed is None else [(self._must, self.allowed(allowed))]))
 
-    def allowed(self, allowed: Allowed) -> Any:
+    def allowed(self, allowed: Allowed) -> object:
         """The filter as a query that adds nothing to the score."""
         if allowed.facets:
             return self._unscored(self._conjunction(allowed.facets))
         return self._unscored(self._query.term_set_query(self._schema, "key", allowed.keys.tolist()))
 
-    def _conjunction(self, facets: Sequence[Sequence[str]]) -> Any:
+    def _conjunction(self, facets: Sequence[Sequence[str]]) -> object:
         groups = [self._facets(group) for group in facets]
         return groups[0] if len(groups) == 1 else self._query.boolean_query([(self._must, g) for g in groups])
 
@@ -73,7 +73,7 @@ class QueryBuilder:
         terms = [self._query.term_query(self._schema, "facets", facet, index_option="basic") for facet in group]
         return terms[0] if len(terms) == 1 else self._query.boolean_query([(self._should, term) for term in terms])
 
-    def _unscored(self, query: Any) -> Any:
+    def _unscored(self, query: Any) -> object:
         return self._query.const_score_query(query, 0.0)
 
     def _clauses(self, terms: Mapping[str, float]) -> list[Any]:

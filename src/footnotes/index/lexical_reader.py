@@ -20,7 +20,7 @@ _WIDE_KEYS, _WIDE_SHARE, _MORE_THAN_ENOUGH = 500, 0.1, 1.5
 class LexicalReader:
     """One commit of a tantivy index, and the last change it has seen. Without a searcher it is empty."""
 
-    def __init__(self, searcher: Any, schema: Any, boosts: Mapping[str, float], position: int) -> None:
+    def __init__(self, searcher: Any, schema: object, boosts: Mapping[str, float], position: int) -> None:
         self.searcher = searcher
         self.position = position
         self._frequencies: dict[tuple[str, str], int] = {}
@@ -97,7 +97,7 @@ class LexicalReader:
             known = self._frequencies[field, term] = int(self.searcher.doc_freq(field, term))
         return known
 
-    def _run(self, query: Any, limit: int) -> Found:
+    def _run(self, query: object, limit: int) -> Found:
         with damage_told_apart("tantivy cannot search the index"):
             hits = self.searcher.search(query, limit=limit, count=False).hits
             if not hits:

@@ -23,7 +23,7 @@ def crc_of(path: Path) -> int:
     return crc
 
 
-def write(folder: Path, content: dict[str, Any]) -> None:
+def write(folder: Path, content: dict[str, object]) -> None:
     """Replace the manifest in one step; it carries its own checksum."""
     body = json.dumps(content, sort_keys=True)
     temporary = folder / (NAME + ".new")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from footnotes.chunk import Chunker
 from footnotes.chunk.make import make_chunker
@@ -21,13 +20,13 @@ class Chunkers:
     """Makes chunkers by name. `parts` are what some of them need; `finished` adds what the settings ask for."""
 
     def __init__(
-        self, settings: Settings, parts: Callable[[str], dict[str, Any]], finished: Callable[[Chunker], Chunker]
+        self, settings: Settings, parts: Callable[[str], dict[str, object]], finished: Callable[[Chunker], Chunker]
     ) -> None:
         self._settings = settings
         self._parts = parts
         self._finished = finished
 
-    def made(self, name: str, options: Mapping[str, Any] | None) -> Chunker:
+    def made(self, name: str, options: Mapping[str, object] | None) -> Chunker:
         """A chunker, or a clear error. One that asks a model asks the one of its options, else the one that is set."""
         given = dict(options or {})
         model = str(given.get("model") or self._settings.model)
@@ -35,7 +34,7 @@ class Chunkers:
             given["model"] = model
         return make_chunker(name, given, **self._parts(model))
 
-    def of(self, choices: Choices, name: str | None = None, options: Mapping[str, Any] | None = None) -> ChunkerOf:
+    def of(self, choices: Choices, name: str | None = None, options: Mapping[str, object] | None = None) -> ChunkerOf:
         """The chunker of a call, else of a collection, else of a kind of document in the settings."""
         chosen_by = {collection: choice for collection, choice in choices.items() if choice[0]}
 

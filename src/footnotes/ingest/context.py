@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any
 
 from footnotes.answer.answerer import EXTRACTIVE
 from footnotes.answer.asking.say import saying
@@ -51,7 +50,7 @@ class IngestContext:
         collection: str,
         metadata: MetadataOf = None,
         chunker: str | None = None,
-        chunker_options: Mapping[str, Any] | None = None,
+        chunker_options: Mapping[str, object] | None = None,
         on_progress: OnProgress | None = None,
     ) -> IngestTarget:
         """Where documents go and how they are made."""
@@ -73,7 +72,7 @@ class IngestContext:
         chosen = self.settings
         return Limits(chosen.parse_memory_bytes, chosen.parse_seconds, chosen.parse_max_characters)
 
-    def chunker_of(self, name: str | None = None, options: Mapping[str, Any] | None = None) -> ChunkerOf:
+    def chunker_of(self, name: str | None = None, options: Mapping[str, object] | None = None) -> ChunkerOf:
         return self.chunkers.of(self.store.generations.choices(self.user), name, options)
 
     def finish_graph(self, on_progress: OnProgress | None) -> None:
@@ -107,9 +106,9 @@ class IngestContext:
 
         return ContextualChunker(chunker, say=saying(self.settings, model), model=model, memory_of=memory_of)
 
-    def _chunker_parts(self, model: str) -> dict[str, Any]:
+    def _chunker_parts(self, model: str) -> dict[str, object]:
         say = None if model == EXTRACTIVE else saying(self.settings, model, max_tokens=self.settings.max_tokens)
         return {"embed": self._embed_passages, "say": say, "memory": Memory(self.memories)}
 
-    def _embed_passages(self, texts: Sequence[str]) -> Any:
+    def _embed_passages(self, texts: Sequence[str]) -> object:
         return embed_all(self.embedders.get(), texts, role="passage", batch=self.settings.embed_batch)

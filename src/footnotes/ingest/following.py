@@ -162,7 +162,7 @@ class Following:
         return self._follow("following a wiki", build, options)
 
     def _target(
-        self, options: FollowOptions, chunker: str | None = None, chunker_options: Mapping[str, Any] | None = None
+        self, options: FollowOptions, chunker: str | None = None, chunker_options: Mapping[str, object] | None = None
     ) -> IngestTarget:
         name = self._context.collection(options.get("collection"))
         return self._context.target(name, options.get("metadata"), chunker, chunker_options, options.get("on_progress"))

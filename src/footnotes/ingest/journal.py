@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
 from types import TracebackType
-from typing import Any
 
 from footnotes.errors import FootnotesError, StoreError, is_retryable
 from footnotes.ingest.work import Progress
@@ -34,7 +33,7 @@ class Journal:
     """One run, as a context. Give `progress` every report of progress and `settle` every result."""
 
     def __init__(
-        self, store: Store, user_id: str, *, kind: JobKind, source: str, request: Mapping[str, Any], run: int = 0
+        self, store: Store, user_id: str, *, kind: JobKind, source: str, request: Mapping[str, object], run: int = 0
     ) -> None:
         self._store = store
         self._user_id = user_id

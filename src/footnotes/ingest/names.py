@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from footnotes.errors import OptionError
 from footnotes.types import Metadata
@@ -36,7 +35,7 @@ def is_name(name: str) -> bool:
     return bool(name.strip()) and len(name) <= MAX_NAME and name.isprintable()
 
 
-def checked_metadata(metadata: Mapping[str, Any]) -> Metadata:
+def checked_metadata(metadata: Mapping[str, object]) -> Metadata:
     """Metadata that is JSON and of a sensible size; NaN and infinity are no JSON."""
     try:
         packed = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
@@ -51,7 +50,7 @@ def checked_metadata(metadata: Mapping[str, Any]) -> Metadata:
     return unpacked
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
+def _is_deeper(value: object, levels: int) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
     return inner is not None and (levels < 1 or any(_is_deeper(one, levels - 1) for one in inner))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from footnotes.embed import Embedder
 from footnotes.embed.metric import stored_dimensions
@@ -15,7 +14,7 @@ from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.wiki.chunks import build_describer
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
-from footnotes.store.records import ChunkDraft, DocumentRow, Generation
+from footnotes.store.records import DocumentRow, Generation, ChunkDraft
 
 ROUNDS = 100
 """How often documents that came meanwhile are filled in before the switch is given up."""
@@ -42,8 +41,12 @@ class Reindex:
         self._on_progress = on_progress
 
     def run(
-        self, *, keep: bool, gate: Callable[[int], dict[str, Any]] | None, choices: Mapping[str, Sequence[str | None]]
-    ) -> dict[str, Any]:
+        self,
+        *,
+        keep: bool,
+        gate: Callable[[int], dict[str, object]] | None,
+        choices: Mapping[str, Sequence[str | None]],
+    ) -> dict[str, object]:
         """Build, switch, and drop what served before unless it is to be kept. Resumes a build that was cut off.
 
         A `gate` sees the generation before the switch, and raises to refuse it. `choices` of chunkers hold from the
@@ -74,7 +77,7 @@ class Reindex:
 
     def rollback(
         self, embedder_of: Callable[[str], Embedder], *, choices: Mapping[str, Sequence[str | None]]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Serve the newest generation that was kept, after giving it the documents that came since."""
         kept = [g for g in self._store.generations.all(self._user_id) if g.state == "kept"]
         if not kept:
@@ -104,7 +107,7 @@ class Reindex:
             documents, embedded = documents + more[0], embedded + more[1]
         raise StoreLocked("documents come faster than they can be indexed again", remedy="Try again when fewer do.")
 
-    def _plan(self) -> dict[str, Any]:
+    def _plan(self) -> dict[str, object]:
         names = [collection["name"] for collection in self._store.collections.all(self._user_id)]
         return {"chunkers": {name: chunker_fingerprint(self._chunker_of(name, "text/plain")) for name in names}}
 

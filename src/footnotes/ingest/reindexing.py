@@ -15,7 +15,7 @@ from footnotes.ingest.transfer import is_imported
 from footnotes.ingest.work import NewSource, OnProgress, both, quiet
 from footnotes.types import Document, JobKind
 
-Gate = Callable[[int], dict[str, Any]]
+Gate = Callable[[int], dict[str, object]]
 """Given the number of the new generation before the switch; raises to refuse it."""
 
 
@@ -46,7 +46,7 @@ class Reindexing:
         self._store, self._user = context.store, context.user
         self._counted: tuple[str, int] | None = None
 
-    def reindex(self, options: ReindexOptions) -> dict[str, Any]:
+    def reindex(self, options: ReindexOptions) -> dict[str, object]:
         """Build the next generation from stored text beside the one that serves, then switch in one step."""
         collection, chunker, embedder = options.get("collection"), options.get("chunker"), options.get("embedder")
         on_progress, gate = options.get("on_progress"), options.get("gate")
@@ -64,7 +64,7 @@ class Reindexing:
 
     def rebuild(
         self, request: Mapping[str, Any], gate: Gate | None, on_progress: OnProgress | None, run: int = 0
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Build the next generation as a request says; `run` goes on with one that was cut off."""
         collection, chunker, options = request["collection"], request["chunker"], request["chunker_options"]
         with self._context.writing("reindexing"), self.journal("reindex", request, run) as journal:
@@ -79,7 +79,7 @@ class Reindexing:
         self._context.finish_graph(on_progress)
         return result
 
-    def rollback(self, on_progress: OnProgress | None) -> dict[str, Any]:
+    def rollback(self, on_progress: OnProgress | None) -> dict[str, object]:
         """Serve the generation that was kept, after filling in what came since."""
         with self._context.writing("rolling back"):
             choices = self._store.generations.kept_choices(self._user)

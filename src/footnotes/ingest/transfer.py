@@ -69,7 +69,7 @@ def export_library(store: Store, user_id: str, file: Path, *, where: Filter | No
     return counts
 
 
-def _lines(store: Store, user_id: str, where: Filter | None) -> Iterator[dict[str, Any]]:
+def _lines(store: Store, user_id: str, where: Filter | None) -> Iterator[dict[str, object]]:
     yield {"type": FORMAT, "version": VERSION}
     for document in store.documents.all(user_id, where=where):
         if document.status != "ready":
@@ -138,7 +138,7 @@ def _documents(file: Path) -> Iterator[dict[str, Any]]:
         raise SourceUnreadable(f"{file} cannot be read ({error})") from error
 
 
-def _parse_line(line: str, number: int) -> dict[str, Any]:
+def _parse_line(line: str, number: int) -> dict[str, object]:
     try:
         parsed = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -148,14 +148,14 @@ def _parse_line(line: str, number: int) -> dict[str, Any]:
     return parsed
 
 
-def _check_header(line: dict[str, Any]) -> None:
+def _check_header(line: dict[str, object]) -> None:
     if line["type"] != FORMAT:
         raise ImportFormatError("the first line does not say that this is an export")
     if line.get("version") != VERSION:
         raise ImportFormatError(f"the export has version {line.get('version')!r}; this program reads {VERSION}")
 
 
-def _check_line(line: dict[str, Any], number: int) -> dict[str, Any]:
+def _check_line(line: dict[str, object], number: int) -> dict[str, object]:
     """A document line that can be taken in whole, or an error that names it. Nothing in it is trusted."""
     texts = ("id", "collection", "filename", "source", "file_hash", "mime", "title", "text")
     if not all(isinstance(line.get(name), str) for name in texts) or not isinstance(line.get("metadata"), dict):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from footnotes.chunk.assemble import AssembledChunk
 from footnotes.inspect.examine import Inspection
@@ -11,7 +10,7 @@ from footnotes.text.lines import LineCounter
 from footnotes.types import Block
 
 
-def inspection_to_json(found: Inspection) -> dict[str, Any]:
+def inspection_to_json(found: Inspection) -> dict[str, object]:
     """The JSON without the whole text; `start` and `end` are offsets in it, and chunks have their own text."""
     text, metadata = found.text, found.report.metadata
     lines = LineCounter(text)
@@ -40,7 +39,7 @@ def inspection_to_json(found: Inspection) -> dict[str, Any]:
     }
 
 
-def _heading(block: Block) -> dict[str, Any]:
+def _heading(block: Block) -> dict[str, object]:
     title = block.headings[-1] if block.headings else ""
     return {"level": block.level, "title": title, "page": block.page, "start": block.start, "end": block.end}
 
@@ -52,7 +51,7 @@ def _kinds(found: Inspection) -> dict[str, int]:
     return kinds
 
 
-def _chunk(index: int, made: AssembledChunk, found: Inspection, text: str, lines: LineCounter) -> dict[str, Any]:
+def _chunk(index: int, made: AssembledChunk, found: Inspection, text: str, lines: LineCounter) -> dict[str, object]:
     return {
         "index": index,
         "total": len(found.chunks),

@@ -149,7 +149,7 @@ def _level(style: Any) -> int | None:
     return None
 
 
-def _text(paragraph: Any) -> str:
+def _text(paragraph: object) -> str:
     """The text of a paragraph as it reads: with insertions and formulas, without deletions and text boxes."""
     pieces: list[str] = []
     _collect(paragraph, pieces)

@@ -59,7 +59,7 @@ class EpubParser:
         )
 
 
-def _package(archive: zipfile.ZipFile, source: Source) -> tuple[Any, str]:
+def _package(archive: zipfile.ZipFile, source: Source) -> tuple[object, str]:
     """The book's own list of its contents, and the folder it stands in."""
     from lxml import etree
 

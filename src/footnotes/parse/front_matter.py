@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from footnotes.parse.outline import clean_title
 from footnotes.types import JsonValue
@@ -61,7 +60,7 @@ def _load(source: str) -> dict[str, JsonValue] | None:
     return {str(key)[:100]: value for key, raw in items if (value := _plain(raw)) is not None}
 
 
-def _plain(value: Any) -> JsonValue:
+def _plain(value: object) -> JsonValue:
     """A value as metadata keeps it: text, numbers and flat lists; anything else is left out."""
     if isinstance(value, datetime.date):
         return value.isoformat()

@@ -103,7 +103,7 @@ class _Records:
         if ends_record or self._length > _BLOCK_CHARACTERS:
             self.flush()
 
-    def _line(self, value: Any) -> None:
+    def _line(self, value: object) -> None:
         path = ".".join(filter(None, (*self._path, self._keys[-1])))
         shown = _format(value)
         if shown.strip():
@@ -116,7 +116,7 @@ class _Records:
         self._lines, self._length = [], 0
 
 
-def _format(value: Any) -> str:
+def _format(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal):

@@ -64,7 +64,7 @@ def _read_cell(builder: Builder, cell: dict[str, Any], number: int, language: st
         builder.add("paragraph", text, attributes=place)
 
 
-def _output(output: dict[str, Any]) -> str:
+def _output(output: dict[str, object]) -> str:
     """What a cell printed or returned as text; pictures have none."""
     data = output.get("data")
     if isinstance(data, dict):
@@ -72,7 +72,7 @@ def _output(output: dict[str, Any]) -> str:
     return _join(output.get("text", "")) or _join(output.get("evalue", ""))
 
 
-def _join(value: Any) -> str:
+def _join(value: object) -> str:
     if isinstance(value, list):
         return "".join(each for each in value if isinstance(each, str))
     return value if isinstance(value, str) else ""

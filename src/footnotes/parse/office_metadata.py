@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import zipfile
-from typing import Any
 
 from footnotes.parse.decode import clean
 from footnotes.types import JsonValue
@@ -33,7 +32,7 @@ def core_of_archive(archive: zipfile.ZipFile) -> dict[str, JsonValue]:
     return found
 
 
-def core_properties(properties: Any) -> dict[str, JsonValue]:
+def core_properties(properties: object) -> dict[str, JsonValue]:
     """The core properties of python-docx and python-pptx as metadata."""
     found: dict[str, JsonValue] = {}
     for name in _FIELDS:

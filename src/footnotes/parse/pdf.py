@@ -119,7 +119,7 @@ def text_layer(page: Any) -> Layout:
         textpage.close()
 
 
-def page_layout(pdf: Any, number: int, by: Callable[[Any], Layout] = text_layer) -> Layout | None:
+def page_layout(pdf: Any, number: int, by: Callable[[object], Layout] = text_layer) -> Layout | None:
     """The layout of a page, counted from 1; nothing when the page cannot be read."""
     import pypdfium2 as pdfium
 
@@ -135,7 +135,7 @@ def page_layout(pdf: Any, number: int, by: Callable[[Any], Layout] = text_layer)
         page.close()
 
 
-def _style(pdf: Any, pages: int) -> Style:
+def _style(pdf: object, pages: int) -> Style:
     """Look at some pages spread over the document before reading it."""
     step = max(1, pages // _SAMPLED_PAGES)
     sampled = [page_layout(pdf, number) for number in range(1, pages + 1, step)]

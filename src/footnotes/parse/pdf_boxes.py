@@ -85,12 +85,12 @@ def boxes(path: Path, page: int, start: int, end: int) -> PageBoxes:
     return PageBoxes(width, height, found)
 
 
-def span_boxes(textpage: Any, layout: Layout, start: int, end: int) -> list[Box]:
+def span_boxes(textpage: object, layout: Layout, start: int, end: int) -> list[Box]:
     """The boxes of a span on a page that is open."""
     return _join([_character_box(textpage, index) for index in _indexes(layout, start, end)])
 
 
-def word_boxes(textpage: Any, layout: Layout) -> Iterator[tuple[int, str, Box]]:
+def word_boxes(textpage: object, layout: Layout) -> Iterator[tuple[int, str, Box]]:
     """Every word of a page that is open: its offset in the page's text, what it says and where it stands."""
     for place, word in layout.words:
         if found := _join([_character_box(textpage, word.first + each) for each in range(len(word.text))]):

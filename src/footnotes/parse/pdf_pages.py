@@ -190,7 +190,7 @@ def _boxes(page: Any, spans: Sequence[Span], width: int, height: int) -> list[Js
     return [[[*_on_picture(page, box, width, height)] for box in each] for each in found]
 
 
-def _on_picture(page: Any, box: Box, width: int, height: int) -> Box:
+def _on_picture(page: object, box: Box, width: int, height: int) -> Box:
     """A box in points as shares of the picture; pages may be turned, and show only some of their paper."""
     corners = [_to_device(page, x, y, width, height) for x in (box.left, box.right) for y in (box.bottom, box.top)]
     across, down = sorted(x / width for x, _ in corners), sorted(y / height for _, y in corners)

@@ -45,7 +45,7 @@ class Word:
         return (self.top + self.bottom) / 2
 
 
-def page_words(textpage: Any) -> list[Word]:
+def page_words(textpage: object) -> list[Word]:
     """The words of a page in the order of its content."""
     raw = page_characters(textpage)
     words = list(_words(textpage, raw))

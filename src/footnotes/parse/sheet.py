@@ -122,7 +122,7 @@ def _rows(sheet: Any) -> Iterator[list[str]]:
         yield [_format(value) for value in row]
 
 
-def _format(value: Any) -> str:
+def _format(value: object) -> str:
     """A cell as a reader would see it."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"

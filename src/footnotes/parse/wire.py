@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from footnotes.errors import FootnotesError, ParseError, all_errors
 from footnotes.types import Block, BlockKind, Metadata, Part, Report
@@ -14,7 +13,7 @@ def encode(item: Part | Report | FootnotesError) -> bytes:
     return json.dumps(_message(item), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
-def _message(item: Part | Report | FootnotesError) -> dict[str, Any]:
+def _message(item: Part | Report | FootnotesError) -> dict[str, object]:
     if isinstance(item, Part):
         return {"part": [item.start, item.text, [_block(block) for block in item.blocks], item.title]}
     if isinstance(item, Report):
@@ -23,7 +22,7 @@ def _message(item: Part | Report | FootnotesError) -> dict[str, Any]:
     return {"error": [item.code, item.message, item.remedy]}
 
 
-def _block(block: Block) -> list[Any]:
+def _block(block: Block) -> list[object]:
     attributes = dict(block.attributes)
     return [block.kind, block.start, block.end, block.page, block.level, block.headings, attributes]
 

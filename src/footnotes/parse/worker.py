@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from footnotes import plugins
 from footnotes.errors import DocumentError, FootnotesError, ParseError, ParseLimit
@@ -190,7 +189,7 @@ def _confine(memory_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.nice(5)
 
-    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    def refuse(event: str, arguments: tuple[object, ...]) -> None:
         if event in _FORBIDDEN:
             raise PermissionError(f"a parser may not use {event}")
 

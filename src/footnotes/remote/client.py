@@ -87,25 +87,25 @@ class Remote:
         self._client: httpx.Client | None = None
         self._opening = threading.Lock()
 
-    def post(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> Any:
+    def post(self, path: str, body: Mapping[str, object], *, deadline: Deadline | None = None) -> object:
         """POST a body; return the JSON object or list of the response."""
         return self._call(path, body, deadline)
 
-    def get(self, path: str, *, deadline: Deadline | None = None) -> Any:
+    def get(self, path: str, *, deadline: Deadline | None = None) -> object:
         """GET an address; return the JSON object or list of the response."""
         return self._call(path, None, deadline)
 
-    def _call(self, path: str, body: Mapping[str, Any] | None, deadline: Deadline | None) -> Any:
+    def _call(self, path: str, body: Mapping[str, object] | None, deadline: Deadline | None) -> object:
         until = deadline or Deadline(self.endpoint.timeout)
         with tracing.span("provider", provider=self.endpoint.provider, path=path):
             return self._retry(lambda: self._call_once(path, body, until), until)
 
-    def lines(self, path: str, body: Mapping[str, Any], *, deadline: Deadline | None = None) -> Iterator[str]:
+    def lines(self, path: str, body: Mapping[str, object], *, deadline: Deadline | None = None) -> Iterator[str]:
         """POST a body; yield the lines of the response. Retries only until the first line."""
         found = self._stream_lines(path, body, deadline)
         return tracing.stream("provider", found, provider=self.endpoint.provider, path=path)
 
-    def _stream_lines(self, path: str, body: Mapping[str, Any], deadline: Deadline | None) -> Iterator[str]:
+    def _stream_lines(self, path: str, body: Mapping[str, object], deadline: Deadline | None) -> Iterator[str]:
         until = deadline or Deadline(self.endpoint.timeout)
 
         def open_stream() -> tuple[str | None, Iterator[str]]:
@@ -124,11 +124,11 @@ class Remote:
 
     # ── one attempt
 
-    def _call_once(self, path: str, body: Mapping[str, Any] | None, until: Deadline) -> Any:
+    def _call_once(self, path: str, body: Mapping[str, object] | None, until: Deadline) -> object:
         with self._response(path, body, until) as response:
             return parse_json(self.endpoint.provider, self._body(response, until))
 
-    def _lines_once(self, path: str, body: Mapping[str, Any], until: Deadline) -> Iterator[str]:
+    def _lines_once(self, path: str, body: Mapping[str, object], until: Deadline) -> Iterator[str]:
         with self._response(path, body, until) as response:
             pending = b""
             for chunk in response.iter_bytes():
@@ -142,7 +142,7 @@ class Remote:
                 yield pending.decode("utf-8", "replace")
 
     @contextmanager
-    def _response(self, path: str, body: Mapping[str, Any] | None, until: Deadline) -> Iterator[httpx.Response]:
+    def _response(self, path: str, body: Mapping[str, object] | None, until: Deadline) -> Iterator[httpx.Response]:
         """Open a successful response; translate every failure. Without a body the method is GET."""
         provider = self.endpoint.provider
         if self.endpoint.lacks_key:

@@ -44,7 +44,7 @@ class Connection:
     def close(self) -> None:
         self._http.close()
 
-    def json(self, method: str, path: str, **request: Any) -> Any:
+    def json(self, method: str, path: str, **request: object) -> Any:
         """Send a request and return the JSON of the response. Parameters that are None are not sent."""
         return parse_json(self._send(method, path, **request))
 
@@ -54,14 +54,14 @@ class Connection:
             for block in response.iter_bytes(_BLOCK):
                 out.write(block)
 
-    def events(self, method: str, path: str, **request: Any) -> Iterator[Any]:
+    def events(self, method: str, path: str, **request: object) -> Iterator[Any]:
         """Yield the data of server-sent events."""
         with self._open_stream(method, path, headers={"Accept": "text/event-stream"}, **request) as response:
             for line in response.iter_lines():
                 if line.startswith("data: "):
                     yield json.loads(line.removeprefix("data: "))
 
-    def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
+    def _send(self, method: str, path: str, **request: object) -> httpx.Response:
         for attempt in range(1, ATTEMPTS + 1):
             with _TranslateErrors(self.address):
                 response = self._http.request(method, path, **_drop_none(request))
@@ -73,7 +73,7 @@ class Connection:
             raise error_in(response)
         return response
 
-    def _open_stream(self, method: str, path: str, **request: Any) -> _Stream:
+    def _open_stream(self, method: str, path: str, **request: object) -> _Stream:
         return _Stream(self._http.stream(method, path, **_drop_none(request)), self.address)
 
 
@@ -123,7 +123,7 @@ class _TranslateErrors:
             raise ProviderUnavailable(f"{_NAME} at {self._address} broke off the connection") from error
 
 
-def _drop_none(request: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_none(request: Mapping[str, object]) -> dict[str, Any]:
     def drop(values: object) -> object:
         return {name: one for name, one in values.items() if one is not None} if isinstance(values, dict) else values
 
@@ -138,7 +138,7 @@ def _wait_seconds(response: httpx.Response) -> float | None:
     return float(asked)
 
 
-def parse_json(response: httpx.Response) -> Any:
+def parse_json(response: httpx.Response) -> object:
     try:
         return response.json()
     except ValueError as error:

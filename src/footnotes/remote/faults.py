@@ -6,7 +6,6 @@ import email.utils
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from footnotes.errors import (
     ProviderBadResponse,
@@ -77,7 +76,7 @@ def message_in(body: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def parse_json(provider: str, body: bytes) -> Any:
+def parse_json(provider: str, body: bytes) -> object:
     """Parse the JSON object or list of a provider."""
     try:
         parsed = json.loads(body)

@@ -74,13 +74,13 @@ def parse_condition(written: str) -> Condition:
     return Condition(_checked_key(key.strip()), _OPERATORS[operator], value.strip())
 
 
-def as_json(where: Where | None) -> dict[str, Any] | None:
+def as_json(where: Where | None) -> dict[str, object] | None:
     """A filter as `from_json` reads it; None for no filter."""
     found = as_filter(where)
     return None if found is None else _parse_clause(found)
 
 
-def _parse_clause(found: Filter) -> dict[str, Any]:
+def _parse_clause(found: Filter) -> dict[str, object]:
     if isinstance(found, Condition):
         return {found.key: {f"${found.operator}": found.value}}
     if isinstance(found, Not):
@@ -88,7 +88,7 @@ def _parse_clause(found: Filter) -> dict[str, Any]:
     return {"$and" if isinstance(found, AllOf) else "$or": [_parse_clause(one) for one in found.filters]}
 
 
-def from_json(where: Mapping[str, Any], *, depth: int = 0) -> Filter:
+def from_json(where: Mapping[str, object], *, depth: int = 0) -> Filter:
     """`{"year": {"$gte": 2020}, "$or": [{"tag": "a"}, {"tag": "b"}], "$not": {…}}`; several keys must all hold."""
     if depth > _MAX_DEPTH:
         raise FilterError("the filter is nested too deeply")
@@ -96,7 +96,7 @@ def from_json(where: Mapping[str, Any], *, depth: int = 0) -> Filter:
     return filters[0] if len(filters) == 1 else AllOf(tuple(filters))
 
 
-def _member(key: str, value: Any, depth: int) -> Filter:
+def _member(key: str, value: object, depth: int) -> Filter:
     if key in ("$and", "$or"):
         if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
             raise FilterError(f"{key} needs a list of filters")
@@ -116,7 +116,7 @@ def _member(key: str, value: Any, depth: int) -> Filter:
     return Condition(_checked_key(key), "eq", _checked_value(key, value))
 
 
-def _test(key: str, name: str, operand: Any) -> Condition:
+def _test(key: str, name: str, operand: object) -> Condition:
     if name not in _NAMED:
         raise FilterError(f"there is no operator {name!r}; known: {', '.join(sorted(_NAMED))}")
     operator = _NAMED[name]
@@ -133,11 +133,11 @@ def _checked_key(key: str) -> str:
     return key
 
 
-def _checked_value(key: str, value: Any) -> JsonValue:
+def _checked_value(key: str, value: object) -> JsonValue:
     if value is None or not isinstance(value, (str, int, float, bool)):
         raise FilterError(f"the value for {key!r} must be text, a number or true or false")
     return value
 
 
-def _checked_list(key: str, values: list[Any]) -> JsonValue:
+def _checked_list(key: str, values: list[object]) -> JsonValue:
     return [_checked_value(key, value) for value in values]

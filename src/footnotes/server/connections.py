@@ -136,7 +136,7 @@ class Connections:
         check(connection)
         return connection
 
-    def use(self, library: Library, tenant: str, wanted: str | None) -> dict[str, Any]:
+    def use(self, library: Library, tenant: str, wanted: str | None) -> dict[str, object]:
         """Register the wanted or default model with the library; return it as the option `model` of `ask`."""
         if wanted == EXTRACTIVE:
             return {"model": EXTRACTIVE}

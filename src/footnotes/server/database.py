@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import apsw
 
@@ -38,9 +38,9 @@ class ServerDatabase(Protocol):
     kept_jobs: int
     """About how many finished jobs are kept."""
 
-    def all(self, query: str, **values: Any) -> list[Row]: ...
+    def all(self, query: str, **values: object) -> list[Row]: ...
 
-    def change(self, query: str, **values: Any) -> list[Row]:
+    def change(self, query: str, **values: object) -> list[Row]:
         """Change rows; return the rows that the query returns."""
         ...
 
@@ -95,13 +95,13 @@ class FolderDatabase:
                 remedy=f"Restore {path.name} from a backup. To serve without the keys there were, remove {MARKER}.",
             )
 
-    def all(self, query: str, **values: Any) -> list[Row]:
+    def all(self, query: str, **values: object) -> list[Row]:
         return self._run(self._reading, query, values)
 
-    def change(self, query: str, **values: Any) -> list[Row]:
+    def change(self, query: str, **values: object) -> list[Row]:
         return self._run(self._writing, query, values)
 
-    def _run(self, used: _LockedConnection, query: str, values: Mapping[str, Any]) -> list[Row]:
+    def _run(self, used: _LockedConnection, query: str, values: Mapping[str, object]) -> list[Row]:
         found = self._queries[query]
         bindings = {str(at): _bind(values[name]) for at, name in enumerate(found.parameters, 1)}
         with used.guard, _translate_errors():
@@ -175,7 +175,7 @@ def _translate_errors() -> Iterator[None]:
         raise StoreUnavailable(f"the server's database failed ({error})") from error
 
 
-def _bind(value: object) -> Any:
+def _bind(value: object) -> object:
     return json.dumps(value) if isinstance(value, (list, tuple)) else value
 
 

@@ -113,9 +113,9 @@ class Intake:
         *,
         filename: str,
         collection: str | None,
-        metadata: Mapping[str, Any] | None,
+        metadata: Mapping[str, object] | None,
         source: str | None = None,
-        **making: Any,
+        **making: object,
     ) -> ServerJob:
         """Store the bytes of an upload and queue a job. `making` are further options of `Library.build_source`."""
         self.check_may_change()

@@ -116,7 +116,7 @@ class Jobs:
         tenant: str,
         kind: JobKind,
         name: str,
-        request: Mapping[str, Any],
+        request: Mapping[str, object],
         spool: str | None,
         *,
         size: int = 0,

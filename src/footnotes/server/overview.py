@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from footnotes.server.database import FILE, ServerDatabase, open_database
 from footnotes.server.jobs import Jobs, ServerJob
@@ -16,7 +15,7 @@ POSTGRES = ("postgresql://", "postgres://")
 """A store of another package has no servers of ours."""
 
 
-def queue_state(folder: Path, settings: Settings) -> dict[str, Any] | None:
+def queue_state(folder: Path, settings: Settings) -> dict[str, object] | None:
     """Count jobs by state, and live workers; None if no server ever ran.
 
     `workers` is None for a folder: its server has its own worker process.

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from footnotes.errors import FootnotesError, StoreUnavailable
 from footnotes.server.database import SQL, load_script
@@ -49,10 +48,10 @@ class PostgresDatabase:
             self._pool.close()
             raise
 
-    def all(self, query: str, **values: Any) -> list[Row]:
+    def all(self, query: str, **values: object) -> list[Row]:
         return _cursor(Pooled(self._pool, "")).all(query, **values)
 
-    def change(self, query: str, **values: Any) -> list[Row]:
+    def change(self, query: str, **values: object) -> list[Row]:
         return self.all(query, **values)
 
     @contextmanager

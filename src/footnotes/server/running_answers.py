@@ -221,7 +221,7 @@ def _interrupted_end(answering: RunningAnswer) -> TurnEnd:
     return TurnEnd("failed", answering.text, came, error.info(), documents)
 
 
-def _drop_nan(value: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_nan(value: Mapping[str, object]) -> dict[str, Any]:
     """Replace numbers that JSON cannot hold."""
     found: dict[str, Any] = json.loads(dump_json(value))
     return found

@@ -130,7 +130,7 @@ class SearchProcess:
     def pid(self) -> int:
         return (self._process.pid or 0) if self._process else 0
 
-    def ask(self, tenant: str, options: Mapping[str, Any]) -> Reply:
+    def ask(self, tenant: str, options: Mapping[str, object]) -> Reply:
         """Raises `EOFError` or `OSError` where the process has ended."""
         assert self._pipe is not None
         self._pipe.send((tenant, REQUEST_ID.get(), dict(options)))

@@ -16,7 +16,7 @@ _NOT_KEPT = ("prompt", "log")
 _DIGEST = "text_digest"
 
 
-def strip_passages(answer: Answer) -> dict[str, Any]:
+def strip_passages(answer: Answer) -> dict[str, object]:
     """Return an answer as JSON without the prompt, the log and the text of its passages."""
     shown: dict[str, Any] = to_json(answer)
     for name in _NOT_KEPT:

@@ -109,7 +109,7 @@ class _LockedIterator:
         self._items = items
         self._turn = threading.Lock()
 
-    def next(self, end: object) -> Any:
+    def next(self, end: object) -> object:
         with self._turn:
             return next(self._items, end)
 
@@ -119,7 +119,7 @@ class _LockedIterator:
                 close()
 
 
-def _ignore_result(task: asyncio.Task[Any]) -> None:
+def _ignore_result(task: asyncio.Task[object]) -> None:
     """Retrieve the error of a step that is no longer awaited, so that asyncio does not log it."""
     if not task.cancelled():
         task.exception()

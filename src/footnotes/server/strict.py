@@ -44,7 +44,7 @@ def _nodes(body: bytes) -> int:
     return 1 + sum(map(body.count, (b",", b":", b"[", b"{")))
 
 
-def parse_json(body: bytes, most_nodes: int, what: str = "the body") -> Any:
+def parse_json(body: bytes, most_nodes: int, what: str = "the body") -> object:
     """Parse a JSON text strictly. Errors do not quote it."""
     check_nodes(body, most_nodes)
     try:
@@ -97,7 +97,7 @@ class _StrictRequest(Request):
 
     model: type[BaseModel] | None = None
 
-    async def json(self) -> Any:
+    async def json(self) -> object:
         if not hasattr(self, "_json"):
             body = await self.body()
             self._json = await run_off_loop(len(body), self._read, body)
@@ -117,16 +117,16 @@ class StrictRoute(APIRoute):
     A dataclass that the function returns is sent as JSON; `replies` are the types of it.
     """
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+    def __init__(self, path: str, endpoint: Callable[..., object], **options: Any) -> None:
         returned = get_type_hints(endpoint)["return"]
-        self.replies: list[type[Any]] = [
+        self.replies: list[type[object]] = [
             kind for kind in (returned, *get_args(returned)) if isinstance(kind, type) and is_dataclass(kind)
         ]
         status: int = options.get("status_code") or 200
         run = endpoint if inspect.iscoroutinefunction(endpoint) else _run_in_thread(endpoint)
         super().__init__(path, _respond(run, status), **{**options, "response_model": None})
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
         handler = super().get_route_handler()
 
         async def strictly(request: Request) -> Response:

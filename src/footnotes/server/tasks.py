@@ -144,7 +144,7 @@ _RUNNERS: Mapping[TaskKind, Callable[[Task, Library, Path, Report], None]] = {
 }
 
 
-def _progress_event(jobs: Sequence[Mapping[str, Any]], progress: Progress) -> TaskEvent:
+def _progress_event(jobs: Sequence[Mapping[str, object]], progress: Progress) -> TaskEvent:
     stage = _STAGES.get(progress.stage, "indexing")
     return {
         "type": "progress",
@@ -155,5 +155,5 @@ def _progress_event(jobs: Sequence[Mapping[str, Any]], progress: Progress) -> Ta
     }
 
 
-def _settled_event(job: Mapping[str, Any], found: Sequence[Added]) -> TaskEvent:
+def _settled_event(job: Mapping[str, object], found: Sequence[Added]) -> TaskEvent:
     return {"type": "settled", "job": job["id"], "documents": to_json(found)}

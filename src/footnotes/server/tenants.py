@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from footnotes.embed import Embedder, Matrix
 from footnotes.embed.make import make_embedder
@@ -38,7 +38,7 @@ class CountedEmbedder:
         self._count(len(texts), role, sum(map(count_tokens, texts)))
         return self._inner.embed(texts, role=role)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._inner, name)
 
 

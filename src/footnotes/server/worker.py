@@ -83,7 +83,7 @@ class WorkerProcess:
                 if event["type"] == "ended":
                     return True
 
-    def _send(self, message: Any) -> None:
+    def _send(self, message: object) -> None:
         process = self._process or self._start()
         assert process.stdin is not None
         process.stdin.write(json.dumps(message).encode() + b"\n")

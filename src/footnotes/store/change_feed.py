@@ -134,7 +134,7 @@ class BaseChangeFeed:
 TOLD = ("document_id", "collection", "filename", "source", "title")
 
 
-def described(document: Mapping[str, Any], chunk_id: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+def described(document: Mapping[str, object], chunk_id: str, metadata: Mapping[str, object]) -> dict[str, Any]:
     """What a vector database is told of a chunk, for people and programs that look into it."""
     return {
         **{name: document[name] for name in TOLD},

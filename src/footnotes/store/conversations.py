@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from footnotes.errors import NotFound, StorageQuota
 from footnotes.store.core import Core
@@ -239,7 +238,7 @@ def _turn(row: Row) -> KeptTurn:
     )
 
 
-def _values(of: Any, *names: str) -> Mapping[str, Any]:
+def _values(of: object, *names: str) -> Mapping[str, object]:
     return {name: getattr(of, name) for name in names}
 
 

@@ -19,7 +19,7 @@ from footnotes.store.database import Cursor, Json, Row
 from footnotes.store.documents import Documents
 from footnotes.store.generations import Generations
 from footnotes.store.packing import half_bytes, pack_blocks, unpack_headings
-from footnotes.store.records import ChunkDraft, DocumentRow, Generation
+from footnotes.store.records import DocumentRow, Generation, ChunkDraft
 from footnotes.store.rows import packed_error, parts_from, span_from
 from footnotes.store.texts import TextRows, TextWriter
 from footnotes.types import Document, Part
@@ -105,7 +105,7 @@ def digest(side: Side, document_id: str, numbers: dict[int, int] | None = None) 
     return hasher.hexdigest()
 
 
-def _chunk(chunk: CopiedChunk, numbers: dict[int, int] | None) -> list[Any]:
+def _chunk(chunk: CopiedChunk, numbers: dict[int, int] | None) -> list[object]:
     spans = [chunk.start, chunk.end, chunk.pages, chunk.lines, chunk.parts]
     said = [chunk.headings, chunk.tokens, chunk.prefix, chunk.metadata, chunk.input_hash.hex()]
     return [_number(chunk.generation, numbers), chunk.index, chunk.id, *spans, *said]
@@ -115,7 +115,7 @@ def _number(number: int, numbers: dict[int, int] | None) -> int:
     return number if numbers is None else numbers[number]
 
 
-def _pack(value: Any) -> bytes:
+def _pack(value: object) -> bytes:
     """Canonical JSON. PostgreSQL cannot hold NUL, and has another character in its place."""
     packed = json.dumps(value, ensure_ascii=False, sort_keys=True, default=list)
     return packed.replace("\\u0000", "\ufffd").encode("utf-8", "surrogatepass")
@@ -146,7 +146,7 @@ class Side:
         found = [g for g in Generations(self._core).all(self._user_id) if g.state != "building"]
         return [CopiedGeneration(g.pk, g.state, g.plan, g.embedder, g.fingerprint, g.dimensions) for g in found]
 
-    def collections(self) -> list[dict[str, Any]]:
+    def collections(self) -> list[dict[str, object]]:
         return Collections(self._core).all(self._user_id)
 
     def parts(self, document_id: str) -> Iterator[Part]:
@@ -192,7 +192,9 @@ class Side:
 
     # ── writing
 
-    def put_frame(self, there: Sequence[CopiedGeneration], collections: Sequence[Mapping[str, Any]]) -> dict[int, int]:
+    def put_frame(
+        self, there: Sequence[CopiedGeneration], collections: Sequence[Mapping[str, object]]
+    ) -> dict[int, int]:
         """Make generations and collections where they are missing; which number each generation has here."""
         with self._database.write(self._user_id) as cursor:
             cursor.run("make_user")

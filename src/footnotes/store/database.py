@@ -29,27 +29,27 @@ class Cursor(Protocol):
 
     user_id: str
 
-    def all(self, query: str, where: Filter | None = None, /, **values: Any) -> list[Row]:
+    def all(self, query: str, where: Filter | None = None, /, **values: object) -> list[Row]:
         """All rows. The filter stands in the query's place `{where}`."""
         ...
 
-    def one(self, query: str, **values: Any) -> Row | None:
+    def one(self, query: str, **values: object) -> Row | None:
         """The first row, if there is any."""
         ...
 
-    def value(self, query: str, **values: Any) -> Any:
+    def value(self, query: str, **values: object) -> Any:
         """The only column of the first row; None without a row."""
         ...
 
-    def run(self, query: str, **values: Any) -> int:
+    def run(self, query: str, **values: object) -> int:
         """Change rows, and return how many were changed."""
         ...
 
-    def many(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    def many(self, query: str, rows: Iterable[Mapping[str, object]]) -> None:
         """Write many rows: some in each statement, or all in one over arrays, as the dialect's SQL says."""
         ...
 
-    def insert(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+    def insert(self, query: str, rows: Iterable[Sequence[object]]) -> None:
         """As `many`, of rows whose values stand in the order of the query's header, the tenant among them."""
         ...
 

@@ -12,7 +12,7 @@ from footnotes.store.core import Core
 from footnotes.store.database import Cursor, Json
 from footnotes.store.lexemes import made_by
 from footnotes.store.naming import without_collection
-from footnotes.store.records import ChunkDraft, DocumentRow, Generation
+from footnotes.store.records import DocumentRow, Generation, ChunkDraft
 from footnotes.store.retry import retrying
 from footnotes.store.rows import generation_row
 
@@ -122,7 +122,7 @@ class Generations:
 
     @retrying
     def ensure(
-        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, Any]
+        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, object]
     ) -> Generation:
         """The generation that serves; made when the tenant has none, by one of those who find that."""
         if (found := self.serving(user_id)) is not None:
@@ -136,7 +136,7 @@ class Generations:
         return made
 
     def begin(
-        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, Any]
+        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, object]
     ) -> Generation:
         """A generation to build. One that was begun with the same plan is gone on with; others are dropped."""
         self._core.hold_generations(user_id)

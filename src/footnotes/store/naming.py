@@ -43,7 +43,7 @@ def renamed_title(title: str, before: str, after: str) -> str:
     return stem_of(after) if title == stem_of(before) else title
 
 
-def without_collection(plan: dict[str, Any], name: str) -> dict[str, Any]:
+def without_collection(plan: dict[str, Any], name: str) -> dict[str, object]:
     """A generation's plan that does not name a collection."""
     return {
         key: {each: said for each, said in value.items() if each != name} if key in ("chunkers", "choices") else value

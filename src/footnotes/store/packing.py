@@ -63,7 +63,7 @@ _PLAIN = json.JSONEncoder(ensure_ascii=False)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-def pack_json(value: dict[str, Any] | list[Any]) -> str:
+def pack_json(value: dict[str, object] | list[object]) -> str:
     """A value as `json.dumps` writes it, by an encoder that is made once."""
     return _PLAIN.encode(value) if value else "{}" if isinstance(value, dict) else "[]"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from footnotes.store.database import Json, Row
 from footnotes.store.packing import unpack_headings
-from footnotes.store.records import DocumentRow, Generation, KnownSource, Signature, StoredHit
+from footnotes.store.records import DocumentRow, Generation, StoredHit, KnownSource, Signature
 from footnotes.types import Chunk, Document, ErrorInfo, Job
 
 
@@ -80,9 +80,9 @@ def origin_of(row: Row) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1_024)
-def _unpacked(packed: str) -> dict[str, Any]:
+def _unpacked(packed: str) -> dict[str, object]:
     """Metadata repeats from hit to hit. Callers copy it."""
-    unpacked: dict[str, Any] = json.loads(packed)
+    unpacked: dict[str, object] = json.loads(packed)
     return unpacked
 
 

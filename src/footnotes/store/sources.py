@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 from footnotes.store import documents
 from footnotes.store.core import Core
@@ -42,7 +41,7 @@ class Sources:
             with self._store.database.write(self._user_id) as cursor:
                 cursor.many("put_origins", rows.values())
 
-    def _row(self, seen: Origin, made_by: str) -> dict[str, Any]:
+    def _row(self, seen: Origin, made_by: str) -> dict[str, object]:
         found = seen.signature
         return {
             "collection": self._collection,

@@ -41,8 +41,8 @@ class Asked:
 
 
 Action = Callable[["_Handler", Asked], None]
-Json = dict[str, Any]
-Calls = Sequence[Mapping[str, Any]]
+Json = dict[str, object]
+Calls = Sequence[Mapping[str, object]]
 """Calls of tools, each with its name and arguments."""
 
 
@@ -148,7 +148,7 @@ def pauses(before: str, after: str, go_on: threading.Event) -> Action:
     return act
 
 
-def status(code: int, body: str | Mapping[str, Any] = "", headers: Mapping[str, str] | None = None) -> Action:
+def status(code: int, body: str | Mapping[str, object] = "", headers: Mapping[str, str] | None = None) -> Action:
     """Answers with a status."""
     text = body if isinstance(body, str) else json.dumps(dict(body))
     return lambda handler, asked: handler.whole(code, text.encode(), "application/json", headers or {})
@@ -332,7 +332,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("content-length", str(length))
         self.end_headers()
 
-    def event(self, data: Mapping[str, Any]) -> None:
+    def event(self, data: Mapping[str, object]) -> None:
         self.send(b"data: " + json.dumps(dict(data)).encode() + b"\n\n")
 
     def send(self, data: bytes) -> None:

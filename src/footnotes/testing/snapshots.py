@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from footnotes.errors import FootnotesError
 from footnotes.library import Library
@@ -135,7 +134,7 @@ class Changes:
 
     def run(self, more: Callable[[int], bool]) -> int:
         """Change one thing after another while there is more to do; how many were changed."""
-        steps: list[Callable[[], Any]] = [
+        steps: list[Callable[[], object]] = [
             self.replace,
             self.replace,
             self.rename,

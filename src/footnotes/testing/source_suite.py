@@ -167,7 +167,7 @@ def _count_reads(place: SourcePlace, monkeypatch: pytest.MonkeyPatch) -> Iterato
     kind, read = _class_of(place), list[str]()
     plain = kind.read
 
-    def counted(self: Any, entry: Any, folder: Path) -> Any:
+    def counted(self: object, entry: Any, folder: Path) -> object:
         read.append(entry.key)
         return plain(self, entry, folder)
 
@@ -182,7 +182,7 @@ def _interrupt_reading(place: SourcePlace, monkeypatch: pytest.MonkeyPatch, *, a
     kind, read = _class_of(place), list[str]()
     plain = kind.read
 
-    def stopped(self: Any, entry: Any, folder: Path) -> Any:
+    def stopped(self: object, entry: Any, folder: Path) -> object:
         if len(read) == after:
             raise KeyboardInterrupt
         read.append(entry.key)
@@ -199,7 +199,7 @@ def _interrupt_listing(place: SourcePlace, monkeypatch: pytest.MonkeyPatch) -> I
     kind = _class_of(place)
     plain = kind.entries
 
-    def broken(self: Any) -> Iterator[Any]:
+    def broken(self: object) -> Iterator[object]:
         yield next(iter(plain(self)))
         raise ConnectionResetError("the connection was reset")
 

@@ -26,7 +26,7 @@ class AnthropicChat(RemoteChat):
     def _read(self, lines: Iterator[str]) -> Iterator[Piece]:
         return _read(stream_events(self._provider, lines))
 
-    def _body(self, request: ChatRequest) -> dict[str, Any]:
+    def _body(self, request: ChatRequest) -> dict[str, object]:
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
         optional = {
             "system": system or None,
@@ -43,7 +43,7 @@ class AnthropicChat(RemoteChat):
         }
 
 
-def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def _turns(messages: Sequence[Message]) -> list[dict[str, object]]:
     """The conversation without the system's words; answers of tools are the user's. Turns of one side are joined."""
     turns: list[dict[str, Any]] = []
     for message in messages:
@@ -60,17 +60,17 @@ def _turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
 def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.tool_call_id:
         return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}]
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content.strip() else []
+    blocks: list[dict[str, object]] = [{"type": "text", "text": message.content}] if message.content.strip() else []
     for call in message.tool_calls:
         blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)})
     return blocks
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
+def _tool(tool: Tool) -> dict[str, object]:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
 
-def _read(events: Iterator[Mapping[str, Any]]) -> Iterator[Piece]:
+def _read(events: Iterator[Mapping[str, object]]) -> Iterator[Piece]:
     calls, sent, said, finish, ended = Calls(), 0, 0, None, False
     for event in events:
         kind, index = event.get("type"), as_int(event.get("index"))
@@ -104,7 +104,7 @@ def _read(events: Iterator[Mapping[str, Any]]) -> Iterator[Piece]:
     yield Piece(tool_calls=calls.made(), usage=Usage(sent, said, 1), finish=finish or "stop")
 
 
-def _failure(error: Mapping[str, Any]) -> Exception:
+def _failure(error: Mapping[str, object]) -> Exception:
     if error.get("type") in _PASSING:
         return ProviderUnavailable("Anthropic is overloaded and broke off its answer")
     return ProviderBadResponse("Anthropic answered with an error in place of text")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from footnotes.answer.models import ChatRequest, Piece
 from footnotes.answer.models.events import Calls, as_dict, as_int, stream_events
@@ -25,7 +24,7 @@ class CohereChat(RemoteChat):
     def _read(self, lines: Iterator[str]) -> Iterator[Piece]:
         return _read(stream_events(self._provider, lines))
 
-    def _body(self, request: ChatRequest) -> dict[str, Any]:
+    def _body(self, request: ChatRequest) -> dict[str, object]:
         optional = {
             "temperature": None if request.temperature is None else min(request.temperature, 1.0),
             "max_tokens": request.max_tokens,
@@ -41,7 +40,7 @@ class CohereChat(RemoteChat):
         }
 
 
-def _read(events: Iterator[Mapping[str, Any]]) -> Iterator[Piece]:
+def _read(events: Iterator[Mapping[str, object]]) -> Iterator[Piece]:
     calls, usage, finish = Calls(), None, None
     for event in events:
         kind, index = event.get("type"), as_int(event.get("index"))

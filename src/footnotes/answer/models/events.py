@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from footnotes.answer.models import ToolCall
 from footnotes.answer.models.openai import as_dict, parse_arguments, parse_object
@@ -11,7 +10,7 @@ from footnotes.answer.models.openai import as_dict, parse_arguments, parse_objec
 __all__ = ["Calls", "as_dict", "as_int", "stream_events"]
 
 
-def stream_events(provider: str, lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+def stream_events(provider: str, lines: Iterator[str]) -> Iterator[dict[str, object]]:
     """The objects of server-sent events, or the one object of a server that did not stream."""
     unframed: list[str] = []
     heard = False
@@ -27,7 +26,7 @@ def stream_events(provider: str, lines: Iterator[str]) -> Iterator[dict[str, Any
         yield parse_object(provider, "\n".join(unframed))
 
 
-def as_int(value: Any) -> int:
+def as_int(value: object) -> int:
     return int(value) if isinstance(value, int | float) else 0
 
 

@@ -25,7 +25,7 @@ class OpenAIChat(RemoteChat):
     def _read(self, lines: Iterator[str]) -> Iterator[Piece]:
         return read_stream(self._provider, lines)
 
-    def _body(self, request: ChatRequest) -> dict[str, Any]:
+    def _body(self, request: ChatRequest) -> dict[str, object]:
         official = self._provider == "openai" and "api.openai.com" in self._remote.endpoint.base_url
         optional = {
             "temperature": request.temperature,
@@ -44,8 +44,8 @@ class OpenAIChat(RemoteChat):
         }
 
 
-def message_shape(message: Message) -> dict[str, Any]:
-    shape: dict[str, Any] = {"role": message.role, "content": message.content}
+def message_shape(message: Message) -> dict[str, object]:
+    shape: dict[str, object] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         shape["tool_calls"] = [
             {
@@ -60,7 +60,7 @@ def message_shape(message: Message) -> dict[str, Any]:
     return shape
 
 
-def tool_shape(tool: Tool) -> dict[str, Any]:
+def tool_shape(tool: Tool) -> dict[str, object]:
     function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
     return {"type": "function", "function": function}
 
@@ -105,7 +105,7 @@ class _State:
         self.unframed: list[str] = []
         self._calls: dict[int, _Call] = {}
 
-    def pieces(self, event: Mapping[str, Any]) -> Iterator[Piece]:
+    def pieces(self, event: Mapping[str, object]) -> Iterator[Piece]:
         self.heard = True
         if event.get("error"):
             raise ProviderBadResponse(f"{self.provider} answered with an error in place of text")
@@ -117,7 +117,7 @@ class _State:
             if isinstance(text := delta.get("content"), str) and text:
                 yield Piece(text)
 
-    def _collect(self, delta: Mapping[str, Any]) -> None:
+    def _collect(self, delta: Mapping[str, object]) -> None:
         for place, part in enumerate(_list(delta.get("tool_calls"))):
             index = part.get("index")
             call = self._calls.setdefault(index if isinstance(index, int) else place, _Call())
@@ -133,7 +133,7 @@ class _State:
         )
 
 
-def parse_object(provider: str, data: str) -> dict[str, Any]:
+def parse_object(provider: str, data: str) -> dict[str, object]:
     try:
         parsed = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -144,7 +144,7 @@ def parse_object(provider: str, data: str) -> dict[str, Any]:
     return parsed
 
 
-def parse_arguments(text: str) -> dict[str, Any]:
+def parse_arguments(text: str) -> dict[str, object]:
     """The arguments of a call; what cannot be read is handed on as it is, for the tool to refuse."""
     try:
         parsed = json.loads(text or "{}")
@@ -153,7 +153,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return parsed if isinstance(parsed, dict) else {"unreadable": text[:1_000]}
 
 
-def _usage(value: Any) -> Usage | None:
+def _usage(value: object) -> Usage | None:
     if not isinstance(value, dict):
         return None
     prompt, completion = value.get("prompt_tokens"), value.get("completion_tokens")
@@ -161,9 +161,9 @@ def _usage(value: Any) -> Usage | None:
     return Usage(counts[0], counts[1], 1)
 
 
-def as_dict(value: Any) -> dict[str, Any]:
+def as_dict(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Any) -> list[dict[str, Any]]:
+def _list(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from footnotes.answer.models import ChatRequest, Piece
 from footnotes.answer.models.table import load_table
@@ -54,7 +54,7 @@ class RemoteChat(ABC):
         self._remote.close()
 
     @abstractmethod
-    def _body(self, request: ChatRequest) -> dict[str, Any]: ...
+    def _body(self, request: ChatRequest) -> dict[str, object]: ...
 
     @abstractmethod
     def _read(self, lines: Iterator[str]) -> Iterator[Piece]: ...

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from footnotes.errors import ConfigError
 from footnotes.types import Usage
@@ -78,7 +77,7 @@ def load_table(file: str = "") -> ModelTable:
         raise ConfigError(f"the models_file {file} is no table of models: {error}") from error
 
 
-def _rows(content: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, KnownModel]]]:
+def _rows(content: Mapping[str, object]) -> Iterator[tuple[str, dict[str, KnownModel]]]:
     for provider, models in content.items():
         if isinstance(models, Mapping):
             yield provider, {name: KnownModel(**row) for name, row in models.items()}

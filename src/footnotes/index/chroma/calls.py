@@ -20,7 +20,7 @@ _PAGE = 10_000
 IDS_AT_ONCE = 5_000
 """SQLite under Chroma takes 32,766 values in a statement; this many are well below, and answered in time."""
 
-Where: TypeAlias = dict[str, Any]
+Where: TypeAlias = dict[str, object]
 
 
 class Connection(Protocol):
@@ -107,11 +107,11 @@ class Calls:
     def sweep(self) -> bool:
         return self._connection.sweep()
 
-    def _marked(self, seq: int) -> dict[str, Any]:
+    def _marked(self, seq: int) -> dict[str, object]:
         return {_MARK: FORMAT, _IDENTITY: self._identity, _SEQ: seq}
 
     def _known(self, model: Any) -> KnownCollection:
-        mark: Mapping[str, Any] = model.metadata or {}
+        mark: Mapping[str, object] = model.metadata or {}
         seq = mark.get(_SEQ)
         if not isinstance(mark.get(_MARK), int) or not isinstance(seq, int):
             raise IndexForeign(f"the collection {self.name} of {self.endpoint.shown} was not made by Footnotes")
@@ -163,7 +163,7 @@ class Calls:
                 found.extend(collection.get(ids=list(ids[start : start + IDS_AT_ONCE]), include=[])["ids"])
         return found
 
-    def told(self, known: KnownCollection, **restriction: Any) -> dict[str, dict[str, Any]]:
+    def told(self, known: KnownCollection, **restriction: object) -> dict[str, dict[str, object]]:
         """The metadata of some records, by id."""
         with self._reading(known) as collection:
             found = collection.get(include=["metadatas"], **restriction)
@@ -180,7 +180,7 @@ class Calls:
                 return
             offset += len(found)
 
-    def put(self, known: KnownCollection, ids: list[str], vectors: Vector, told: list[dict[str, Any]]) -> None:
+    def put(self, known: KnownCollection, ids: list[str], vectors: Vector, told: list[dict[str, object]]) -> None:
         with self._writing(known) as collection:
             collection.upsert(ids=ids, embeddings=vectors, metadatas=told)
 
@@ -189,7 +189,7 @@ class Calls:
             with self._writing(known) as collection:
                 collection.delete(ids=list(ids[start : start + self.batch]))
 
-    def records(self, known: KnownCollection, page: int) -> Iterator[tuple[list[str], Vector, list[dict[str, Any]]]]:
+    def records(self, known: KnownCollection, page: int) -> Iterator[tuple[list[str], Vector, list[dict[str, object]]]]:
         """Everything, page by page."""
         offset = 0
         while True:
@@ -238,7 +238,7 @@ def chunk_vector(raw: bytes, dimensions: int, key: int) -> Vector:
     return vector
 
 
-def _graph(options: Options) -> dict[str, Any]:
+def _graph(options: Options) -> dict[str, object]:
     return {
         "space": _SPACE,
         "ef_construction": options.ef_construction,

@@ -72,7 +72,7 @@ class Filling:
     def _chunks(self) -> Iterable[tuple[Entry, int]]:
         return self._waiting.values()
 
-    def _forget_names(self, ids: list[str], told: list[dict[str, Any]]) -> None:
+    def _forget_names(self, ids: list[str], told: list[dict[str, object]]) -> None:
         """Chroma adds metadata to what a record has: names that are no more must be taken away by themselves."""
         before = self._calls.told(self._known, ids=ids)
         for record, now in zip(ids, told, strict=True):
@@ -91,9 +91,9 @@ class Filling:
         return record not in current and int(told.get(SEQ) or 0) <= seq
 
 
-def _told(entry: Entry, seq: int) -> dict[str, Any]:
+def _told(entry: Entry, seq: int) -> dict[str, object]:
     try:
-        told: dict[str, Any] = dict(flattened(entry.metadata))
+        told: dict[str, object] = dict(flattened(entry.metadata))
     except (ValueError, TypeError, RecursionError) as error:
         raise IndexFailed(
             f"the metadata of chunk {entry.key} cannot be kept by Chroma ({error})",

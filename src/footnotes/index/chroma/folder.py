@@ -47,19 +47,19 @@ class FolderConnection:
         self._loading = threading.Lock()
 
     @contextmanager
-    def reading(self, name: str) -> Iterator[Any]:
+    def reading(self, name: str) -> Iterator[object]:
         """The client, while no other process writes. `name` is the collection that is meant."""
         with self._lent(name, write=False) as client, translated(self._endpoint.shown):
             yield client
 
     @contextmanager
-    def writing(self, name: str) -> Iterator[Any]:
+    def writing(self, name: str) -> Iterator[object]:
         """The client, while no other process reads or writes."""
         with self._lent(name, write=True) as client, translated(self._endpoint.shown):
             yield client
 
     @contextmanager
-    def alone(self, name: str) -> Iterator[Any]:
+    def alone(self, name: str) -> Iterator[object]:
         """The client, while nobody else has it, not even a thread of this process. For what takes no time."""
         with self._alone(), translated(self._endpoint.shown):
             yield self._client
@@ -92,7 +92,7 @@ class FolderConnection:
     # ── taking turns
 
     @contextmanager
-    def _lent(self, name: str, *, write: bool) -> Iterator[Any]:
+    def _lent(self, name: str, *, write: bool) -> Iterator[object]:
         turn = self._enter(name, write)
         try:
             with self._loading:
@@ -197,7 +197,7 @@ class FolderConnection:
         self._loaded.add(name)
 
 
-def _client(folder: Path) -> tuple[Any, Any]:
+def _client(folder: Path) -> tuple[object, object]:
     """Chroma in this process, and not shared: its own registry of open folders would not let go of one."""
     from chromadb.api import ServerAPI
     from chromadb.config import Settings, System

@@ -26,7 +26,7 @@ class ServerConnection:
         self._opening = threading.Lock()
 
     @contextmanager
-    def reading(self, name: str) -> Iterator[Any]:
+    def reading(self, name: str) -> Iterator[object]:
         """The client for one call or two. `name` is the collection that is meant."""
         self._circuit.enter()
         try:
@@ -52,14 +52,14 @@ class ServerConnection:
         """The files are the server's: what was removed stays in them until its owner runs `chroma vacuum`."""
         return False
 
-    def _connect(self) -> Any:
+    def _connect(self) -> object:
         with self._opening:
             if self._client is None:
                 self._client = _client(self._endpoint)
             return self._client
 
 
-def _client(endpoint: Endpoint) -> Any:
+def _client(endpoint: Endpoint) -> object:
     """The official client, with a session of our own: its own waits for ever, and asks proxies for loopback."""
     import httpx
     from chromadb.api import ServerAPI

@@ -18,7 +18,7 @@ from footnotes.index.remote import Scope
 if TYPE_CHECKING:
     from qdrant_client import models
 
-MARK: Mapping[str, Any] = {"footnotes": {"format": 1}}
+MARK: Mapping[str, object] = {"footnotes": {"format": 1}}
 """What the collection itself says of its owner; servers before 1.16 cannot keep it, and its points tell instead."""
 
 
@@ -156,7 +156,7 @@ def _quantization(name: str) -> models.ScalarQuantization | models.BinaryQuantiz
     return None
 
 
-def _indexed() -> dict[str, Any]:
+def _indexed() -> dict[str, object]:
     """Every field a filter names: a server may be set up to refuse filters over others."""
     from qdrant_client import models
 

@@ -80,7 +80,7 @@ def sparse_of(weights: Weights) -> models.SparseVector:
     return models.SparseVector(indices=list(weights), values=[float(value) for value in weights.values()])
 
 
-def sayable(value: Any, levels: int = DEEPEST) -> Any:
+def sayable(value: object, levels: int = DEEPEST) -> Any:
     """The value as JSON can say it: files may have names that are no text, and numbers may be none.
 
     What is nested too deep is left out: neither the client nor the server could read the rest with it.

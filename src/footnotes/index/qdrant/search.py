@@ -77,7 +77,7 @@ class Search:
         wanted = within(self._scope, any_facet(facets), *self._said(allowed))
         checked = allowed if allowed is not None and allowed.listed else None
         found: list[int] = []
-        offset: Any = None
+        offset: object = None
         while len(found) < limit:
             keys, offset = self._scroll(wanted, offset, limit if checked is None else max(limit, SCROLLED))
             found.extend(keys if checked is None else _among(Found(keys, [0.0] * len(keys)), checked.keys).keys)
@@ -151,7 +151,7 @@ class Search:
         )
 
     def _scroll(self, wanted: models.Filter, offset: Any, limit: int) -> tuple[list[int], Any]:
-        def ask(client: QdrantClient) -> tuple[list[int], Any]:
+        def ask(client: QdrantClient) -> tuple[list[int], object]:
             found, after = client.scroll(
                 self._collection, wanted, limit=limit, offset=offset, with_payload=False, with_vectors=False
             )

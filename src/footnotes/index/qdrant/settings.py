@@ -82,7 +82,7 @@ def options_of(given: Mapping[str, Any]) -> Options:
     return Options(**given)
 
 
-def _check(name: str, value: Any, default: Any) -> None:
+def _check(name: str, value: object, default: object) -> None:
     if type(value) is not type(default):
         raise ConfigError(f"{name} in index_options must be {_KINDS[type(default)]}, not {value!r}")
     if isinstance(value, str) and value not in _CHOICES[name]:

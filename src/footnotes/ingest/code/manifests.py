@@ -43,13 +43,13 @@ def _pyproject_entries(read: dict[str, Any]) -> Iterator[str]:
             yield from (f"cli:{name}" for name in _table(table, key))
 
 
-def _cargo_entries(read: dict[str, Any]) -> Iterator[str]:
+def _cargo_entries(read: dict[str, object]) -> Iterator[str]:
     found = read.get("bin")
     for each in found if isinstance(found, list) else ():
         if isinstance(each, dict) and isinstance(each.get("name"), str):
             yield f"cli:{each['name']}"
 
 
-def _table(read: dict[str, Any], key: str) -> dict[str, Any]:
+def _table(read: dict[str, object], key: str) -> dict[str, object]:
     found = read.get(key)
     return found if isinstance(found, dict) else {}

@@ -55,7 +55,7 @@ class ChromaServerReader:
                 return
             offset, last = offset + PAGE, found[-1].id
 
-    def _parse_page(self, page: Mapping[str, Any]) -> list[SourceRecord]:
+    def _parse_page(self, page: Mapping[str, object]) -> list[SourceRecord]:
         try:
             return records_in(page)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -132,7 +132,7 @@ class ChromaFolderReader:
             yield from found
             offset += PAGE
 
-    def _open_collection(self) -> Any:
+    def _open_collection(self) -> object:
         names = [collection.name for collection in self._client.list_collections()]
         if self._name not in names:
             raise missing_collection(self._name, str(self._folder), names)
@@ -150,5 +150,5 @@ def records_in(page: Mapping[str, Any]) -> list[SourceRecord]:
     ]
 
 
-def _column(values: Any, count: int) -> list[Any]:
+def _column(values: Any, count: int) -> list[object]:
     return [None] * count if values is None else list(values)

@@ -49,7 +49,7 @@ class Order:
     from_zero: bool = False
 
 
-def group_of(metadata: Mapping[str, Any], group_by: str = "") -> str | None:
+def group_of(metadata: Mapping[str, object], group_by: str = "") -> str | None:
     """The document of a record; None if its metadata names none."""
     if group_by == NO_GROUPS:
         return None
@@ -60,7 +60,7 @@ def group_of(metadata: Mapping[str, Any], group_by: str = "") -> str | None:
     return None
 
 
-def order_of(metadata: Mapping[str, Any]) -> Order:
+def order_of(metadata: Mapping[str, object]) -> Order:
     """The position of a record in its document."""
     page, from_zero = _page(metadata)
     return Order(
@@ -73,7 +73,7 @@ def order_of(metadata: Mapping[str, Any]) -> Order:
     )
 
 
-def _page(metadata: Mapping[str, Any]) -> tuple[int | None, bool]:
+def _page(metadata: Mapping[str, object]) -> tuple[int | None, bool]:
     """The page, and whether it counts from 0 for sure: LangChain's loaders do, and write a page label too."""
     if (named := _whole(_first_number(metadata, _PAGES_FROM_ONE))) is not None:
         return named, False
@@ -83,10 +83,10 @@ def _page(metadata: Mapping[str, Any]) -> tuple[int | None, bool]:
     return _whole(_number(label)), False
 
 
-def headings_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+def headings_of(metadata: Mapping[str, object]) -> tuple[str, ...]:
     """The headings above a record: `Header 1`, `Header 2` …, a path, or a list."""
     numbered = {int(match[1]): value for key, value in metadata.items() if (match := _HEADER.fullmatch(str(key)))}
-    found: list[Any] = [numbered[level] for level in sorted(numbered)]
+    found: list[object] = [numbered[level] for level in sorted(numbered)]
     for name in _HEADING_LISTS if not found else ():
         value = field_of(metadata, name)
         if isinstance(value, str):
@@ -98,7 +98,7 @@ def headings_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(title for title in titles if title)[:DEEPEST]
 
 
-def filename_of(metadata: Mapping[str, Any], group: str | None, record_id: str) -> str:
+def filename_of(metadata: Mapping[str, object], group: str | None, record_id: str) -> str:
     """The file name of a document."""
     for name in _FILE_NAMES:
         value = metadata.get(name)
@@ -113,7 +113,7 @@ def filename_of(metadata: Mapping[str, Any], group: str | None, record_id: str) 
     return safe_filename(group.rstrip("/\\"))
 
 
-def title_of(metadata: Mapping[str, Any], filename: str) -> str:
+def title_of(metadata: Mapping[str, object], filename: str) -> str:
     """The title of a document: the one its records share, else its file name."""
     title = metadata.get("title")
     if isinstance(title, str) and title.strip():
@@ -121,7 +121,7 @@ def title_of(metadata: Mapping[str, Any], filename: str) -> str:
     return filename.rpartition(".")[0] or filename
 
 
-def _first_number(metadata: Mapping[str, Any], names: tuple[str, ...]) -> float | None:
+def _first_number(metadata: Mapping[str, object], names: tuple[str, ...]) -> float | None:
     for name in names:
         if (number := _number(field_of(metadata, name))) is not None:
             return number

@@ -64,13 +64,13 @@ def outline_records(records: Iterable[SpooledRecord], group: str | None) -> Outl
     return Outline(hasher.hexdigest(), filename, title, agreed, count, characters, size, pages or None)
 
 
-def _keep_shared(shared: dict[str, str] | None, metadata: Mapping[str, Any]) -> dict[str, str]:
+def _keep_shared(shared: dict[str, str] | None, metadata: Mapping[str, object]) -> dict[str, str]:
     """Keep the metadata that all records so far share, as JSON: 1, 1.0 and true differ."""
     packed = {name: json.dumps(value, sort_keys=True) for name, value in metadata.items()}
     return packed if shared is None else {name: value for name, value in shared.items() if packed.get(name) == value}
 
 
-def _total_pages(metadata: Mapping[str, Any]) -> int:
+def _total_pages(metadata: Mapping[str, object]) -> int:
     total = metadata.get("total_pages")
     return total if isinstance(total, int) and 0 < total < MOST_PAGES else 0
 

@@ -40,7 +40,7 @@ class JsonReader:
         except OSError as error:
             raise SourceUnreadable(f"{self._path} cannot be read ({error.strerror})") from error
 
-    def _values(self) -> Iterator[Any]:
+    def _values(self) -> Iterator[object]:
         with self._path.open("rb") as file:
             if _first_character(file) != b"[":
                 file.seek(0)
@@ -58,7 +58,7 @@ def _first_character(file: BinaryIO) -> bytes:
     raise ImportFormatError("the file is empty", remedy=SHAPES)
 
 
-def _parse_lines(file: BinaryIO) -> Iterator[Any]:
+def _parse_lines(file: BinaryIO) -> Iterator[object]:
     for number, line in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), start=1):
         if len(line) > LONGEST:
             raise format_error(f"line {number}", f"longer than {LONGEST:,} bytes")
@@ -70,7 +70,7 @@ def _parse_lines(file: BinaryIO) -> Iterator[Any]:
             raise format_error(f"line {number}", error) from error
 
 
-def _to_record(value: Any, number: int) -> SourceRecord:
+def _to_record(value: object, number: int) -> SourceRecord:
     if not isinstance(value, Mapping):
         raise ImportFormatError(f"record {number} is not an object", remedy=SHAPES)
     if value.get("type") == "footnotes-export":
@@ -85,7 +85,7 @@ def _to_record(value: Any, number: int) -> SourceRecord:
     return SourceRecord(shown, payload, None, fields[name] if name else None)
 
 
-def _unwrap(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def _unwrap(value: Mapping[str, object]) -> Mapping[str, Any]:
     """Unwrap a document of LangChain, which serialises the arguments of its constructor."""
     arguments = value.get("kwargs")
     return arguments if "lc" in value and isinstance(arguments, Mapping) else value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 from footnotes.errors import ImportFormatError
 
@@ -33,7 +33,7 @@ def reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def array_elements(file: TextIO) -> Iterator[Any]:
+def array_elements(file: TextIO) -> Iterator[object]:
     """Yield the elements of an array. The file must be opened with `errors="surrogateescape"`."""
     window, number = _Window(file), 1
     if window.next() != "[":
@@ -76,7 +76,7 @@ class _Window:
     def skip(self) -> None:
         self._at += 1
 
-    def value(self, number: int) -> Any:
+    def value(self, number: int) -> object:
         """Read the value at the position; `number` is for the error."""
         self.next()
         while True:

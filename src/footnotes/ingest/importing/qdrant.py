@@ -45,7 +45,7 @@ class QdrantReader:
         return points if isinstance(points, int) else 0
 
     def records(self) -> Iterator[SourceRecord]:
-        body: dict[str, Any] = {"limit": PAGE, "with_payload": True, "with_vector": self._with_vector()}
+        body: dict[str, object] = {"limit": PAGE, "with_payload": True, "with_vector": self._with_vector()}
         seen: set[str] = set()
         while True:
             points, following = self._page(body)
@@ -60,7 +60,7 @@ class QdrantReader:
     def _with_vector(self) -> bool | list[str]:
         return [self._vector] if self._vector else self._vector is not None
 
-    def _page(self, body: Mapping[str, Any]) -> tuple[list[SourceRecord], Any]:
+    def _page(self, body: Mapping[str, object]) -> tuple[list[SourceRecord], object]:
         answer = self._server.post(f"{self._path}/points/scroll", body)
         try:
             page = answer["result"]
@@ -74,7 +74,7 @@ class QdrantReader:
             vector = vector.get(self._vector or "")
         return SourceRecord(str(point["id"]), dict(point.get("payload") or {}), None, vector)
 
-    def _describe_collection(self) -> Mapping[str, Any]:
+    def _describe_collection(self) -> Mapping[str, object]:
         name = self._address.collection
         try:
             if name:

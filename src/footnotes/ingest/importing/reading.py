@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from contextlib import suppress
-from typing import Any
 
 from footnotes.errors import ImportFormatError, OptionError
 from footnotes.ingest.importing.fields import NO_GROUPS, group_of, order_of
@@ -98,7 +97,7 @@ class Reading:
             )
 
 
-def _clean_metadata(metadata: dict[str, Any]) -> Metadata:
+def _clean_metadata(metadata: dict[str, object]) -> Metadata:
     """Make metadata fit for every store; invalid Unicode is replaced."""
     with suppress(TypeError, ValueError, RecursionError):  # the check below raises these
         metadata = json.loads(clean_text(json.dumps(metadata, ensure_ascii=False)))

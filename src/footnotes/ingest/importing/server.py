@@ -45,7 +45,7 @@ class VectorServer:
         with self._translate_errors():
             return self._remote.get(path)
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+    def post(self, path: str, body: Mapping[str, object]) -> Any:
         with self._translate_errors():
             return self._remote.post(path, body)
 

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from footnotes.ingest.importing.records import SourceRecord
 
@@ -22,7 +21,7 @@ _NODE_PLACES = ("start_char_idx", "end_char_idx")
 _CANNOT_BE_KEPT = re.compile("[\x00\ud800-\udfff]")
 
 
-def text_and_metadata(found: SourceRecord, text_field: str = "") -> tuple[str | None, dict[str, Any]]:
+def text_and_metadata(found: SourceRecord, text_field: str = "") -> tuple[str | None, dict[str, object]]:
     """The text of a record, None if it has none, and its metadata."""
     text, rest = _find_text(found, dict(found.payload), text_field)
     return (clean_text(text) if text and text.strip() else None), _flatten_metadata(_node_metadata(rest))
@@ -33,7 +32,7 @@ def clean_text(text: str) -> str:
     return _CANNOT_BE_KEPT.sub("\ufffd", text)
 
 
-def field_of(values: Mapping[str, Any], name: str) -> Any:
+def field_of(values: Mapping[str, object], name: str) -> object:
     """The value of a field; `a.b` also means `b` inside `a`."""
     if name in values:
         return values[name]
@@ -42,7 +41,9 @@ def field_of(values: Mapping[str, Any], name: str) -> Any:
     return field_of(deeper, inner) if isinstance(deeper, Mapping) else None
 
 
-def _find_text(found: SourceRecord, payload: dict[str, Any], text_field: str) -> tuple[str | None, dict[str, Any]]:
+def _find_text(
+    found: SourceRecord, payload: dict[str, object], text_field: str
+) -> tuple[str | None, dict[str, object]]:
     if text_field:
         value = field_of(payload, text_field)
         return (value if isinstance(value, str) else None), _without(payload, text_field)
@@ -57,7 +58,7 @@ def _find_text(found: SourceRecord, payload: dict[str, Any], text_field: str) ->
     return None, payload
 
 
-def _without(payload: dict[str, Any], name: str) -> dict[str, Any]:
+def _without(payload: dict[str, object], name: str) -> dict[str, object]:
     if name in payload:
         return {key: value for key, value in payload.items() if key != name}
     outer, _, inner = name.partition(".")
@@ -65,7 +66,7 @@ def _without(payload: dict[str, Any], name: str) -> dict[str, Any]:
     return {**payload, outer: _without(dict(deeper), inner)} if isinstance(deeper, Mapping) else payload
 
 
-def _node(payload: Mapping[str, Any]) -> dict[str, Any] | None:
+def _node(payload: Mapping[str, object]) -> dict[str, object] | None:
     packed = payload.get(_NODE)
     if isinstance(packed, str):
         with suppress(ValueError, RecursionError):
@@ -73,14 +74,14 @@ def _node(payload: Mapping[str, Any]) -> dict[str, Any] | None:
     return packed if isinstance(packed, dict) else None
 
 
-def _node_text(node: Mapping[str, Any]) -> str | None:
+def _node_text(node: Mapping[str, object]) -> str | None:
     for value in (node.get("text"), field_of(node, "text_resource.text")):
         if isinstance(value, str) and value.strip():
             return value
     return None
 
 
-def _node_metadata(payload: dict[str, Any]) -> dict[str, Any]:
+def _node_metadata(payload: dict[str, object]) -> dict[str, object]:
     """Replace the JSON of a LlamaIndex node by its metadata and offsets."""
     if (node := _node(payload)) is None:
         return payload
@@ -90,7 +91,7 @@ def _node_metadata(payload: dict[str, Any]) -> dict[str, Any]:
     return {**places, **(metadata if isinstance(metadata, Mapping) else {}), **rest}
 
 
-def _flatten_metadata(payload: dict[str, Any]) -> dict[str, Any]:
+def _flatten_metadata(payload: dict[str, object]) -> dict[str, object]:
     """Merge the fields beside `metadata` into it, unless a name occurs in both."""
     inner = payload.get("metadata")
     beside = {key: value for key, value in payload.items() if key != "metadata"}

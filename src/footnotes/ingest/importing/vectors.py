@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ class Verdict:
     sampled: tuple[tuple[str, ...], Matrix] | None = None
 
 
-def pack_vector(given: Sequence[Any] | None) -> bytes | None:
+def pack_vector(given: Sequence[object] | None) -> bytes | None:
     """Pack a vector as float32 bytes; None if it is no list of numbers."""
     if given is None or isinstance(given, (str, bytes)):
         return None

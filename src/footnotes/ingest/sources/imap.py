@@ -92,7 +92,7 @@ class ImapSource(BaseSource):
         yield from message_files(raw, folder, name, self.limit, entry.metadata)
 
     @staticmethod
-    def _call(command: Any, *arguments: Any) -> list[Any]:
+    def _call(command: Any, *arguments: object) -> list[Any]:
         status, answer = command(*arguments)
         if status != "OK":
             reason = b" ".join(part for part in answer if isinstance(part, bytes)).decode("utf-8", "replace")

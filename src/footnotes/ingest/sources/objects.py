@@ -65,7 +65,7 @@ def _open_store(address: Address) -> S3Store | GCSStore | AzureStore:
         _check_own_key(address, secrets)
     prefix = address.path.strip("/")
     client: dict[str, Any] = {"timeout": timedelta(seconds=address.settings.fetch_seconds)}
-    retry: dict[str, Any] = {"max_retries": 2, "retry_timeout": timedelta(seconds=address.settings.fetch_seconds)}
+    retry: dict[str, object] = {"max_retries": 2, "retry_timeout": timedelta(seconds=address.settings.fetch_seconds)}
     if (endpoint := address.option("endpoint")).startswith("http://"):
         client["allow_http"] = True
     common: dict[str, Any] = {"client_options": client, "retry_config": retry}

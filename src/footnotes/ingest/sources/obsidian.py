@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import yaml
 
@@ -37,7 +36,7 @@ class ObsidianSource(BaseSource):
             raise SourceUnreadable(f"there is no vault {self._top}", remedy="Name the folder of the vault.")
         self._paths: dict[str, Path] = {}
         self._by_name: dict[str, str] = {}
-        self._read: dict[str, tuple[dict[str, Any], str]] = {}
+        self._read: dict[str, tuple[dict[str, object], str]] = {}
 
     def entries(self) -> Iterator[Entry | LeftOut]:
         for path in sorted(self._walk(self._top)):
@@ -76,7 +75,7 @@ class ObsidianSource(BaseSource):
 
     # ── rendering a note
 
-    def _note(self, key: str) -> tuple[dict[str, Any], str]:
+    def _note(self, key: str) -> tuple[dict[str, object], str]:
         """Front matter and text of a note."""
         if key not in self._read:
             raw = self._paths[key].read_text("utf-8-sig", "replace")
@@ -134,7 +133,7 @@ class ObsidianSource(BaseSource):
         return found
 
 
-def _front_matter(text: str) -> dict[str, Any]:
+def _front_matter(text: str) -> dict[str, object]:
     try:
         found = yaml.safe_load(text)
     except yaml.YAMLError:

@@ -62,11 +62,11 @@ class FileServer(BaseSource):
         yield Content(path, name_of(entry.key))
 
 
-def _is_itself(info: dict[str, Any], folder: str) -> bool:
+def _is_itself(info: dict[str, object], folder: str) -> bool:
     return str(info["name"]).strip("/") == folder.strip("/")
 
 
-def _stamp(info: dict[str, Any]) -> str:
+def _stamp(info: dict[str, object]) -> str:
     """An entity tag where the server has one, else size and time."""
     if etag := info.get("etag"):
         return str(etag)
@@ -81,12 +81,12 @@ class SftpSource(FileServer):
     def options(cls) -> tuple[str, ...]:
         return "password", "private_key", "passphrase", "known_hosts", "host_key"
 
-    def _connect(self) -> Any:
+    def _connect(self) -> object:
         import asyncssh
         from sshfs import SSHFileSystem
 
         address = self.address
-        options: dict[str, Any] = {"username": address.user or None, "known_hosts": ()}
+        options: dict[str, object] = {"username": address.user or None, "known_hosts": ()}
         if password := address.secret("password"):
             options["password"] = password
         if key := address.secret("private_key"):
@@ -119,7 +119,7 @@ class WebdavSource(FileServer):
     def options(cls) -> tuple[str, ...]:
         return ("password",)
 
-    def _connect(self) -> Any:
+    def _connect(self) -> object:
         from webdav4.client import Client as WebdavClient
         from webdav4.fsspec import WebdavFileSystem
         from webdav4.http import Client

@@ -138,7 +138,7 @@ def _texts(value: object, key: str) -> list[str]:
     return [each for each in _parse_names(value) if each]
 
 
-def _parse_names(value: Iterable[Any]) -> list[Any]:
+def _parse_names(value: Iterable[object]) -> list[Any]:
     return [each.get("name") if isinstance(each, dict) else each for each in value]
 
 

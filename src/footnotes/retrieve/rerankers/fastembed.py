@@ -56,10 +56,10 @@ class _FastEmbed(ABC):
         return scores
 
     @abstractmethod
-    def _score(self, model: Any, question: str, texts: list[str]) -> list[float]: ...
+    def _score(self, model: object, question: str, texts: list[str]) -> list[float]: ...
 
     @cached_property
-    def _loaded(self) -> Any:
+    def _loaded(self) -> object:
         return load_model(self.kind, self._model, self._cache, self._threads)
 
 

@@ -39,8 +39,8 @@ class ServerReranker:
     def close(self) -> None:
         self._remote.close()
 
-    def _ask(self, question: str, passages: list[str], deadline: Deadline) -> Any:
-        body: dict[str, Any] = {"query": question}
+    def _ask(self, question: str, passages: list[str], deadline: Deadline) -> object:
+        body: dict[str, object] = {"query": question}
         body |= {"texts": passages} if self._texts else {"documents": passages, "top_n": len(passages)}
         if self._model:
             body["model"] = self._model

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from footnotes.store.packing import half_vectors
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.cursor import pack_json
 from footnotes.store.postgres.words import Words, weighed
-from footnotes.store.records import ChunkDraft, Generation
+from footnotes.store.records import Generation, ChunkDraft
 from footnotes.store.weights import FIELDS, Averages, averages_of, lengths_of
 
 _ROWS_AT_ONCE = 1_000
@@ -87,7 +86,7 @@ def put(
     model: int,
     rows: Sequence[tuple[Where, ChunkRow]],
     averages: Averages,
-    vectors: Callable[[bytes], Any],
+    vectors: Callable[[bytes], object],
 ) -> None:
     """Write chunks. `vectors` gives those that were made before their chunk was there."""
     for start in range(0, len(rows), _ROWS_AT_ONCE):
@@ -95,7 +94,7 @@ def put(
         cursor.many("put_chunks", [{"model": model, **_row(where, row, averages, vectors)} for where, row in batch])
 
 
-def _row(where: Where, row: ChunkRow, averages: Averages, vectors: Callable[[bytes], Any]) -> dict[str, Any]:
+def _row(where: Where, row: ChunkRow, averages: Averages, vectors: Callable[[bytes], object]) -> dict[str, object]:
     chunk, words = row.chunk, weighed(row.terms, averages)
     page_first, page_last = chunk.pages or (None, None)
     line_first, line_last = chunk.lines or (None, None)
@@ -161,14 +160,14 @@ def _as_averages(known: Row | None) -> Averages:
     return Averages() if known is None else Averages(**{field: known[field] or 1.0 for field in FIELDS})
 
 
-def as_halves(generation: Generation, vectors: NDArray[np.float32]) -> list[Any]:
+def as_halves(generation: Generation, vectors: NDArray[np.float32]) -> list[object]:
     """Vectors as the driver sends them."""
     from pgvector import HalfVector
 
     return [HalfVector(half) for half in half_vectors(vectors, generation.dimensions)]
 
 
-def half_of(vectors: Mapping[bytes, bytes]) -> Callable[[bytes], Any]:
+def half_of(vectors: Mapping[bytes, bytes]) -> Callable[[bytes], object]:
     """Stored vectors as the driver sends them, by their inputs."""
     from pgvector import HalfVector
 

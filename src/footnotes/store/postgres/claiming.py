@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from footnotes.errors import StoreLocked
 from footnotes.store import documents
@@ -95,7 +94,7 @@ def _insert(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Claim
     rows = cursor.all("claim_documents", holder=holder, **_columns(_free_ids(cursor, drafts), drafts))
     made = {(row["collection"], row["file_hash"]): row for row in rows}
     others = _made_by_others(cursor, [draft for draft in drafts if _place(draft) not in made])
-    sources: dict[tuple[str, ...], dict[str, Any]] = {}
+    sources: dict[tuple[str, ...], dict[str, object]] = {}
     for draft in drafts:
         row = made.get(_place(draft))
         if row is None:
@@ -135,7 +134,7 @@ def _place(draft: Draft) -> tuple[str, str]:
     return clean(draft.collection), draft.file_hash
 
 
-def _columns(ids: Sequence[str], drafts: Sequence[Draft]) -> dict[str, list[Any]]:
+def _columns(ids: Sequence[str], drafts: Sequence[Draft]) -> dict[str, list[object]]:
     return {
         "ids": list(ids),
         "collections": [draft.collection for draft in drafts],

@@ -13,7 +13,7 @@ def clean(text: str) -> str:
     return text.replace(_NUL, _INSTEAD) if _NUL in text else text
 
 
-def clean_json(value: Any) -> Any:
+def clean_json(value: object) -> Any:
     """The same for everything inside a JSON value, names too."""
     if isinstance(value, str):
         return clean(value)

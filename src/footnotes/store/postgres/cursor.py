@@ -18,9 +18,9 @@ SQL = "footnotes.store.sql.postgres"
 class Statements(Protocol):
     """What runs statements with bound values: a connection, or a pool that takes one for each statement."""
 
-    def fetch(self, statement: str, *bindings: Any) -> list[Any]: ...
+    def fetch(self, statement: str, *bindings: object) -> list[Any]: ...
 
-    def execute(self, statement: str, *bindings: Any) -> int: ...
+    def execute(self, statement: str, *bindings: object) -> int: ...
 
 
 class PostgresCursor:
@@ -33,7 +33,7 @@ class PostgresCursor:
         self._queries = load_queries(SQL) if queries is None else queries
         self.user_id = user_id
 
-    def all(self, query: str, where: Filter | None = None, /, **values: Any) -> list[Row]:
+    def all(self, query: str, where: Filter | None = None, /, **values: object) -> list[Row]:
         found = self._queries[query]
         sql, bindings = found.sql, self._bindings(found, values)
         if "{where}" in sql:
@@ -41,36 +41,36 @@ class PostgresCursor:
             sql, bindings = sql.replace("{where}", condition), [*bindings, *bound]
         return self._statements.fetch(sql, *bindings)
 
-    def one(self, query: str, **values: Any) -> Row | None:
+    def one(self, query: str, **values: object) -> Row | None:
         rows = self.all(query, **values)
         return rows[0] if rows else None
 
-    def value(self, query: str, **values: Any) -> Any:
+    def value(self, query: str, **values: object) -> Any:
         rows: list[Any] = self.all(query, **values)
         return rows[0][0] if rows else None
 
-    def run(self, query: str, **values: Any) -> int:
+    def run(self, query: str, **values: object) -> int:
         found = self._queries[query]
         return self._statements.execute(found.sql, *self._bindings(found, values))
 
-    def many(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    def many(self, query: str, rows: Iterable[Mapping[str, object]]) -> None:
         """One statement: each of its parameters is an array, a column of the rows."""
         found = self._queries[query]
         self._insert(found, [self._bindings(found, row) for row in rows])
 
-    def insert(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+    def insert(self, query: str, rows: Iterable[Sequence[object]]) -> None:
         self._insert(self._queries[query], [[_bound(value) for value in row] for row in rows])
 
-    def _insert(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
+    def _insert(self, query: Query, rows: Sequence[Sequence[object]]) -> None:
         if rows:
             self._statements.execute(query.sql, *(list(column) for column in zip(*rows, strict=True)))
 
-    def _bindings(self, query: Query, values: Mapping[str, Any]) -> list[Any]:
+    def _bindings(self, query: Query, values: Mapping[str, object]) -> list[object]:
         own = self.user_id
         return [own if name == "user_id" else _bound(values[name]) for name in query.parameters]
 
 
-def _bound(value: Any) -> Any:
+def _bound(value: object) -> object:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Json):
@@ -80,5 +80,5 @@ def _bound(value: Any) -> Any:
     return value
 
 
-def pack_json(value: Any) -> str:
+def pack_json(value: object) -> str:
     return json.dumps(clean_json(value), ensure_ascii=False, allow_nan=False)

@@ -34,36 +34,38 @@ class Connection:
         self._loop = loop
         self._connection = connection
 
-    def fetch(self, statement: str, *bindings: Any) -> list[Any]:
-        rows: list[Any] = self._run("fetch", statement, *bindings)
+    def fetch(self, statement: str, *bindings: object) -> list[object]:
+        rows: list[object] = self._run("fetch", statement, *bindings)
         return rows
 
-    def row(self, statement: str, *bindings: Any) -> Any:
+    def row(self, statement: str, *bindings: object) -> object:
         return self._run("fetchrow", statement, *bindings)
 
-    def value(self, statement: str, *bindings: Any) -> Any:
+    def value(self, statement: str, *bindings: object) -> object:
         return self._run("fetchval", statement, *bindings)
 
-    def execute(self, statement: str, *bindings: Any) -> int:
+    def execute(self, statement: str, *bindings: object) -> int:
         """Returns how many rows were touched, where the statement touches rows."""
         said: str = self._run("execute", statement, *bindings)
         last = said.rpartition(" ")[2]
         return int(last) if last.isdigit() else 0
 
-    def many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+    def many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         if listed := list(rows):
             self._run("executemany", statement, listed)
 
-    def copy(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def copy(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Many rows at once, by COPY."""
         self._run("copy_records_to_table", table, records=list(rows), columns=list(columns))
 
-    def _run(self, method: str, *arguments: Any, **options: Any) -> Any:
+    def _run(self, method: str, *arguments: object, **options: object) -> Any:
         with translated():  # a connection that was lost says so before there is anything to wait for
             return _await(getattr(self._connection, method)(*arguments, **options), self._loop)
 
 
-def _await(work: Coroutine[Any, Any, Result], loop: asyncio.AbstractEventLoop, seconds: float | None = None) -> Result:
+def _await(
+    work: Coroutine[Any, object, Result], loop: asyncio.AbstractEventLoop, seconds: float | None = None
+) -> Result:
     """The result of work on another thread. Where nobody waits for it any more, it is called off."""
     future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
@@ -92,7 +94,7 @@ class Database:
         known = {} if "application_name=" in address else {"application_name": "footnotes"}
         said |= {"default_transaction_read_only": "on"} if read_only else {}
         self._session = {**_SESSION, **known, **said, **({"footnotes.outside": "on"} if remote else {})}
-        self._tenants: weakref.WeakKeyDictionary[Any, str | None] = weakref.WeakKeyDictionary()
+        self._tenants: weakref.WeakKeyDictionary[object, str | None] = weakref.WeakKeyDictionary()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="footnotes-postgres", daemon=True)
         self._thread.start()
@@ -113,20 +115,20 @@ class Database:
         self._thread.join()
         self._loop.close()
 
-    def run(self, work: Coroutine[Any, Any, Result], *, seconds: float | None = None) -> Result:
+    def run(self, work: Coroutine[object, object, Result], *, seconds: float | None = None) -> Result:
         """Wait for work on the connections' own thread."""
         with translated():
             return _await(work, self._loop, seconds)
 
-    def fetch(self, user_id: str, statement: str, *bindings: Any) -> list[Any]:
+    def fetch(self, user_id: str, statement: str, *bindings: object) -> list[object]:
         """One statement on any connection: one change of threads where `reading` needs three."""
         if (pinned := self._pinned_for(user_id)) is not None:
             return pinned.fetch(statement, *bindings)
         return self.run(self._fetch(user_id, statement, bindings))
 
-    async def _fetch(self, user_id: str, statement: str, bindings: Sequence[Any]) -> list[Any]:
+    async def _fetch(self, user_id: str, statement: str, bindings: Sequence[object]) -> list[object]:
         async with self.acquired(user_id) as connection:
-            rows: list[Any] = await connection.fetch(statement, *bindings)
+            rows: list[object] = await connection.fetch(statement, *bindings)
             return rows
 
     @contextmanager
@@ -218,7 +220,7 @@ class Database:
             with translated():
                 self.run(begun.commit())
 
-    async def _taken_back(self, connection: Any, begun: Any) -> None:
+    async def _taken_back(self, connection: object, begun: Any) -> None:
         """Roll back, or else give the connection up: it must never be used again with a transaction left open."""
         try:
             await begun.rollback()
@@ -231,7 +233,7 @@ class Database:
             connection.terminate()
 
     @contextmanager
-    def _take(self, work: Coroutine[Any, Any, Any]) -> Iterator[Connection]:
+    def _take(self, work: Coroutine[object, object, object]) -> Iterator[Connection]:
         connection = self.run(work)
         try:
             yield Connection(self._loop, connection)
@@ -243,7 +245,7 @@ class Database:
             assert self._pool is not None
             self.run(self._pool.release(connection))
 
-    async def _acquire(self, user_id: str) -> Any:
+    async def _acquire(self, user_id: str) -> object:
         if self._pool is None:
             raise StoreUnavailable("the store is not open")
         connection = await self._pool.acquire(timeout=CONNECT_SECONDS)
@@ -298,7 +300,7 @@ class Database:
         for name in ("json", "jsonb"):
             await connection.set_type_codec(name, encoder=_dumps, decoder=json.loads, schema="pg_catalog")
 
-    async def _prepared(self, user_id: str) -> Any:
+    async def _prepared(self, user_id: str) -> object:
         connection = await self._connect()
         await self._prepare(connection)
         await connection.execute("SELECT set_config('footnotes.user_id', $1, false)", user_id)
@@ -312,10 +314,10 @@ class Pooled:
         self._database = database
         self._user_id = user_id
 
-    def fetch(self, statement: str, *bindings: Any) -> list[Any]:
+    def fetch(self, statement: str, *bindings: object) -> list[object]:
         return self._database.fetch(self._user_id, statement, *bindings)
 
-    def execute(self, statement: str, *bindings: Any) -> int:
+    def execute(self, statement: str, *bindings: object) -> int:
         with self._database.transaction(self._user_id) as connection:
             return connection.execute(statement, *bindings)
 
@@ -330,7 +332,7 @@ class OwnedConnection(Connection):
     def listen(self, channel: str, heard: Callable[[str], object]) -> None:
         """Have what is told on a channel given to a function, on the connections' own thread: it must not wait."""
 
-        def told(connection: Any, pid: int, name: str, payload: str) -> None:
+        def told(connection: object, pid: int, name: str, payload: str) -> None:
             heard(payload)
 
         self._run("add_listener", channel, told)
@@ -362,9 +364,9 @@ _SESSION = {
 switched off is noticed in half a minute, not in two hours: until then its writers seem to live."""
 
 
-async def _leave_as_it_is(connection: Any) -> None:
+async def _leave_as_it_is(connection: object) -> None:
     """A connection goes back with its tenant: the next search is most often the same one's."""
 
 
-def _dumps(value: Any) -> str:
+def _dumps(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from footnotes.store.filters import FilterCompiler, check_size
 from footnotes.store.postgres.clean import clean
 from footnotes.types import Filter
 
 
-def compile_filter(where: Filter, user_id: str, first_binding: int = 1) -> tuple[str, list[Any]]:
+def compile_filter(where: Filter, user_id: str, first_binding: int = 1) -> tuple[str, list[object]]:
     """A boolean expression over `c` (chunks) and `d` (documents), and what is bound in it, from $first_binding on."""
     check_size(where)
     compiler = _PostgresFilters(user_id, first_binding)
@@ -20,10 +19,10 @@ def compile_filter(where: Filter, user_id: str, first_binding: int = 1) -> tuple
 class _PostgresFilters(FilterCompiler):
     def __init__(self, user_id: str, first_binding: int) -> None:
         super().__init__(user_id)
-        self.bindings: list[Any] = []
+        self.bindings: list[object] = []
         self._next = first_binding
 
-    def _bound(self, value: Any, kind: str) -> str:
+    def _bound(self, value: object, kind: str) -> str:
         self.bindings.append(value)
         self._next += 1
         return f"${self._next - 1}::{kind}"

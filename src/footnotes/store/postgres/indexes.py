@@ -7,7 +7,6 @@ one server at a time; a build that was cut off is begun again. Until there is on
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from footnotes.store.postgres import reweigh, statistics
 from footnotes.store.postgres.cursor import PostgresCursor
@@ -96,7 +95,7 @@ class Indexes:
         return int(cursor.value("document_frequency", generation=generation.pk, term=" chunks"))
 
     @staticmethod
-    def _state(connection: Connection, generation: Generation) -> Any:
+    def _state(connection: Connection, generation: Generation) -> object:
         """True for an index that works, False for one that was left half built, None for none."""
         return PostgresCursor(connection, "").value("is_index_valid", name=name_of(generation))
 

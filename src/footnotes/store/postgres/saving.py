@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from footnotes.errors import GenerationReplaced, StoreLocked
 from footnotes.store import documents, generations, near
@@ -15,7 +14,7 @@ from footnotes.store.postgres.chunks import ChunkRow, Where
 from footnotes.store.postgres.claiming import Handle
 from footnotes.store.postgres.clean import clean
 from footnotes.store.postgres.cursor import pack_json
-from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Publication
+from footnotes.store.records import DocumentRow, Draft, Generation, ChunkDraft, Publication
 from footnotes.store.retry import retry
 from footnotes.store.rows import document_row
 from footnotes.store.texts import SpanReader, TextRows, TextWriter
@@ -24,7 +23,7 @@ from footnotes.types import Part
 
 WHOLE = 250_000
 """Characters up to which a text is kept whole; a span of a longer one is read without reading all of it."""
-VectorOf = Callable[[bytes], Any]
+VectorOf = Callable[[bytes], object]
 
 
 @dataclass(slots=True)
@@ -191,7 +190,7 @@ def _describe(cursor: Cursor, holder: int, generation: Generation, works: Sequen
     return [document_row(row) for row in cursor.all("publish_documents", **made, **columns)]
 
 
-def _described(work: _Work) -> dict[str, Any]:
+def _described(work: _Work) -> dict[str, object]:
     draft, what = work.draft, work.publication
     return {
         "document": work.handle.pk,
@@ -246,13 +245,13 @@ def _put_sketches(cursor: Cursor, works: Sequence[_Work], fresh: Container[int])
         draft.near_duplicate_of = alike
 
 
-def _sources(works: Sequence[_Work]) -> Iterable[dict[str, Any]]:
+def _sources(works: Sequence[_Work]) -> Iterable[dict[str, object]]:
     """Each source once: the last document it led to."""
     named = {(clean(work.draft.collection), clean(work.draft.source)): work.handle.pk for work in works}
     return [{"collection": place[0], "source": place[1], "document": pk} for place, pk in named.items()]
 
 
-def _plan(generation: Generation, work: _Work) -> dict[str, Any]:
+def _plan(generation: Generation, work: _Work) -> dict[str, object]:
     made = {"ingestion_version": work.draft.ingestion_version, "chunks": work.publication.chunks}
     return {"generation": generation.pk, "document": work.handle.pk, **made}
 

@@ -82,7 +82,7 @@ class Writers:
         writer = self._current(user_id)
         return 0 if writer is None else writer.number
 
-    def vectors(self, user_id: str, model: int) -> dict[bytes, Any]:
+    def vectors(self, user_id: str, model: int) -> dict[bytes, object]:
         """Vectors this thread has made for chunks that are not written yet."""
         writer = self._current(user_id)
         return {} if writer is None else writer.vectors.setdefault(model, {})

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 from footnotes.store import near
 from footnotes.store.chunks import missing_vectors
@@ -117,7 +116,7 @@ def _document(new: _New, generation: Generation, at: str) -> Document:
     )
 
 
-def _columns(new: _New, document: Document) -> tuple[Any, ...]:
+def _columns(new: _New, document: Document) -> tuple[object, ...]:
     return (
         document.id,
         document.collection,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.store.database import Cursor, Row
 from footnotes.store.packing import PIECE, half_vectors, pack_json
-from footnotes.store.records import ChunkDraft, ChunkSpan, Generation, StoredHit
+from footnotes.store.records import ChunkSpan, Generation, StoredHit, ChunkDraft
 from footnotes.store.rows import hit_row
 from footnotes.store.texts import read_span
 
@@ -24,7 +24,7 @@ def put(cursor: Cursor, generation: int, document: int, version: int, chunks: It
     cursor.insert("put_chunks", (row(where, chunk) for chunk in chunks))
 
 
-def row(where: Where, chunk: ChunkDraft) -> tuple[Any, ...]:
+def row(where: Where, chunk: ChunkDraft) -> tuple[object, ...]:
     """A chunk as `put_chunks` writes it."""
     return (
         *where,

@@ -39,11 +39,11 @@ class SqliteCursor:
         self._queries = load_queries(SQL)
         self.user_id = user_id
 
-    def each(self, query: str, **values: Any) -> Iterator[Row]:
+    def each(self, query: str, **values: object) -> Iterator[Row]:
         """Rows as they are read, for results larger than memory."""
         return self._rows(self._queries[query], None, values)
 
-    def all(self, query: str, where: Filter | None = None, /, **values: Any) -> list[Row]:
+    def all(self, query: str, where: Filter | None = None, /, **values: object) -> list[Row]:
         sql, bindings = self._fill(self._queries[query], where, values)
         cursor = self._connection.execute(sql, bindings)
         try:
@@ -52,33 +52,33 @@ class SqliteCursor:
             return []
         return [dict(zip(names, row, strict=False)) for row in cursor.fetchall()]
 
-    def keys(self, query: str, where: Filter | None = None, /, **values: Any) -> NDArray[np.int64]:
+    def keys(self, query: str, where: Filter | None = None, /, **values: object) -> NDArray[np.int64]:
         """The only column of very many rows."""
         sql, bindings = self._fill(self._queries[query], where, values)
         rows: list[Any] = self._connection.execute(sql, bindings).fetchall()
         return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
 
-    def one(self, query: str, **values: Any) -> Row | None:
+    def one(self, query: str, **values: object) -> Row | None:
         return next(self._rows(self._queries[query], None, values), None)
 
-    def value(self, query: str, **values: Any) -> Any:
+    def value(self, query: str, **values: object) -> Any:
         found = self._queries[query]
         row = self._connection.execute(found.sql, self._bindings(found, values)).fetchone()
         return None if row is None else row[0]
 
-    def run(self, query: str, **values: Any) -> int:
+    def run(self, query: str, **values: object) -> int:
         found = self._queries[query]
         self._connection.execute(found.sql, self._bindings(found, values)).fetchall()
         return self._connection.changes()
 
-    def many(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    def many(self, query: str, rows: Iterable[Mapping[str, object]]) -> None:
         found = self._queries[query]
         if found.parameters[1:] == ("rows",):  # a statement that takes all of them, as a table
             self.run(query, rows=Json([{name: _unpack(value) for name, value in row.items()} for row in rows]))
             return
         self.insert(query, (self._bindings(found, row) for row in rows))
 
-    def insert(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
+    def insert(self, query: str, rows: Iterable[Sequence[object]]) -> None:
         """Write many rows, each in the order of the query's header, in as few statements as there may be."""
         found, left = self._queries[query], iter(rows)
         for size in _ROWS_A_STATEMENT:
@@ -90,13 +90,13 @@ class SqliteCursor:
             left = iter(taken)
         self._connection.executemany(found.sql, left)
 
-    def rows(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
         """All rows without the names of their columns: for many of them, names are most of the work."""
         found = self._queries[query]
-        rows: list[tuple[Any, ...]] = self._connection.execute(found.sql, self._bindings(found, values)).fetchall()
+        rows: list[tuple[object, ...]] = self._connection.execute(found.sql, self._bindings(found, values)).fetchall()
         return rows
 
-    def _rows(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> Iterator[Row]:
+    def _rows(self, query: Query, where: Filter | None, values: Mapping[str, object]) -> Iterator[Row]:
         sql, bindings = self._fill(query, where, values)
         cursor = self._connection.execute(sql, bindings)
         names: list[str] = []
@@ -104,7 +104,7 @@ class SqliteCursor:
             names = names or _names(cursor)
             yield dict(zip(names, row, strict=False))
 
-    def _fill(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    def _fill(self, query: Query, where: Filter | None, values: Mapping[str, object]) -> tuple[str, tuple[object, ...]]:
         """A query with its filter and all that is bound in it."""
         sql, bindings = query.sql, self._bindings(query, values)
         if "{where}" not in sql:
@@ -112,7 +112,7 @@ class SqliteCursor:
         condition, bound = ("1", []) if where is None else compile_filter(where, self.user_id, len(bindings) + 1)
         return sql.replace("{where}", condition), (*bindings, *bound)
 
-    def _bindings(self, query: Query, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _bindings(self, query: Query, values: Mapping[str, object]) -> tuple[object, ...]:
         own = self.user_id
         found = [own if name == "user_id" else values[name] for name in query.parameters]
         return tuple([value if type(value) in _PLAIN else _bound(value) for value in found])
@@ -139,11 +139,11 @@ def _names(cursor: apsw.Cursor) -> list[str]:
     return [column[0] for column in cursor.get_description()]
 
 
-def _unpack(value: Any) -> Any:
+def _unpack(value: object) -> object:
     return value.value if isinstance(value, Json) else value
 
 
-def _bound(value: Any) -> Any:
+def _bound(value: object) -> object:
     if isinstance(value, Json):
         return None if value.value is None else json.dumps(value.value, ensure_ascii=False)
     if isinstance(value, (list, tuple)):
@@ -151,7 +151,7 @@ def _bound(value: Any) -> Any:
     return value
 
 
-def _table(values: Sequence[Any]) -> Any:
+def _table(values: Sequence[object]) -> object:
     """A list as a table: numbers and hashes for `carray`, texts for `json_each`."""
     if not values:
         return None

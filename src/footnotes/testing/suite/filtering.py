@@ -127,7 +127,7 @@ class _Lists:
         return [Piece(part.start, part.end, metadata=LISTS[int(found[1])] if found else {})]
 
 
-def knows_lists(find: Callable[..., Any]) -> Callable[..., Any]:
+def knows_lists(find: Callable[..., object]) -> Callable[..., object]:
     """`registry.find` with the chunker above."""
     return lambda kind, name: _Lists if (kind, name) == ("chunkers", "lists") else find(kind, name)
 

@@ -20,7 +20,7 @@ class StoreHarness:
     folder: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def open(self, user: str = "local", *, embedder: HashingEmbedder | None = None, **settings: Any) -> Library:
+    def open(self, user: str = "local", *, embedder: HashingEmbedder | None = None, **settings: object) -> Library:
         """A tenant's library, with an embedder that needs no model."""
         chosen = {"embedder": "hashing", **self.settings, **settings, "user": user}
         if embedder is None:
@@ -36,7 +36,7 @@ class StoreHarness:
             if path.is_file() and any(form in path.read_bytes() for form in forms)
         ]
 
-    def interpreter_lines(self, **settings: Any) -> str:
+    def interpreter_lines(self, **settings: object) -> str:
         """Python that opens the library as `library`, for another process."""
         options = {"embedder": "hashing", **self.settings, **settings}
         return f"import footnotes\nlibrary = footnotes.open({str(self.folder)!r}, **{options!r})\n"

@@ -50,7 +50,7 @@ class IndexUnderTest:
     def __init__(self, harness: StoreHarness) -> None:
         self.harness = harness
 
-    def open(self, user: str = "local", *, embedder: HashingEmbedder | None = None, **settings: Any) -> Library:
+    def open(self, user: str = "local", *, embedder: HashingEmbedder | None = None, **settings: object) -> Library:
         return self.harness.open(user, embedder=embedder, **settings)
 
     # ── what whoever writes one has to say

@@ -92,13 +92,13 @@ class Oracle:
 def _fields(document: Document) -> dict[str, list[Any]]:
     own = {"collection": document.collection, "filename": document.filename, "source": document.source,
            "mime": document.mime, "document_id": document.id, "title": document.title}  # fmt: skip
-    fields: dict[str, list[Any]] = {key: [value] for key, value in own.items()}
+    fields: dict[str, list[object]] = {key: [value] for key, value in own.items()}
     for key, value in document.metadata.items():
         _flatten(f"metadata.{key}" if key in BUILT_IN else key, value, fields)
     return fields
 
 
-def _flatten(key: str, value: Any, fields: dict[str, list[Any]]) -> None:
+def _flatten(key: str, value: object, fields: dict[str, list[object]]) -> None:
     if isinstance(value, dict):
         for name, inner in value.items():
             _flatten(f"{key}.{name}", inner, fields)

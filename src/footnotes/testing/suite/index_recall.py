@@ -36,7 +36,7 @@ class Recall:
     """What is left out for speed is hardly anything; under a narrow filter it is nothing, and the order is exact."""
 
     def test_recall_against_exact(self, index: IndexUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
-        find: Callable[..., Any] = plugins.find
+        find: Callable[..., object] = plugins.find
         monkeypatch.setattr(
             plugins, "find", lambda kind, name: Lines if (kind, name) == ("chunkers", "lines") else find(kind, name)
         )

@@ -14,7 +14,7 @@ from footnotes.types import Metadata, Part, Piece
 
 COLLECTIONS = ("default", "books", "ödd 'näme' \"日本\"")
 OTHERS = ("ada", "cy/../local")
-ODD: list[dict[str, Any]] = [
+ODD: list[dict[str, object]] = [
     {"price": 12.5, "tags": ["red", "blue", 3, True], "when": "2024-02-29", "draft": True},
     {"price": -0.5, "tags": [], "when": "2023-12-31T23:59:59Z", "draft": False},
     {"price": "12.5", "tags": "red", "nested": {"a": {"b": "deep"}, "list": [1, 2]}},
@@ -22,7 +22,7 @@ ODD: list[dict[str, Any]] = [
     {"collection": "books", "filename": "not its name", "tags": ["red", "red"]},
     {"long": "x" * 500, "quote": "'; DROP TABLE chunks; --", "null": None},
 ]
-SAID: list[dict[str, Any]] = [*METADATA, *ODD]
+SAID: list[dict[str, object]] = [*METADATA, *ODD]
 DOCUMENTS = 2 * len(SAID)
 _SYLLABLES = ["ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "zu"]
 _WORDS = 1_500
