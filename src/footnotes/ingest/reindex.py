@@ -14,7 +14,7 @@ from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.wiki.chunks import build_describer
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
-from footnotes.store.records import DocumentRow, Generation, ChunkDraft
+from footnotes.store.records import ChunkDraft, DocumentRow, Generation
 
 ROUNDS = 100
 """How often documents that came meanwhile are filled in before the switch is given up."""

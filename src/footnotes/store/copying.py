@@ -19,7 +19,7 @@ from footnotes.store.database import Cursor, Json, Row
 from footnotes.store.documents import Documents
 from footnotes.store.generations import Generations
 from footnotes.store.packing import half_bytes, pack_blocks, unpack_headings
-from footnotes.store.records import DocumentRow, Generation, ChunkDraft
+from footnotes.store.records import ChunkDraft, DocumentRow, Generation
 from footnotes.store.rows import packed_error, parts_from, span_from
 from footnotes.store.texts import TextRows, TextWriter
 from footnotes.types import Document, Part

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.store.database import Cursor, Database
-from footnotes.store.records import DocumentRow, Draft, Generation, ChunkDraft
+from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation
 from footnotes.store.remote_keeper import RemoteKeeper
 from footnotes.types import ErrorInfo
 

@@ -12,7 +12,7 @@ from footnotes.store.core import Core
 from footnotes.store.database import Cursor, Json
 from footnotes.store.lexemes import made_by
 from footnotes.store.naming import without_collection
-from footnotes.store.records import DocumentRow, Generation, ChunkDraft
+from footnotes.store.records import ChunkDraft, DocumentRow, Generation
 from footnotes.store.retry import retrying
 from footnotes.store.rows import generation_row
 

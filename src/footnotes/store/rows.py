@@ -9,7 +9,7 @@ from typing import Any
 
 from footnotes.store.database import Json, Row
 from footnotes.store.packing import unpack_headings
-from footnotes.store.records import DocumentRow, Generation, StoredHit, KnownSource, Signature
+from footnotes.store.records import DocumentRow, Generation, KnownSource, Signature, StoredHit
 from footnotes.types import Chunk, Document, ErrorInfo, Job
 
 

@@ -10,7 +10,7 @@ from footnotes import tracing
 from footnotes.answer import Answerer
 from footnotes.answer.answerer import EXTRACTIVE
 from footnotes.answer.asking.ground import Ground
-from footnotes.answer.asking.memory import AnswerCache, memory_key, replayed, is_cacheable
+from footnotes.answer.asking.memory import AnswerCache, is_cacheable, memory_key, replayed
 from footnotes.answer.asking.options import AskChoices, AskOptions, as_turns, changed_settings
 from footnotes.answer.asking.run import Run
 from footnotes.answer.sources import sources_of

@@ -20,7 +20,7 @@ from footnotes.ingest.embedding import check_embedder, open_generation
 from footnotes.ingest.importing.addresses import build_reader
 from footnotes.ingest.importing.grouping import CHUNKER, GroupedPart, Outline, group_records, outline_records
 from footnotes.ingest.importing.reading import Reading
-from footnotes.ingest.importing.records import ImportChoices, ImportOptions, Reader, ImportResult, VectorCounts
+from footnotes.ingest.importing.records import ImportChoices, ImportOptions, ImportResult, Reader, VectorCounts
 from footnotes.ingest.importing.spool import Spool, SpooledDocument, SpooledRecord
 from footnotes.ingest.importing.vectors import (
     OTHER_SIZE,
@@ -35,7 +35,7 @@ from footnotes.ingest.transfer import IMPORTED
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import OnProgress, Progress, input_hash, quiet
 from footnotes.store import Store
-from footnotes.store.records import DocumentRow, Draft, Generation, ChunkDraft, Publication
+from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Publication
 from footnotes.text.script import stated_language
 from footnotes.text.sketch import Sketcher
 from footnotes.types import JsonValue

@@ -15,7 +15,7 @@ from footnotes.store.packing import half_vectors
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.cursor import pack_json
 from footnotes.store.postgres.words import Words, weighed
-from footnotes.store.records import Generation, ChunkDraft
+from footnotes.store.records import ChunkDraft, Generation
 from footnotes.store.weights import FIELDS, Averages, averages_of, lengths_of
 
 _ROWS_AT_ONCE = 1_000

@@ -14,7 +14,7 @@ from footnotes.store.postgres.chunks import ChunkRow, Where
 from footnotes.store.postgres.claiming import Handle
 from footnotes.store.postgres.clean import clean
 from footnotes.store.postgres.cursor import pack_json
-from footnotes.store.records import DocumentRow, Draft, Generation, ChunkDraft, Publication
+from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Publication
 from footnotes.store.retry import retry
 from footnotes.store.rows import document_row
 from footnotes.store.texts import SpanReader, TextRows, TextWriter

@@ -34,7 +34,7 @@ from footnotes.store.postgres.indexes import Indexes
 from footnotes.store.postgres.remote_legs import RemoteLegs
 from footnotes.store.postgres.view import PostgresSearchView, Served
 from footnotes.store.postgres.writers import Writers
-from footnotes.store.records import DocumentRow, Draft, Generation, ChunkDraft, Problem
+from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Problem
 from footnotes.store.remote_keeper import RemoteKeeper, vector_database
 from footnotes.store.retry import retry, retrying
 from footnotes.store.rows import generation_row

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from footnotes.store.database import Cursor, Row
 from footnotes.store.packing import PIECE, half_vectors, pack_json
-from footnotes.store.records import ChunkSpan, Generation, StoredHit, ChunkDraft
+from footnotes.store.records import ChunkDraft, ChunkSpan, Generation, StoredHit
 from footnotes.store.rows import hit_row
 from footnotes.store.texts import read_span
 

@@ -29,7 +29,7 @@ from footnotes.store.database import Cursor
 from footnotes.store.files import FolderFiles, write_error
 from footnotes.store.lock import FileLock
 from footnotes.store.originals import FOLDER, Originals
-from footnotes.store.records import DocumentRow, Draft, Generation, ChunkDraft, Problem
+from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Problem
 from footnotes.store.remote_keeper import RemoteKeeper, vector_database
 from footnotes.store.sqlite import batch, chunks, saving, staging
 from footnotes.store.sqlite.change_feed import SqliteChangeFeed
