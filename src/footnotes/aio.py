@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar, Unpack, cast
+from typing import Any, TypeVar, Unpack, cast
 
 from footnotes.answer.asking import AskChoices
 from footnotes.errors import FootnotesError
@@ -210,7 +210,7 @@ class AsyncLibrary:
         """The file a document was made from, where originals are kept. It is the library's: copy it, leave it alone."""
         return await asyncio.to_thread(self.library.original, document_id)
 
-    async def collections(self) -> list[dict[str, object]]:
+    async def collections(self) -> list[dict[str, Any]]:
         """The collections with their choices, and how many documents each has."""
         return await asyncio.to_thread(self.library.collections)
 
@@ -230,11 +230,11 @@ class AsyncLibrary:
         """How many documents `outdated` names; counted again only when the library has changed."""
         return await asyncio.to_thread(self.library.count_outdated)
 
-    async def counts(self) -> dict[str, object]:
+    async def counts(self) -> dict[str, Any]:
         """How many documents, chunks, characters and bytes the library holds."""
         return await asyncio.to_thread(self.library.counts)
 
-    async def status(self) -> dict[str, object]:
+    async def status(self) -> dict[str, Any]:
         """What the library holds, what serves it, and how large it is."""
         return await asyncio.to_thread(self.library.status)
 
@@ -283,7 +283,7 @@ class AsyncLibrary:
         """
         return await asyncio.to_thread(self.library.reindex, **options)
 
-    async def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, object]:
+    async def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, Any]:
         """Serve the generation that was kept, after filling in what came since."""
         return await asyncio.to_thread(self.library.rollback, on_progress=on_progress)
 

@@ -324,7 +324,7 @@ class Client:
         self._server.save(f"/v1/documents/{found.id}/content", file)
         return file
 
-    def collections(self) -> list[dict[str, object]]:
+    def collections(self) -> list[dict[str, Any]]:
         """The collections with their choices, and how many documents each has."""
         return list(self._server.json("GET", "/v1/collections")["collections"])
 
@@ -345,7 +345,7 @@ class Client:
         body = {"chunker": chunker, "chunker_options": chunker_options, "system_prompt": system_prompt}
         self._server.json("PUT", f"/v1/collections/{_part(name)}", json=body)
 
-    def counts(self) -> dict[str, object]:
+    def counts(self) -> dict[str, Any]:
         """How many documents, chunks, characters and bytes the library holds."""
         status = self.status()
         return {name: status[name] for name in _COUNTS}

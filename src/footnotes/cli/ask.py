@@ -55,6 +55,7 @@ def ask_command(
     check_collection(library, collection)
     asked = read_words(question)
     options["collection"] = collection
+    _choose_model(library, options)
     if stream if stream is not None else not as_json and sys.stdout.isatty():
         show_events(library.ask_stream(asked, **options), as_json)
         return
@@ -76,6 +77,7 @@ def chat_command(library: Library, collection: str | None, as_json: bool, **opti
     """Talk with the documents: each question is understood from those before. An empty line ends it."""
     check_collection(library, collection)
     options["collection"] = collection
+    _choose_model(library, options)
     history: list[Turn] = []
     if _is_interactive(as_json):
         click.secho("Ask about your documents. An empty line, or Ctrl-D, leaves.", dim=True)
@@ -96,6 +98,14 @@ def show_events(events: Iterable[Event], as_json: bool) -> Answer:
         click.echo(text, nl=False)
 
     return StreamedAnswer(write, lambda text: click.secho(text, dim=True, nl=False)).show(events)
+
+
+def _choose_model(library: Library, options: dict[str, Any]) -> None:
+    """Without --model, the model that `footnotes models connect` or the page connected answers."""
+    from footnotes.server.overview import use_connected_model
+
+    if options["model"] is None:
+        options |= use_connected_model(library)
 
 
 def _is_interactive(quiet: bool) -> bool:

@@ -98,12 +98,14 @@ def _state(kind: plugins.Kind, provider: str, settings: Settings) -> str:
 
 
 def _answer(name: str, settings: Settings) -> str:
+    from footnotes.answer.models.make import make_chat_model
     from footnotes.doctor.models import ask_model, check_embedder
 
     began = time.perf_counter()
     try:
         if name == "chat":
-            return f"answers: first words after {ask_model(settings) * 1000:.0f} ms"
+            took = ask_model(settings.model, make_chat_model(settings.model, settings))
+            return f"answers: first words after {took * 1000:.0f} ms"
         (check,) = check_embedder(settings)
         return f"answers in {(time.perf_counter() - began) * 1000:.0f} ms: {check.found}"
     except FootnotesError as error:

@@ -54,14 +54,15 @@ def library_state(library: Library) -> dict[str, Any]:
 
 def chat_model_state(library: Library) -> dict[str, object]:
     """Ask the chat model one word, with a short timeout."""
-    from footnotes.answer.answerer import EXTRACTIVE
     from footnotes.doctor.models import ask_model
+    from footnotes.server.overview import default_model
 
-    name = library.settings.model
-    if name == EXTRACTIVE:
-        return {"model": name, "answers": None, "error": None}
+    found = default_model(library.folder, library.settings)
+    if found is None:
+        return {"model": library.settings.model, "answers": None, "error": None}
+    name, open_model = found
     try:
-        ask_model(library.settings, seconds=MODEL_SECONDS)
+        ask_model(name, open_model(), seconds=MODEL_SECONDS)
     except FootnotesError as error:
         return {"model": name, "answers": False, "error": error.message}
     return {"model": name, "answers": True, "error": None}

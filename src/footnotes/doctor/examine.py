@@ -32,7 +32,7 @@ def examine(folder: Path | None, *, host: str, port: int) -> Checks:
     yield from guard("limits", check_limits)
     yield from guard("port", lambda: check_port(host, port))
     yield from guard("embedder", lambda: check_embedder(settings))
-    yield from guard("chat model", lambda: check_chat_model(settings))
+    yield from guard("chat model", lambda: _check_chat_model(place, settings))
     yield from guard("database", lambda: _check_library(place, settings))
 
 
@@ -47,6 +47,12 @@ def _check_library(folder: Path, settings: Settings) -> Checks:
         yield from guard("search", lambda: check_search(library))
         yield from guard("reranker", lambda: check_reranker(library))
         yield from guard("queue", lambda: check_queue(_queue(folder, settings)))
+
+
+def _check_chat_model(folder: Path, settings: Settings) -> Checks:
+    from footnotes.server.overview import default_model
+
+    yield from check_chat_model(default_model(folder, settings))
 
 
 def _queue(folder: Path, settings: Settings) -> Queue:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from footnotes.answer.answerer import EXTRACTIVE
-from footnotes.answer.models import ChatRequest, Message
-from footnotes.answer.models.make import make_chat_model
+from footnotes.answer.models import ChatModel, ChatRequest, Message
 from footnotes.doctor import Check, Checks
 from footnotes.embed.checked import embed_one
 from footnotes.embed.make import make_embedder
@@ -29,17 +28,17 @@ def check_embedder(settings: Settings) -> Checks:
     yield Check("embedder", "ok", f"{embedder.name}, {len(vector)} dimensions, answered in {took:.0f} ms")
 
 
-def check_chat_model(settings: Settings) -> Checks:
-    if settings.model == EXTRACTIVE:
+def check_chat_model(found: tuple[str, Callable[[], ChatModel]] | None) -> Checks:
+    if found is None:
         yield Check("chat model", "skipped", "none is set: answers are quotations")
         return
-    took = ask_model(settings) * 1000
-    yield Check("chat model", "ok", f"{settings.model} answered in {took:.0f} ms")
+    name, open_model = found
+    took = ask_model(name, open_model()) * 1000
+    yield Check("chat model", "ok", f"{name} answered in {took:.0f} ms")
 
 
-def ask_model(settings: Settings, *, seconds: float = ANSWER_SECONDS) -> float:
+def ask_model(name: str, model: ChatModel, *, seconds: float = ANSWER_SECONDS) -> float:
     """Return the seconds to the first words of the model; raise its error if it does not answer."""
-    model = make_chat_model(settings.model, settings)
     request = ChatRequest(messages=[Message("user", "Reply with the word yes.")], max_tokens=8, temperature=0.0)
     began = time.perf_counter()
     try:
@@ -48,7 +47,7 @@ def ask_model(settings: Settings, *, seconds: float = ANSWER_SECONDS) -> float:
                 return time.perf_counter() - began
     finally:
         getattr(model, "close", lambda: None)()
-    raise ProviderBadResponse(f"{settings.model} answered with nothing")
+    raise ProviderBadResponse(f"{name} answered with nothing")
 
 
 def check_reranker(library: Library) -> Checks:

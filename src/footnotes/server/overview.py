@@ -1,15 +1,24 @@
-"""The jobs of a server, for commands that look at a library without one."""
+"""What a server stores, for commands that use a library without one: its jobs and the connected model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from footnotes.answer.answerer import EXTRACTIVE
+from footnotes.answer.models import ChatModel
+from footnotes.answer.models.make import make_chat_model
+from footnotes.library import Library
 from footnotes.server.database import FILE, ServerDatabase, open_database
 from footnotes.server.jobs import Jobs, ServerJob
 from footnotes.server.workers import Workers
 from footnotes.settings import Settings
+
+if TYPE_CHECKING:
+    from footnotes.server.connections import Connections
 
 POSTGRES = ("postgresql://", "postgres://")
 """A store of another package has no servers of ours."""
@@ -34,10 +43,34 @@ def accepted_jobs(folder: Path, settings: Settings) -> list[ServerJob]:
         return [] if database is None else Jobs(database, 0).all(settings.user, limit=10_000)[::-1]
 
 
+def default_model(folder: Path, settings: Settings) -> tuple[str, Callable[[], ChatModel]] | None:
+    """The name of the model that answers, connected or of the settings, and how to open it; None without one."""
+    with _database(folder, settings) as database:
+        if database is not None:
+            return _connections(database, folder, settings).default_model(settings.user)
+    return None if settings.model == EXTRACTIVE else (settings.model, lambda: make_chat_model(settings.model, settings))
+
+
+def use_connected_model(library: Library) -> dict[str, object]:
+    """Register the model connected for the library's tenant; return it as the option `model` of `ask`."""
+    folder, settings = library.folder, library.settings
+    with _database(folder, settings) as database:
+        if database is None:
+            return {}
+        return _connections(database, folder, settings).use(library, settings.user, None)
+
+
+def _connections(database: ServerDatabase, folder: Path, settings: Settings) -> Connections:
+    from footnotes.server.connections import Connections  # libraries without a server need none of its packages
+
+    return Connections(database, folder, settings)
+
+
 @contextmanager
 def _database(folder: Path, settings: Settings) -> Iterator[ServerDatabase | None]:
-    """Open the database of a library's servers, if there is one."""
-    if not settings.store.startswith(POSTGRES) and (settings.store or not (folder / FILE).is_file()):
+    """Open the database of a library's servers, if there is one. SQLite opens none in a read-only folder."""
+    in_folder = not settings.store and (folder / FILE).is_file() and os.access(folder, os.W_OK)
+    if not (in_folder or settings.store.startswith(POSTGRES)):
         yield None
         return
     with closing(open_database(folder, settings)) as database:

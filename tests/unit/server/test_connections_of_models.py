@@ -233,6 +233,7 @@ def test_the_command_line_connects_what_the_server_uses(
     server: Running, provider: ScriptedProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", KEY)
+    server.add("handbook.md", HANDBOOK)
     place = ["--library", str(tmp_path / "library")]
     given = ["models", "connect", "compatible", "small-chat", "--address", provider.base_url, *place]
     refused = CliRunner().invoke(main, [*given, "--no-key"])
@@ -240,6 +241,15 @@ def test_the_command_line_connects_what_the_server_uses(
     made = CliRunner().invoke(main, [*given, "--key-env", "SOME_API_KEY"])
     assert made.exit_code == 0, made.output
     assert server.client.get("/v1/status").json()["model"] == "compatible:small-chat", "without a restart"
+    ask = ["ask", "How long is the notice period?", *place, "--json"]
+    asked = json.loads(CliRunner().invoke(main, ask).output)
+    assert asked["model"] == "compatible:small-chat" and "three months" in asked["answer"], (
+        "the command line asks the same model"
+    )
+    assert json.loads(CliRunner().invoke(main, [*ask, "--model", "extractive"]).output)["model"] == "extractive"
+    checked = CliRunner().invoke(main, ["doctor", *place, "--json", "--port", "0"])
+    (model,) = (each for each in json.loads(checked.output)["checks"] if each["name"] == "chat model")
+    assert model["state"] == "ok" and "small-chat" in model["found"]
     listed = CliRunner().invoke(main, ["models", "connected", *place, "--json"])
     (found,) = json.loads(listed.output)["connections"]
     assert found["key_env"] == "SOME_API_KEY" and KEY not in listed.output
