@@ -58,7 +58,14 @@ def sides_of(question: str) -> tuple[str, str] | None:
     """The two things a question compares; None where it compares none."""
     found = _BETWEEN.search(question)
     sides = [side.strip() for side in found.groups() if side] if found else []
-    return (sides[0], sides[1]) if len(sides) == 2 else None
+    return (_with_shared_noun(*sides), sides[1]) if len(sides) == 2 else None
+
+
+def _with_shared_noun(one: str, other: str) -> str:
+    """The first of two sides with the plural they share: "path" of "path and query parameters" is "path parameters"."""
+    shared = re.fullmatch(r"(\w+) ([a-z]{2,}[a-rt-z]s)", other)
+    is_alike = shared is not None and one[:1].isupper() == other[:1].isupper()
+    return f"{one} {shared[2]}" if shared and is_alike and re.fullmatch(r"\w*[a-rt-z]", one) else one
 
 
 def follow_up(question: str, sentence: str) -> str | None:

@@ -92,7 +92,7 @@ def rendered(text: str) -> str:
     written: list[str] = []
     fence = ""
     joins = False
-    for line in text.split("\n"):
+    for line in _open_fence(text).split("\n"):
         mark = _FENCE.match(line)
         if mark and (not fence or line.strip().startswith(fence)):
             fence = "" if fence else mark[1]
@@ -105,6 +105,14 @@ def rendered(text: str) -> str:
     if fence:
         written.append(fence)
     return "\n".join(written).strip()
+
+
+def _open_fence(text: str) -> str:
+    """The text with a fence before it where it begins inside a block of code and goes to its end."""
+    lines = text.strip().split("\n")
+    fences = sum(_FENCE.match(line) is not None for line in lines)
+    closes = lines[-1].strip()
+    return f"{closes}\n{text.lstrip()}" if fences % 2 and len(lines) > 1 and closes in ("```", "~~~") else text
 
 
 def _add_line(written: list[str], line: str, *, joins: bool) -> bool:

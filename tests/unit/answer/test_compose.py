@@ -35,6 +35,11 @@ The tool reads these formats:
 It costs nothing."""
 
 
+def test_a_quote_that_begins_inside_code_is_code() -> None:
+    assert rendered("$ docker run -d image\n```") == "```\n$ docker run -d image\n```"
+    assert rendered("Run this:\n```\nmake\n```") == "Run this:\n```\nmake\n```"
+
+
 def candidate(sentence: str, page: str = PAGE) -> Candidate:
     (passage,) = passages_of([make_hit(page)])
     start = page.index(sentence)

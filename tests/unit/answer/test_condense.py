@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from footnotes.answer.condense import condense_by_rule, needs_context, what_to_answer
-from footnotes.answer.decompose import follow_up, parts_of
+from footnotes.answer.decompose import follow_up, parts_of, sides_of
 from footnotes.types import Turn
 
 HISTORY = (Turn("user", "How long is the notice period?"), Turn("assistant", "Three months."))
@@ -93,3 +93,17 @@ def test_the_second_one_is_the_second_of_the_last_list(question: str, expected: 
     said = "These can be used:\n\n- Traefik: renews certificates\n- Caddy: renews certificates\n- Nginx"
     history = [Turn("user", "Which proxies are there?"), Turn("assistant", said)]
     assert condense_by_rule(question, history) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "sides"),
+    [
+        ("What is the difference between path and query parameters?", ("path parameters", "query parameters")),
+        ("What is the difference between Path and Query parameters?", ("Path parameters", "Query parameters")),
+        ("What is the difference between Docker and virtual machines?", ("Docker", "virtual machines")),
+        ("What is the difference between def and async def?", ("def", "async def")),
+        ("difference between lists and query parameters", ("lists", "query parameters")),
+    ],
+)
+def test_two_sides_share_their_noun(question: str, sides: tuple[str, str]) -> None:
+    assert sides_of(question) == sides
