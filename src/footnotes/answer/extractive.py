@@ -225,7 +225,7 @@ def extract_sides(
     passages = passages_of(hits)
     reader = reader if is_english(question) else None
     ranked = rank(read_question(question, passages, document_frequency), passages, None, reader)
-    named = [frozenset(term for term in analyze(side) if term not in function_terms()) for side in sides]
+    named = _own_terms(sides)
     both = [pair for pair in ranked if all(map(_names, repeat(pair[0]), sides, named))]
     both.sort(key=lambda pair: not _is_headed(pair[0], frozenset().union(*named)))
     chosen = both[:1]
@@ -241,6 +241,12 @@ def extract_sides(
     if confidence < threshold_of(None, reader) or not any(terms & chosen[0][0].terms for terms in named if chosen):
         return Extract((), confidence, tuple(candidate for candidate, _ in ranked))
     return Extract(tuple(chosen), confidence)
+
+
+def _own_terms(sides: tuple[str, str]) -> list[frozenset[str]]:
+    """The terms of each side, without those that both have: "path parameters" is told by "path"."""
+    one, other = (frozenset(analyze(side)) - function_terms() for side in sides)
+    return [one - other or one, other - one or other]
 
 
 def _names(candidate: Candidate, side: str, terms: frozenset[str]) -> bool:

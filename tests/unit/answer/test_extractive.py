@@ -333,3 +333,11 @@ def test_the_sides_of_a_comparison_come_from_the_page_that_speaks_of_both() -> N
     answer = ask("What is the difference between PUT and PATCH?", *hits, reader=False)
     assert {citation.filename for citation in answer.citations} == {"updates.md"}
     assert "replace" in answer.answer and "update a part" in answer.answer
+
+
+def test_the_noun_that_two_sides_share_tells_neither() -> None:
+    fields = "A path parameter is a part of the address. Each parameter has a name. A query parameter stands behind it."
+    names = "Parameters of a path operation may be deprecated. Deprecated parameters are shown with a line."
+    hits = [make_hit(names, document="names.md"), make_hit(fields, document="fields.md", score=0.9)]
+    answer = ask("What is the difference between path and query parameters?", *hits, reader=False)
+    assert "part of the address" in answer.answer and "stands behind it" in answer.answer
