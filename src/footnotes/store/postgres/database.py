@@ -50,6 +50,17 @@ class Connection:
         last = said.rpartition(" ")[2]
         return int(last) if last.isdigit() else 0
 
+    def send(self, statement: str, *bindings: Any) -> Callable[[], object]:
+        """Begin a statement, and go on; what is returned waits for its end. No other may be begun before that."""
+        with translated():
+            future = asyncio.run_coroutine_threadsafe(self._connection.execute(statement, *bindings), self._loop)
+
+        def wait() -> object:
+            with translated():
+                return future.result()
+
+        return wait
+
     def many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         if listed := list(rows):
             self._run("executemany", statement, listed)
@@ -320,6 +331,9 @@ class Pooled:
     def execute(self, statement: str, *bindings: Any) -> int:
         with self._database.transaction(self._user_id) as connection:
             return connection.execute(statement, *bindings)
+
+    def send(self, statement: str, *bindings: Any) -> Callable[[], object]:
+        raise NotImplementedError("what is sent belongs to a transaction")
 
 
 class Lasting(Connection):
