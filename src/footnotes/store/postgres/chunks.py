@@ -17,7 +17,7 @@ from footnotes.store.packing import half_vectors
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.cursor import PostgresCursor, pack_json
 from footnotes.store.postgres.words import Words, weighed
-from footnotes.store.records import Generation, NewChunk
+from footnotes.store.records import ChunkDraft, Generation
 from footnotes.store.weights import FIELDS, Averages, averages_of, lengths_of
 
 _ROWS_AT_ONCE = 500
@@ -25,10 +25,10 @@ _NOWHERE = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class NewRow:
+class ChunkRow:
     """A chunk with its text and terms, ready to be weighed and written."""
 
-    chunk: NewChunk
+    chunk: ChunkDraft
     text: str
     terms: Terms
 
@@ -51,7 +51,7 @@ class Where:
     version: int
 
 
-def analyzed(chunks: Iterable[NewChunk], text_of: Callable[[int, int], str], named: Named) -> Iterator[NewRow]:
+def analyzed(chunks: Iterable[ChunkDraft], text_of: Callable[[int, int], str], named: Named) -> Iterator[ChunkRow]:
     """Chunks with their terms, one after the other as they are asked for."""
     for chunk in chunks:
         text = clean(text_of(chunk.start, chunk.end))
@@ -64,16 +64,16 @@ def analyzed(chunks: Iterable[NewChunk], text_of: Callable[[int, int], str], nam
             prefix=chunk.prefix,
             metadata=metadata,
         )
-        yield NewRow(chunk, text, terms)
+        yield ChunkRow(chunk, text, terms)
 
 
-def averages_for(database: Database, user_id: str, generation: int, rows: Iterable[NewRow]) -> Averages:
+def averages_for(database: Database, user_id: str, generation: int, rows: Iterable[ChunkRow]) -> Averages:
     """The averages by which a generation's words are weighed; the first chunks to come decide for those that follow."""
     with database.read(user_id) as cursor:
         return averages_in(cursor, generation, rows)
 
 
-def averages_in(cursor: Cursor, generation: int, rows: Iterable[NewRow]) -> Averages:
+def averages_in(cursor: Cursor, generation: int, rows: Iterable[ChunkRow]) -> Averages:
     known = cursor.one("averages", generation=generation)
     if (known is None or known["body"] is None) and (lengths := [lengths_of(row.terms) for row in rows]):
         averages = asdict(averages_of(lengths))
@@ -85,7 +85,7 @@ def averages_in(cursor: Cursor, generation: int, rows: Iterable[NewRow]) -> Aver
 def put(
     cursor: PostgresCursor,
     model: int,
-    rows: Iterable[tuple[Where, NewRow]],
+    rows: Iterable[tuple[Where, ChunkRow]],
     averages: Averages,
     vectors: Callable[[bytes], Any],
 ) -> None:
@@ -96,7 +96,7 @@ def put(
             send(batch)
 
 
-def _row(where: Where, row: NewRow, averages: Averages, vectors: Callable[[bytes], Any]) -> tuple[Any, ...]:
+def _row(where: Where, row: ChunkRow, averages: Averages, vectors: Callable[[bytes], Any]) -> tuple[Any, ...]:
     """What `put_chunks` takes of a chunk, in its order and fit for PostgreSQL."""
     chunk, words = row.chunk, weighed(row.terms, averages)
     return (
