@@ -79,6 +79,7 @@ def test_a_connection_cut_in_the_middle_of_saving(
 
     monkeypatch.setattr(Connection, "execute", cutting(real))
     monkeypatch.setattr(Connection, "fetch", cutting(fetch))
+    monkeypatch.setattr(Connection, "send", cutting(Connection.send))
     document = added_in_the_end(shared, HANDBOOK)
     assert cut.is_set()
     assert [d.id for d in shared.documents() if d.filename == "a.txt"] == [document]

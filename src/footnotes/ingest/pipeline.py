@@ -79,6 +79,11 @@ class _Work:
     sketcher: Sketcher = field(default_factory=Sketcher)
     language: dict[str, JsonValue] = field(default_factory=dict)
 
+    @property
+    def publication(self) -> Publication:
+        assert self.draft.publication is not None
+        return self.draft.publication
+
 
 class _Pending:
     """Drafts that are read and not written yet, with totals that are kept as they come."""
@@ -477,7 +482,7 @@ class Pipeline:
             self._begin_again(works)
             return
         self._on_progress(Progress("indexing", 0, len(works)))
-        behind = self._published and self._is_worth_a_process(count)
+        behind = self._is_worth_a_process(works)
         with tracing.span("index", documents=len(works), chunks=count):
             (self._store.publish_behind if behind else self._store.publish)(self._user_id, self._now())
         self._adapt(count, time.monotonic() - began)
@@ -493,11 +498,16 @@ class Pipeline:
                 yield self._build_followed(_build_added(work))
         self._published = True
 
-    def _is_worth_a_process(self, count: int) -> bool:
-        """Whether words are indexed by another process: one that is at it, or by the chunks of files seen so far."""
+    def _is_worth_a_process(self, works: Sequence[_Work]) -> bool:
+        """Whether words are indexed by another process: one that is at it, or by the chunks of files seen so far.
+
+        What comes first is seen soonest where this one does it, unless it is much.
+        """
+        count = sum(work.publication.chunks for work in works)
         self._indexed += count
         seen, left = self._progress
-        return self._store.is_indexing_behind or count + left * self._indexed / max(seen, 1) >= WORTH_A_PROCESS
+        to_come = left * self._indexed / max(seen, 1) if self._published else 0
+        return self._store.is_indexing_behind or count + to_come >= WORTH_A_PROCESS
 
     def _write_replacements_ahead(self, drafts: Sequence[Draft]) -> None:
         """Write next versions of documents that are served, without publishing them, so that they have their vectors
@@ -635,8 +645,7 @@ def _inputs(draft: Draft, embedder: Embedder) -> list[tuple[bytes, tuple[str, ..
 
 
 def _build_added(work: _Work) -> Added:
-    assert work.draft.publication is not None
-    chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)
+    chunks, warnings = work.publication.chunks, tuple(work.warnings)
     near = work.draft.near_duplicate_of
     return Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings, near)
 

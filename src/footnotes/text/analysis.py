@@ -98,6 +98,8 @@ class _Memo(dict[str, str]):
             terms = self[bare]
         elif self._language == DEFAULT and len(written) <= MEMO_LENGTH and is_plain_ascii(written):
             terms = _stemmer(DEFAULT)(written.lower())
+        elif len(written) <= MEMO_LENGTH and written.isascii() and written.isdigit():
+            return written  # of itself alone, and seldom met again
         elif len(words := _WORD.findall(written)) > 1:
             terms = " ".join(filter(None, map(self.__getitem__, words)))
         else:

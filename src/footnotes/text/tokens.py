@@ -24,6 +24,7 @@ _UNSPACED_RUN = 4
 _REMEMBERED = 200_000
 _REMEMBERED_LENGTH = 32
 _RESYNC = 4
+_DIGITS = 3
 _SPACES = re.compile(r"(?<=\S) {2,}(?=\S)")
 _CL100K = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
@@ -163,6 +164,11 @@ class _SpacedCounts(dict[str, int]):
             raise _UnevenSpace
         if len(spaced) > LONGEST_WORD or not spaced.isascii():
             tokens = _count_by_pattern(f" {spaced}")
+        elif spaced.isdigit():
+            return 1 + -(-len(spaced) // _DIGITS)  # the space, and digits three by three
+        elif (line := spaced.find("\n")) > 0 and spaced[line - 1].isalnum() and not spaced[line + 1].isspace():
+            # The last value of a line and the first of the next: a line ends by itself where no sign stands before it.
+            return self[spaced[:line]] + 1 + _count_by_pattern(spaced[line + 1 :])
         elif spaced.isalpha() and f" {spaced}".encode() in _counts().ranks:
             tokens = 1
         else:

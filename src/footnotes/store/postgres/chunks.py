@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +15,13 @@ from footnotes.store.database import Cursor, Database, Row
 from footnotes.store.lexemes import Terms, chunk_terms
 from footnotes.store.packing import half_vectors
 from footnotes.store.postgres.clean import clean, clean_json
-from footnotes.store.postgres.cursor import pack_json
+from footnotes.store.postgres.cursor import PostgresCursor, pack_json
 from footnotes.store.postgres.words import Words, weighed
 from footnotes.store.records import ChunkDraft, Generation
 from footnotes.store.weights import FIELDS, Averages, averages_of, lengths_of
 
-_ROWS_AT_ONCE = 1_000
+_ROWS_AT_ONCE = 500
+_NOWHERE = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,8 @@ class Where:
     version: int
 
 
-def analyzed(chunks: Iterable[ChunkDraft], text_of: Callable[[int, int], str], named: Named) -> list[ChunkRow]:
-    """Chunks with their terms: the costly part, done before any row is locked."""
-    rows = []
+def analyzed(chunks: Iterable[ChunkDraft], text_of: Callable[[int, int], str], named: Named) -> Iterator[ChunkRow]:
+    """Chunks with their terms, one after the other as they are asked for."""
     for chunk in chunks:
         text = clean(text_of(chunk.start, chunk.end))
         metadata = clean_json(chunk.metadata)
@@ -62,67 +64,64 @@ def analyzed(chunks: Iterable[ChunkDraft], text_of: Callable[[int, int], str], n
             prefix=chunk.prefix,
             metadata=metadata,
         )
-        rows.append(ChunkRow(chunk, text, terms))
-    return rows
+        yield ChunkRow(chunk, text, terms)
 
 
-def averages_for(database: Database, user_id: str, generation: int, rows: Sequence[ChunkRow]) -> Averages:
+def averages_for(database: Database, user_id: str, generation: int, rows: Iterable[ChunkRow]) -> Averages:
     """The averages by which a generation's words are weighed; the first chunks to come decide for those that follow."""
     with database.read(user_id) as cursor:
         return averages_in(cursor, generation, rows)
 
 
-def averages_in(cursor: Cursor, generation: int, rows: Sequence[ChunkRow]) -> Averages:
+def averages_in(cursor: Cursor, generation: int, rows: Iterable[ChunkRow]) -> Averages:
     known = cursor.one("averages", generation=generation)
-    if (known is None or known["body"] is None) and rows:
-        lengths = averages_of([lengths_of(row.terms) for row in rows])
-        cursor.run("set_first_averages", generation=generation, **asdict(lengths), chunks=len(rows))
+    if (known is None or known["body"] is None) and (lengths := [lengths_of(row.terms) for row in rows]):
+        averages = asdict(averages_of(lengths))
+        cursor.run("set_first_averages", generation=generation, **averages, chunks=len(lengths))
         known = cursor.one("averages", generation=generation)
     return _as_averages(known)
 
 
 def put(
-    cursor: Cursor,
+    cursor: PostgresCursor,
     model: int,
-    rows: Sequence[tuple[Where, ChunkRow]],
+    rows: Iterable[tuple[Where, ChunkRow]],
     averages: Averages,
     vectors: Callable[[bytes], object],
 ) -> None:
-    """Write chunks. `vectors` gives those that were made before their chunk was there."""
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        batch = rows[start : start + _ROWS_AT_ONCE]
-        cursor.many("put_chunks", [{"model": model, **_row(where, row, averages, vectors)} for where, row in batch])
+    """Write chunks, some while the next ones are analysed. `vectors` gives those that were made before their chunk."""
+    left = iter(rows)
+    with cursor.sending("put_chunks", model=model) as send:
+        while batch := [_row(where, row, averages, vectors) for where, row in islice(left, _ROWS_AT_ONCE)]:
+            send(batch)
 
 
-def _row(where: Where, row: ChunkRow, averages: Averages, vectors: Callable[[bytes], object]) -> dict[str, object]:
+def _row(where: Where, row: ChunkRow, averages: Averages, vectors: Callable[[bytes], Any]) -> tuple[Any, ...]:
+    """What `put_chunks` takes of a chunk, in its order and fit for PostgreSQL."""
     chunk, words = row.chunk, weighed(row.terms, averages)
-    page_first, page_last = chunk.pages or (None, None)
-    line_first, line_last = chunk.lines or (None, None)
-    return {
-        "generation": where.generation,
-        "document": where.document,
-        "document_id": where.document_id,
-        "version": where.version,
-        "chunk_index": chunk.index,
-        "id": chunk.id,
-        "start_offset": chunk.start,
-        "end_offset": chunk.end,
-        "page_first": page_first,
-        "page_last": page_last,
-        "line_first": line_first,
-        "line_last": line_last,
-        "tokens": chunk.tokens,
-        **_lengths(words),
-        "headings": pack_json(chunk.headings) if chunk.headings else "[]",
-        "parts": pack_json(chunk.parts) if chunk.parts else None,
-        "input_hash": chunk.input_hash,
-        "prefix": chunk.prefix,
-        "metadata": pack_json(chunk.metadata) if chunk.metadata else "{}",
-        "content": row.text,
-        "content_tsv": words.tsvector,
-        "words": words.weights,
-        "embedding": vectors(chunk.input_hash),
-    }
+    return (
+        where.generation,
+        where.document,
+        where.document_id,
+        where.version,
+        chunk.index,
+        chunk.id,
+        chunk.start,
+        chunk.end,
+        *(chunk.pages or _NOWHERE),
+        *(chunk.lines or _NOWHERE),
+        chunk.tokens,
+        *words.lengths,
+        pack_json(chunk.headings) if chunk.headings else "[]",
+        pack_json(chunk.parts) if chunk.parts else None,
+        chunk.input_hash,
+        clean(chunk.prefix),
+        pack_json(chunk.metadata) if chunk.metadata else "{}",
+        row.text,
+        words.tsvector,
+        words.weights,
+        vectors(chunk.input_hash),
+    )
 
 
 def rewrite_words(cursor: Cursor, version: int, named: Named) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from footnotes.store.database import Json, Row
@@ -21,6 +22,8 @@ class Statements(Protocol):
     def fetch(self, statement: str, *bindings: object) -> list[Any]: ...
 
     def execute(self, statement: str, *bindings: object) -> int: ...
+
+    def send(self, statement: str, *bindings: Any) -> Callable[[], object]: ...
 
 
 class PostgresCursor:
@@ -61,7 +64,29 @@ class PostgresCursor:
     def insert(self, query: str, rows: Iterable[Sequence[object]]) -> None:
         self._insert(self._queries[query], [[_bound(value) for value in row] for row in rows])
 
-    def _insert(self, query: Query, rows: Sequence[Sequence[object]]) -> None:
+    @contextmanager
+    def sending(self, query: str, **values: Any) -> Iterator[Callable[[Sequence[Sequence[Any]]], None]]:
+        """Writes rows while the next ones are made: what is given is on its way until more is given, or to the end.
+
+        The values come first in the query's header; those of rows are sent as they are, a column in an array.
+        """
+        found = self._queries[query]
+        common = [self.user_id if name == "user_id" else values[name] for name in found.parameters[: len(values) + 1]]
+        on_its_way: list[Callable[[], object]] = []
+
+        def send(rows: Sequence[Sequence[Any]]) -> None:
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            while on_its_way:
+                on_its_way.pop()()
+            on_its_way.append(self._statements.send(found.sql, *common, *columns))
+
+        try:
+            yield send
+        finally:
+            while on_its_way:
+                on_its_way.pop()()
+
+    def _insert(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
         if rows:
             self._statements.execute(query.sql, *(list(column) for column in zip(*rows, strict=True)))
 

@@ -50,7 +50,18 @@ class Connection:
         last = said.rpartition(" ")[2]
         return int(last) if last.isdigit() else 0
 
-    def many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+    def send(self, statement: str, *bindings: Any) -> Callable[[], object]:
+        """Begin a statement, and go on; what is returned waits for its end. No other may be begun before that."""
+        with translated():
+            future = asyncio.run_coroutine_threadsafe(self._connection.execute(statement, *bindings), self._loop)
+
+        def wait() -> object:
+            with translated():
+                return future.result()
+
+        return wait
+
+    def many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         if listed := list(rows):
             self._run("executemany", statement, listed)
 
@@ -63,9 +74,7 @@ class Connection:
             return _await(getattr(self._connection, method)(*arguments, **options), self._loop)
 
 
-def _await(
-    work: Coroutine[Any, object, Result], loop: asyncio.AbstractEventLoop, seconds: float | None = None
-) -> Result:
+def _await(work: Coroutine[Any, Any, Result], loop: asyncio.AbstractEventLoop, seconds: float | None = None) -> Result:
     """The result of work on another thread. Where nobody waits for it any more, it is called off."""
     future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
@@ -233,7 +242,7 @@ class Database:
             connection.terminate()
 
     @contextmanager
-    def _take(self, work: Coroutine[object, object, object]) -> Iterator[Connection]:
+    def _take(self, work: Coroutine[Any, Any, Any]) -> Iterator[Connection]:
         connection = self.run(work)
         try:
             yield Connection(self._loop, connection)
@@ -320,6 +329,9 @@ class Pooled:
     def execute(self, statement: str, *bindings: object) -> int:
         with self._database.transaction(self._user_id) as connection:
             return connection.execute(statement, *bindings)
+
+    def send(self, statement: str, *bindings: Any) -> Callable[[], object]:
+        raise NotImplementedError("what is sent belongs to a transaction")
 
 
 class OwnedConnection(Connection):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from footnotes.errors import GenerationReplaced, StoreLocked
 from footnotes.store import documents, generations, near
-from footnotes.store.database import Cursor, Database
+from footnotes.store.database import Cursor
 from footnotes.store.postgres import chunks
 from footnotes.store.postgres.chunks import ChunkRow, Where
 from footnotes.store.postgres.claiming import Handle
 from footnotes.store.postgres.clean import clean
-from footnotes.store.postgres.cursor import pack_json
+from footnotes.store.postgres.cursor import PostgresCursor, pack_json
+from footnotes.store.postgres.database import Database
 from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Publication
 from footnotes.store.retry import retry
 from footnotes.store.rows import document_row
@@ -28,12 +29,21 @@ VectorOf = Callable[[bytes], object]
 
 @dataclass(slots=True)
 class _Work:
-    """A draft with its chunks analysed, and where its text stands after this attempt."""
+    """A draft with its chunks, those that have been analysed and those to come, and where its text stands after this
+    attempt."""
 
     draft: Draft
     handle: Handle
     rows: list[ChunkRow]
+    to_come: Iterator[ChunkRow]
     writer: TextWriter
+
+    def analyzed(self) -> Iterator[ChunkRow]:
+        """All chunks; each is analysed once, whoever asks first."""
+        yield from self.rows
+        for row in self.to_come:
+            self.rows.append(row)
+            yield row
 
     @property
     def publication(self) -> Publication:
@@ -52,7 +62,8 @@ def save(
 ) -> None:
     """Write what claimed drafts have buffered, in one transaction; publish those that are complete."""
     works = [_work(draft) for draft in drafts]
-    averages = chunks.averages_for(database, user_id, generation.pk, [row for work in works for row in work.rows])
+    rows = (row for work in works for row in work.analyzed())
+    averages = chunks.averages_for(database, user_id, generation.pk, rows)
     while works:
 
         def attempt(works: Sequence[_Work] = works) -> None:
@@ -73,7 +84,7 @@ def save(
 
 
 def _write(
-    cursor: Cursor,
+    cursor: PostgresCursor,
     holder: int,
     generation: Generation,
     works: Sequence[_Work],
@@ -84,7 +95,7 @@ def _write(
         work.writer = copy.deepcopy(work.handle.writer)
     before = _check_claims(cursor, holder, generation, works)
     _write_texts(cursor, works)
-    rows = [(_where(generation, work), row) for work in works for row in work.rows]
+    rows = ((where, row) for work in works for where in [_where(generation, work)] for row in work.analyzed())
     chunks.put(cursor, generation.model, rows, averages, vectors)
     if complete := [work for work in works if work.draft.publication is not None]:
         _publish(cursor, holder, generation, complete, before)
@@ -108,7 +119,7 @@ def _is_lost(database: Database, user_id: str, holder: int, work: _Work) -> bool
 def _work(draft: Draft) -> _Work:
     title = draft.publication.title if draft.publication is not None else draft.title
     rows = chunks.analyzed(draft.chunks, _Texts(draft.parts).read, chunks.Named(title, draft.filename))
-    return _Work(draft, draft.handle, rows, TextWriter(0))
+    return _Work(draft, draft.handle, [], rows, TextWriter(0))
 
 
 class _Texts:
@@ -275,7 +286,7 @@ def save_reindexed(
     assert row.current is not None
     with database.snapshot(user_id) as cursor:
         reader = SpanReader(cursor, row.current)
-        rows = chunks.analyzed(made, reader.read, chunks.Named(row.document.title, row.document.filename))
+        rows = list(chunks.analyzed(made, reader.read, chunks.Named(row.document.title, row.document.filename)))
     averages = chunks.averages_for(database, user_id, generation.pk, rows)
     where = Where(generation.pk, row.pk, row.document.id, row.current)
 

@@ -328,9 +328,9 @@ class PostgresStore(BaseStore):
         vectors: Mapping[bytes, bytes],
     ) -> None:
         """Write chunks of the version that is served, with vectors in half precision where there are any."""
-        assert row.current is not None
+        assert row.current is not None and isinstance(cursor, PostgresCursor)
         named = chunks.Named(row.document.title, row.document.filename)
-        rows = chunks.analyzed(made, SpanReader(cursor, row.current).read, named)
+        rows = list(chunks.analyzed(made, SpanReader(cursor, row.current).read, named))
         averages = chunks.averages_in(cursor, generation.pk, rows)
         where = Where(generation.pk, row.pk, row.document.id, row.current)
         chunks.put(cursor, generation.model, [(where, each) for each in rows], averages, chunks.half_of(vectors))

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+
+from pgvector import SparseVector
 
 from footnotes.store.lexemes import Terms
 from footnotes.store.weights import PLACES, Averages, counts_of, cut, lengths_of, weights_of
@@ -28,19 +29,26 @@ class Words:
     """What is kept of a chunk's terms. The lengths are in the order of the fields."""
 
     tsvector: str
-    weights: Any
+    weights: SparseVector
     lengths: tuple[int, ...]
+
+
+class _Weights(SparseVector):
+    """Weights by place, none of which is 0: made without the checks that other vectors need."""
+
+    def __init__(self, weights: Mapping[int, float]) -> None:
+        self._dim = PLACES
+        self._indices = sorted(weights)
+        self._values = [*map(weights.__getitem__, self._indices)]
 
 
 def weighed(terms: Terms, averages: Averages) -> Words:
     """A chunk's terms, weighed by the averages of its generation."""
-    from pgvector import SparseVector
-
     counts = counts_of(terms)
     if (kept := _fit(counts)) is not None:
         counts = {field: {term: n for term, n in found.items() if term in kept} for field, found in counts.items()}
     weights = weights_of(counts, terms, averages)
-    return Words(_tsvector(counts, terms.defines), SparseVector(weights, PLACES), lengths_of(terms))
+    return Words(_tsvector(counts, terms.defines), _Weights(weights), lengths_of(terms))
 
 
 def definition(name: str) -> str:

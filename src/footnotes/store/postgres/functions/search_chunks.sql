@@ -1,4 +1,4 @@
--- version 3
+-- version 4
 -- Both legs in one call, with all that a search wants to know of what they found. Run as the owner, for planners may not
 -- look into indexes with most operators before the rules of rows were tested; so it tests the tenant itself. It is STABLE:
 -- everything in it sees the snapshot of the statement that calls it, so that a document that is replaced meanwhile is
@@ -43,7 +43,7 @@ DECLARE
     question text;
     essential text;
     everything text[];
-    has CONSTANT text := 'generation_terms(generation, content_tsv)';
+    has CONSTANT text := 'term_keys(generation, content_tsv)';
     total double precision;
     lexical_keys bigint[] := '{}';
     dense_keys bigint[] := '{}';
@@ -65,7 +65,7 @@ BEGIN
                  AS t (term, weight, body_place, title_place, section_place, symbols_place)
             LEFT JOIN term_statistics(wanted_generation, terms) s ON s.term = t.term
         ), ordered AS (
-            SELECT wanted_generation || ' ' || term AS name, size, row_number() OVER (ORDER BY size, term) AS place,
+            SELECT hashtextextended(term, wanted_generation) AS name, size, row_number() OVER (ORDER BY size, term) AS place,
                    sum(size) OVER (ORDER BY size, term) AS spent
             FROM asked WHERE size > 0
         ), placed AS (
@@ -158,7 +158,7 @@ BEGIN
         EXECUTE 'SELECT COALESCE(array_agg(key), ''{}'') FROM (SELECT key FROM document_chunks
                  WHERE ' || has || ' && $1' || inside || ' ORDER BY key LIMIT $2) defining'
         INTO defining_keys
-        USING (SELECT array_agg(wanted_generation || ' ' || name) FROM unnest(wanted_names) name), most_definitions, allowed;
+        USING (SELECT array_agg(hashtextextended(name, wanted_generation)) FROM unnest(wanted_names) name), most_definitions, allowed;
     END IF;
 
     RETURN QUERY

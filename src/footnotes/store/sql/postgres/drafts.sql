@@ -81,19 +81,18 @@ AND NOT is_behind(pk, $1)
 INSERT INTO document_chunks (user_id, generation, model, document, document_id, version, chunk_index, id, start_offset,
     end_offset, page_first, page_last, line_first, line_last, tokens, body_length, title_length,
     section_length, symbols_length, headings, parts, input_hash, prefix, metadata, content, content_tsv, words, embedding)
-SELECT n.user_id, n.generation, n.model, n.document, n.document_id, n.version, n.chunk_index, n.id, n.start_offset,
+SELECT $1::text, n.generation, $2::bigint, n.document, n.document_id, n.version, n.chunk_index, n.id, n.start_offset,
     n.end_offset, n.page_first, n.page_last, n.line_first, n.line_last, n.tokens, n.body_length, n.title_length,
     n.section_length, n.symbols_length, n.headings::jsonb, n.parts::jsonb, n.input_hash, n.prefix, n.metadata::jsonb,
     n.content, n.content_tsv::tsvector, n.words,
     COALESCE(n.embedding, (
         SELECT e.embedding FROM document_chunks e
-        WHERE e.user_id = n.user_id AND e.model = n.model AND e.input_hash = n.input_hash
-        AND e.embedding IS NOT NULL LIMIT 1))
-FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::integer[], $8::text[],
+        WHERE e.user_id = $1 AND e.model = $2 AND e.input_hash = n.input_hash AND e.embedding IS NOT NULL LIMIT 1))
+FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::integer[], $8::text[],
             $9::bigint[], $10::bigint[], $11::integer[], $12::integer[], $13::bigint[], $14::bigint[], $15::integer[],
             $16::integer[], $17::integer[], $18::integer[], $19::integer[], $20::text[], $21::text[], $22::bytea[],
             $23::text[], $24::text[], $25::text[], $26::text[], $27::sparsevec[], $28::halfvec[])
-     AS n (user_id, model, generation, document, document_id, version, chunk_index, id, start_offset, end_offset,
+     AS n (generation, document, document_id, version, chunk_index, id, start_offset, end_offset,
            page_first, page_last, line_first, line_last, tokens, body_length, title_length, section_length,
            symbols_length, headings, parts, input_hash, prefix, metadata, content, content_tsv, words, embedding)
 
