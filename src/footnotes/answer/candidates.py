@@ -268,7 +268,13 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
         asked |= _named_terms(question, head.name) if head else frozenset()
         span = _trimmed(passage.text, start, end)
         headings = headings_at(passage, passage.start + start)
-        if span and headers.get(place) != place and _can_answer(question, passage.text[slice(*span)], headings):
+        told = head is not None or place in headers or _tells(question, ordered, asked)
+        if (
+            span
+            and told
+            and headers.get(place) != place
+            and _can_answer(question, passage.text[slice(*span)], headings)
+        ):
             header = passage.text[slice(*spans[headers[place]])] if place in headers else ""
             headed = asked | _named_terms(question, " ".join(headings[-1:]))
             subject = headed | before[-1] if before and points_back(passage.text[slice(*span)]) else headed
@@ -352,6 +358,14 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
     begin = lead.end() if lead else start
     finish = begin + len(text[begin:end].rstrip(" \t\r\n|"))
     return (begin, finish) if finish > begin else None
+
+
+def _tells(question: Question, ordered: Sequence[str], asked: frozenset[str]) -> bool:
+    """Whether a sentence has a word that the question has not; `Cell culture.` does not say how cells were cultured."""
+    if form_of(question.text) == "yesno" or not asked:
+        return True
+    known = function_terms() | frozenset(analyze(question.text))
+    return any(term not in known and not question.among((term,)) for term in ordered)
 
 
 def _can_answer(question: Question, sentence: str, headings: tuple[str, ...]) -> bool:

@@ -46,7 +46,7 @@ UNHEARD_SHARE = 0.3
 VALUES, WITHOUT_VALUE = {"number": NUMBER, "date": NUMBER}, 0.35
 """Kinds of which an answer must name one, and what is left of its likelihood where the best sentence does not."""
 DUPLICATE = 0.8
-NEARLY = 0.1
+NEARLY = 0.05
 """The share of the best sentence's odds that a further sentence must have."""
 
 

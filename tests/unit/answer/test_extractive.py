@@ -85,6 +85,13 @@ def test_a_heading_or_a_question_alone_is_never_an_answer() -> None:
         assert ask("What is the notice period?", make_hit(text, headings=("Notice period",))).abstained
 
 
+def test_a_sentence_of_the_questions_words_alone_tells_nothing() -> None:
+    text = "Cell culture. Cells were grown in flasks at 37 degrees. Other work followed."
+    found = candidates_of(read_question("How was the cell culture done?", [], None), passages_of([make_hit(text)]))
+    assert "Cell culture." not in [candidate.text for candidate in found]
+    assert "Cells were grown in flasks at 37 degrees." in [candidate.text for candidate in found]
+
+
 def test_the_answer_below_a_question_in_the_document_is_found() -> None:
     text = "What is the notice period?\nThree months to the end of a quarter.\n\nWhat is for lunch?\nSoup and bread.\n"
     assert ask("What is the notice period?", make_hit(text)).answer.startswith("Three months")
