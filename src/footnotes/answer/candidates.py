@@ -371,13 +371,14 @@ def _tells(question: Question, ordered: Sequence[str], asked: frozenset[str]) ->
 def _can_answer(question: Question, sentence: str, headings: tuple[str, ...]) -> bool:
     """Not a heading, a rule of a table, a question, or a run too long to be read as a sentence.
 
-    Nor one that speaks of another time than the question, nor, where a colour is asked for, one that names none.
+    Nor one that speaks of another time than the question, nor, where a colour or a version is asked for, one that
+    names none.
     """
     if len(sentence) > MAX_SENTENCE or _RULE.match(sentence) or _DIRECTIVE.match(sentence) or sentence in headings:
         return False
     if sentence.endswith(("?", "？", "؟")) or question.otherwise(sentence):
         return False
-    if question.kind == "colour" and not names_kind(sentence, "colour", question.text):
+    if question.kind in ("colour", "version") and not names_kind(sentence, question.kind, question.text):
         return False
     if not _PLAIN_WORD.search(sentence) or _ROWS.search(sentence):
         return False  # a path, a macro, a line of code; rows of a table that run into each other

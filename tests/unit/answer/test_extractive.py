@@ -204,6 +204,14 @@ def test_a_colour_is_found_in_the_sentence_that_points_back() -> None:
     assert ask("What colour is the harp?", make_hit("The harp in the hall was built in Dublin.")).abstained
 
 
+def test_a_version_is_found_under_the_heading_of_what_came_with_it() -> None:
+    text = "# Streams\n\nStreams send a ping every 15 seconds.\n\nAdded in Kettle 2.14.0.\n\n# Filters\n\n"
+    text += "Added in Kettle 1.2.0."
+    question = read_question("In which version was support for streams added?", [], None)
+    found = [candidate.text for candidate in candidates_of(question, passages_of([make_hit(text)]))]
+    assert question.kind == "version" and found == ["Added in Kettle 2.14.0.", "Added in Kettle 1.2.0."]
+
+
 def test_words_of_one_stem_and_years_with_letters_are_the_same() -> None:
     shares = {"2023": 0.1, "percentag": 0.2}
     read = read_question("Did it fall by a percent in FY2023, or xy1999?", [], lambda term: shares.get(term, 0.0))

@@ -219,6 +219,12 @@ def test_a_plain_cell_does_not_answer_what_is_to_be_computed() -> None:
     assert by_how_much is None or by_how_much[0].score < 0.75
 
 
+def test_a_column_that_another_rivals_is_not_sure() -> None:
+    table = table_of("Stores | 2024 Opening | 2024 Closing | 2023 Opening\nNorth | 12 | 15 | 11\nSouth | 7 | 7 | 6")
+    one, other = (ask_table(f"How many stores had the {region} in 2024?", table) for region in ("North", "South"))
+    assert one is not None and other is not None and one.score < other.score
+
+
 @pytest.mark.parametrize(
     ("formula", "text", "written"),
     [
