@@ -93,7 +93,9 @@ DATE = re.compile(
     r"|\b(?:century|decade|jahrhundert|siglo|siècle)\b",
     re.I,
 )
-VERSION = re.compile(r"(?<![\w.])v?\d+\.\d+(?:\.\d+)*\w*|(?<=version )\d+|(?<=v)\d+\b|\b[A-Z][a-z]+ \d+\b")
+VERSION = re.compile(
+    r"(?<![\w.])v?\d+\.\d+\.\d+\w*|\b(?:[Vv]ersion|[Rr]elease|[A-Z]\w+) v?\d+(?:\.\d+)*\b|\bv\d+(?:\.\d+)*\b"
+)
 COLOUR = re.compile(
     r"\b(?:black|white|gr[ae]y|red|green|blue|yellow|orange|brown|purple|violet|pink|gold(?:en)?|silver|turquoise|beige"
     r"|ivory|crimson|scarlet|schwarz|weiß|grau|rot|grün|blau|gelb|braun|lila|rosa|negr[oa]|blanc[oa]|gris|roj[oa]|verde"

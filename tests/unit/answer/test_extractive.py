@@ -212,6 +212,12 @@ def test_a_version_is_found_under_the_heading_of_what_came_with_it() -> None:
     assert question.kind == "version" and found == ["Added in Kettle 2.14.0.", "Added in Kettle 1.2.0."]
 
 
+def test_a_line_of_release_notes_comes_with_its_release() -> None:
+    notes = "# Release Notes\n\n## 2.14.0 (2026-03-01)\n\n* Add support for streams in kettles.\n"
+    answer = ask("In which version was support for streams added to kettles?", make_hit(notes))
+    assert answer.answer == "[2.14.0 (2026-03-01)] Add support for streams in kettles."
+
+
 def test_words_of_one_stem_and_years_with_letters_are_the_same() -> None:
     shares = {"2023": 0.1, "percentag": 0.2}
     read = read_question("Did it fall by a percent in FY2023, or xy1999?", [], lambda term: shares.get(term, 0.0))
