@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 from bench_library import BenchLibrary
-from labelled import Case, chunking, squad, xquad
+from labelled import Case, T, chunking, squad, xquad
 
 from footnotes.answer import extractive
 from footnotes.answer.candidates import Candidate, read_question
@@ -229,7 +229,7 @@ def grouped(name: str, asked: Sequence[Asked]) -> dict[str, list[Asked]]:
     return groups
 
 
-def evenly(cases: Sequence[Case], count: int) -> list[Case]:
+def evenly(cases: Sequence[T], count: int) -> list[T]:
     """So many cases, from the whole of the set."""
     step = max(1.0, len(cases) / count)
     return [cases[int(number * step)] for number in range(min(count, len(cases)))]

@@ -283,8 +283,15 @@ _INVERTED = re.compile(
 )
 
 
+_COPULA = re.compile(r"^(?:what|who|which) (is|are|was|were) (the|an?|his|her|its|their|one) (.+)\?$", re.IGNORECASE)
+
+
 def statement(question: str, answer: str) -> str | None:
-    """`Who founded Rome?`, `Romulus` → `Romulus founded Rome.` Only where the question's subject is what is asked."""
+    """`Who founded Rome?`, `Romulus` → `Romulus founded Rome.`; `What is the capital of Italy?`, `Rome` → `The capital …`.
+
+    Only where the question's subject, or what its subject is, is asked."""
+    if match := _COPULA.match(question.strip()):
+        return f"{match[2].capitalize()} {match[3]} {match[1].lower()} {answer}."
     match = _SUBJECT.match(question.strip())
     if match is None or _INVERTED.search(match[1]):
         return None

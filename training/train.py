@@ -3,7 +3,8 @@
     python training/train.py verifier --data ../shared/data --base …/model.safetensors --out verifier.pt --minutes 60
 
 The learning rate falls to nothing over the time given, or over `--steps`, with which the same seed gives the same
-weights on the same machine; the last line says how many steps the time allowed.
+weights on the same machine; the last line says how many steps the time allowed. What is saved is a running mean of
+the weights, so that a run may be stopped at any time.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ import torch
 from encoder import AnswerModel, load_base
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from footnotes.answer.encode import Encoded, encode_claim, encode_window
 
 SEED = 20
-HEAD_TIMES, WARM, FROZEN = 5, 0.05, 2
-"""How many times faster the head learns, the share of the time the rate rises, the layers that stay as they are."""
+HEAD_TIMES, WARM, AVERAGED = 5, 0.05, 0.998
+"""How many times faster the head learns, the share of the time the rate rises, what the mean of weights keeps a step."""
 TRAIN_TOKENS = {"verifier": 128, "chooser": 160}
 BATCH_TOKENS = 1_536
 OUTPUTS = {"verifier": 3, "chooser": 2}
@@ -56,8 +58,8 @@ def load_items(task: str, folder: Path, vocabulary: Path) -> tuple[list[Item], l
     training, entailed = folder / "training", folder / "entailment"
     if task == "verifier":
         trained, kept = data.entailment(entailed, chance)
-        trained += data.made_pairs(training, entailed, 22_000, chance) + data.statements(training, 4_000, chance)
-        trained += data.asked(training, 9_000, chance)
+        trained += data.made_pairs(training, entailed, 30_000, chance) + data.statements(training, 10_000, chance)
+        trained += data.asked(training, 16_000, chance)
         kept += data.made_pairs(training, entailed, 2_400, chance, kept=True)
         kept += data.statements(training, 400, chance, kept=True) + data.asked(training, 400, chance, kept=True)
 
@@ -162,6 +164,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--frozen", type=int, default=2, help="the first layers, which stay as they are")
     parser.add_argument("--rate", type=float, default=1e-4, help="the highest learning rate")
     parser.add_argument(
         "--bfloat16", action="store_true", help="multiply in bfloat16: a third of the time where the processor can"
@@ -179,12 +182,13 @@ def main() -> None:
 
 
 def train(model: AnswerModel, options: argparse.Namespace, items: list[Item], kept: list[Item]) -> None:
-    for part in (model.words, model.places, model.types, model.norm, *model.layers[:FROZEN]):
+    for part in (model.words, model.places, model.types, model.norm, *model.layers[: options.frozen]):
         part.requires_grad_(requires_grad=False)
     body = [each for name, each in model.named_parameters() if each.requires_grad and not name.startswith("head")]
     head = list(model.head.parameters())
     groups = [{"params": body, "rate": options.rate}, {"params": head, "rate": HEAD_TIMES * options.rate}]
     optimizer = torch.optim.AdamW(groups, lr=options.rate, weight_decay=0.01)
+    mean = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(AVERAGED))
     began, shown, step, sums = time.time(), time.time(), 0, []
     watched = Random(SEED).sample(kept, min(900, len(kept)))
     for batch in batches(items, Random(SEED)):
@@ -200,16 +204,17 @@ def train(model: AnswerModel, options: argparse.Namespace, items: list[Item], ke
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
+        mean.update_parameters(model)
         step += 1
         sums.append(float(loss.detach()))
         if step % 50 == 0:
             print(f"{step} {time.time() - began:.0f}s {done:.3f} loss {np.mean(sums[-50:]):.4f}", flush=True)
         if time.time() - shown > 420:
-            torch.save(model.state_dict(), options.out)
-            print(json.dumps(figures(options.task, watched, predict(model, watched))), flush=True)
+            torch.save(mean.module.state_dict(), options.out)
+            print(json.dumps(figures(options.task, watched, predict(mean.module, watched))), flush=True)
             shown = time.time()
-    torch.save(model.state_dict(), options.out)
-    print(step, "steps", json.dumps(figures(options.task, kept, predict(model, kept))), flush=True)
+    torch.save(mean.module.state_dict(), options.out)
+    print(step, "steps", json.dumps(figures(options.task, kept, predict(mean.module, kept))), flush=True)
 
 
 if __name__ == "__main__":

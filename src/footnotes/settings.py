@@ -128,6 +128,7 @@ class Settings:
     answer_vectors: bool = False  # weigh its sentences by their vectors too: slower, abstains a little better
     strict: bool = False  # leave out sentences nothing supports; a failing model is an error
     repair: bool = False  # ask a model once more, with what was found, where sentences of its answer are not supported
+    formulas: bool = False  # let a model write a formula where a question computes over a table; code computes it
     ungrounded: bool = False  # answer without documents when no leg of the search could run, marked as such
     prompt_template: str = ""  # a file to use in place of the prompt that comes with Footnotes
     context_tokens: int = 0  # tokens of context a model takes; 0 means what is known of the model

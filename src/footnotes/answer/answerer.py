@@ -26,7 +26,7 @@ from footnotes.answer.prompt import answer_messages, load_template, split_templa
 from footnotes.answer.questions import form_of
 from footnotes.answer.reader import Reader
 from footnotes.answer.repair import findings_of, is_better, repair_request
-from footnotes.answer.tables.found import Found, best_answer
+from footnotes.answer.tables.found import Found, best_answer, formula_answer
 from footnotes.answer.tables.write import written_table
 from footnotes.answer.yesno import answered_by
 from footnotes.errors import (
@@ -39,7 +39,7 @@ from footnotes.errors import (
 )
 from footnotes.remote import Deadline
 from footnotes.settings import Settings
-from footnotes.types import Answer, AnswerKind, Event, Hit, Leg, Step, Turn, Usage
+from footnotes.types import Answer, AnswerKind, Citation, Event, Hit, Leg, Step, Turn, Usage
 
 EXTRACTIVE = "extractive"
 LONGEST_REPLY = 200_000
@@ -178,6 +178,15 @@ def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]
         findings = replace(findings, hits=_with_those_of(found[1], findings.hits))
     elif not extracted.sentences and not settings.strict and (near := nearest_passages(extracted)):
         kind, (text, citations) = "passages", near
+    yield from _events_of(text, citations)
+    abstained = kind != "answer"
+    answer = answer_of(findings, model=EXTRACTIVE, answer=text, kind=kind, abstained=abstained, citations=citations)
+    yield Event("usage", usage=answer.usage)
+    yield Event("done", answer=answer)
+
+
+def _events_of(text: str, citations: Sequence[Citation]) -> Iterator[Event]:
+    """A text that is known whole, as a stream: every footnote right behind what it stands for."""
     begin = 0
     for citation in citations:
         yield Event("token", text=text[begin : citation.answer_span[1]])
@@ -185,10 +194,6 @@ def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]
         begin = citation.answer_span[1]
     if begin < len(text):
         yield Event("token", text=text[begin:])
-    abstained = kind != "answer"
-    answer = answer_of(findings, model=EXTRACTIVE, answer=text, kind=kind, abstained=abstained, citations=citations)
-    yield Event("usage", usage=answer.usage)
-    yield Event("done", answer=answer)
 
 
 def _extract(findings: Findings, settings: Settings) -> Extract:
@@ -301,6 +306,11 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel, t
         step = Step("thought", f"Left out of the context: {note}.")
         findings = replace(findings, steps=(*findings.steps, step))
         yield Event("step", step=step)
+    if settings.formulas:
+        findings, found = _from_formula(findings, settings, model, context.passages)
+        if found is not None:
+            yield from formula_events(findings, model.name, found)
+            return
     request = chat_request(findings, settings, context, template)
     findings = _with_loaded_reader(findings, "verifier")
     aligner = Aligner(context.passages, findings.question, findings.reader)
@@ -336,6 +346,35 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel, t
     )
     yield Event("usage", usage=spent)
     yield ending(replace(answer, incomplete=finish == "length" or transcript.circles), broken)
+
+
+def _from_formula(
+    findings: Findings, settings: Settings, model: ChatModel, passages: Sequence[Passage]
+) -> tuple[Findings, Found | None]:
+    """What a table gives by rule where that is sure, else by a formula that the model writes; with what that cost."""
+    found = best_answer(findings.question, passages, findings.read)
+    if found is not None and found[0].formula and found[0].score >= TABLE_SURE:
+        return findings, found
+    spent = findings.usage
+
+    def ask(system: str, user: str) -> str:
+        nonlocal spent
+        messages = (Message("system", system), Message("user", user))
+        reply = complete(model, sampled(messages, settings), deadline=Deadline(settings.answer_seconds))
+        spent = added_usage(spent, reply.usage)
+        return reply.text
+
+    found = formula_answer(findings.question, passages, findings.read, ask)
+    return replace(findings, usage=spent), found
+
+
+def formula_events(findings: Findings, model: str, found: Found) -> Iterator[Event]:
+    """What was computed from a table, every operand footnoted."""
+    text, citations = written_table(*found)
+    yield from _events_of(text, citations)
+    yield Event("usage", usage=findings.usage)
+    answer = answer_of(findings, model=model, answer=text, kind="answer", abstained=False, citations=citations)
+    yield Event("done", answer=answer)
 
 
 def repaired_events(

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from itertools import pairwise
 
 from footnotes.answer.hints import Relations, header_rows, points_back, relations_of, turned
-from footnotes.answer.passages import Passage, headings_at, message_of
+from footnotes.answer.passages import Passage, headings_at, message_of, release_at
 from footnotes.answer.questions import (
     DIGITS,
     ELSEWHERE,
@@ -45,8 +45,8 @@ IN_REFERENCES = -2.0
 """Log odds for an entry of a list of references, which names what another paper is about."""
 BEHIND = 60
 """Characters behind the title of an entry in which its journal is looked for."""
-SAYS_IT = {"definition": 1.2, "reason": 0.8}
-"""Log odds for a sentence that says what something is, or why, where that is asked."""
+SAYS_IT = {"definition": 1.2, "reason": 0.8, "version": 1.2}
+"""Log odds for a sentence that says what something is, or why, or since which version, where that is asked."""
 _RELEASE_NOTES = re.compile(
     r"release[ _-]?notes|change[ _-]?log|\bchanges\b|what.?s[ _-]new|\bhistory\.(?:md|rst|txt)", re.I
 )
@@ -268,17 +268,20 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
         asked |= _named_terms(question, head.name) if head else frozenset()
         span = _trim(passage.text, start, end)
         headings = headings_at(passage, passage.start + start)
-        if span and headers.get(place) != place and _can_answer(question, passage.text[slice(*span)], headings):
+        named = f"{release_at(passage, passage.start + start)} " if question.kind == "version" else ""
+        told = head is not None or place in headers or bool(named) or _tells(question, passage.text[start:end], ordered)
+        sentence = passage.text[slice(*span)] if span and told and headers.get(place) != place else ""
+        if span and sentence and _can_answer(question, sentence, headings, named):
             header = passage.text[slice(*spans[headers[place]])] if place in headers else ""
             headed = asked | _named_terms(question, " ".join(headings[-1:]))
-            subject = headed | before[-1] if before and points_back(passage.text[slice(*span)]) else headed
+            subject = headed | before[-1] if before and points_back(sentence) else headed
             widened = headed.union(*before) | _named_terms(question, " ".join((header, passage.title, *headings)))
-            own, kind = question.covered(asked), _kind_share(question, passage.text[slice(*span)], in_chat=bool(head))
+            own, kind = question.covered(asked), _kind_share(question, named + sentence, in_chat=bool(head))
             yield Candidate(
                 passage,
                 passage.start + span[0],
                 passage.start + span[1],
-                passage.text[slice(*span)],
+                sentence,
                 frozenset(ordered),
                 coverage=own + HEADED * kind * (question.covered(headed) - own),
                 context=question.covered(widened),
@@ -291,7 +294,7 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
                 prior=prior
                 + ON_THE_MATTER * question.covered(_named_terms(question, " ".join(headings)))
                 + (SAYS_IT.get(question.kind, 0.0) if kind else 0.0)
-                + (_manner(question, passage.text[slice(*span)], question.covered(headed)) if prior >= 0 else 0.0)
+                + (_manner(question, sentence, question.covered(headed)) if prior >= 0 else 0.0)
                 + _introduces(question, passage.text, span[1], question.covered(headed))
                 + (IN_REFERENCES if _is_reference(passage.text, *span) else 0.0)
                 + (BY_ANOTHER if head and asked_about and not asked_about & asked else 0.0),
@@ -354,16 +357,25 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
     return (begin, finish) if finish > begin else None
 
 
-def _can_answer(question: Question, sentence: str, headings: tuple[str, ...]) -> bool:
+def _tells(question: Question, sentence: str, ordered: Sequence[str]) -> bool:
+    """Whether a sentence has a word that the question has not; `Cell culture.` does not say how cells were cultured."""
+    if form_of(question.text) == "yesno" or sentence.rstrip().endswith((":", "：")):
+        return True  # what introduces a list may say no more than the question does
+    known = function_terms() | frozenset(analyze(question.text))
+    return any(term not in known and not question.among((term,)) for term in ordered)
+
+
+def _can_answer(question: Question, sentence: str, headings: tuple[str, ...], named: str = "") -> bool:
     """Not a heading, a rule of a table, a question, or a run too long to be read as a sentence.
 
-    Nor one that speaks of another time than the question, nor, where a colour is asked for, one that names none.
+    Nor one that speaks of another time than the question, nor, where a colour or a version is asked for, one that
+    names none, nor does `named`, the release it stands under.
     """
     if len(sentence) > MAX_SENTENCE or _RULE.match(sentence) or _DIRECTIVE.match(sentence) or sentence in headings:
         return False
     if sentence.endswith(("?", "？", "؟")) or question.otherwise(sentence):
         return False
-    if question.kind == "colour" and not names_kind(sentence, "colour", question.text):
+    if question.kind in ("colour", "version") and not names_kind(named + sentence, question.kind, question.text):
         return False
     if not _PLAIN_WORD.search(sentence) or _ROWS.search(sentence):
         return False  # a path, a macro, a line of code; rows of a table that run into each other

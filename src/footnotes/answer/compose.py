@@ -10,7 +10,7 @@ from footnotes.answer.disagree import DISAGREE
 from footnotes.answer.extend import extended, rendered
 from footnotes.answer.extractive import ABSTENTION, Extract
 from footnotes.answer.hints import points_back
-from footnotes.answer.passages import Passage, headings_at, lines_of, message_of, origin_of, page_of
+from footnotes.answer.passages import Passage, headings_at, lines_of, message_of, origin_of, page_of, release_at
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import Form
 from footnotes.answer.speakers import day_before, is_relative, opens_message
@@ -50,6 +50,8 @@ def written(
         text += _between(text, piece) if citations else ""
         if said := _said_by(whole, read):
             text += said
+        elif (release := release_at(whole.passage, whole.start)) and release not in whole.text:
+            text += f"[{plain_text(release)}] "
         elif whole.start == candidate.start and (about := _antecedent(whole)):
             text += f"[{about}] "
         begin = len(text)

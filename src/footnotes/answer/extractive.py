@@ -46,8 +46,9 @@ UNHEARD_SHARE = 0.3
 VALUES, WITHOUT_VALUE = {"number": NUMBER, "date": NUMBER}, 0.35
 """Kinds of which an answer must name one, and what is left of its likelihood where the best sentence does not."""
 DUPLICATE = 0.8
-NEARLY = 0.1
-"""The share of the best sentence's odds that a further sentence must have."""
+NEARLY, BESIDE_IT = 0.1, 0.05
+"""The share of the best sentence's odds that a further sentence must have; one of the same document where the question
+asks for a fact, which may be told in either."""
 
 
 class Embed(Protocol):
@@ -173,7 +174,8 @@ def extract(
         return Extract((), confidence, tuple(candidate for candidate, _ in ranked))
     if pair := disagreement(ranked, dated):
         return Extract(tuple(pair), confidence, disagree=True)
-    chosen = choose(ranked, limit)
+    plain = form_of(question) == "plain" and read.kind not in ("reason", "definition")
+    chosen = choose(ranked, limit, beside=BESIDE_IT if plain else NEARLY)
     if read.kind == "definition" and chosen[0][0].kind:
         chosen = [pair for pair in chosen if pair[0].kind]  # what does not say what it is says something else
     if read.kind == "reason" and not any(candidate.kind for candidate, _ in chosen):
@@ -307,22 +309,27 @@ def answered(ranked: Sequence[tuple[Candidate, float]], reader: Reader | None = 
     return (ANSWERED if best.cosine is None else ANSWERED_EMBEDDED).probability(best)
 
 
-def choose(ranked: Sequence[tuple[Candidate, float]], limit: int) -> list[tuple[Candidate, float]]:
-    """The best sentence and those nearly as likely, without near-duplicates."""
+def choose(
+    ranked: Sequence[tuple[Candidate, float]], limit: int, *, beside: float = NEARLY
+) -> list[tuple[Candidate, float]]:
+    """The best sentence and those nearly as likely, `beside` as likely in its own document, without near-duplicates."""
     chosen: list[tuple[Candidate, float]] = []
     for candidate, likelihood in ranked:
-        if len(chosen) == limit or (chosen and _odds(likelihood) < NEARLY * _odds(chosen[0][1])):
+        share = _odds(likelihood) / _odds(ranked[0][1])
+        if len(chosen) == limit or share < beside:
             break
         if chosen and _is_row(chosen[0][0]):
             break  # the row that answers says it all; the next row answers another question
-        beside = bool(chosen) and candidate.coverage + candidate.carried < ON_THE_QUESTION
-        if not beside and not any(_near_duplicate(candidate, other) for other, _ in chosen):
+        if share < NEARLY and candidate.passage.document_id != ranked[0][0].passage.document_id:
+            continue
+        aside = bool(chosen) and candidate.coverage + candidate.carried < ON_THE_QUESTION
+        if not aside and not any(_near_duplicate(candidate, other) for other, _ in chosen):
             chosen.append((candidate, likelihood))
     return chosen
 
 
 def _odds(likelihood: float) -> float:
-    return likelihood / max(1.0 - likelihood, 1e-9)
+    return max(likelihood, 1e-12) / max(1.0 - likelihood, 1e-9)
 
 
 def _is_row(candidate: Candidate) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -9,6 +10,9 @@ from itertools import groupby
 from footnotes.answer.speakers import Head, head_of, speakers_in
 from footnotes.render import source_of
 from footnotes.types import Hit
+
+_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.MULTILINE)
+_RELEASE = re.compile(r"\W*(?:(?:version|release)\s+)?v?\d+\.\d+(?:\.\w+)*\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,12 @@ def page_of(passage: Passage, start: int) -> int | None:
     """The page a position of canonical text lies on, or None when the hits do not tell."""
     pages = [page for hit in passage.hits if hit.start <= start < hit.end and (page := _page_in(hit, start))]
     return pages[0] if pages else None
+
+
+def release_at(passage: Passage, start: int) -> str:
+    """The heading that names the release a line of release notes belongs to, or nothing."""
+    above = [found[1] for found in _HEADING.finditer(passage.text, 0, start - passage.start)]
+    return next((each for each in reversed((*headings_at(passage, start), *above)) if _RELEASE.match(each)), "")
 
 
 def headings_at(passage: Passage, start: int) -> tuple[str, ...]:

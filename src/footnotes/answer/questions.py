@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Kind = Literal["number", "date", "name", "colour", "reason", "definition", "any"]
+Kind = Literal["number", "date", "name", "colour", "version", "reason", "definition", "any"]
 Form = Literal["yesno", "howto", "list", "comparison", "plain"]
 """How an answer is set: one or a few sentences, or what a question of that form needs whole."""
 
@@ -49,10 +49,14 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         r"\b(?:what|which) colou?rs?\b|\bwelche[rns]? farben?\b|\bqué color(?:es)?\b|\bquelles? couleurs?\b|什么颜色",
     ),
     (
+        "version",
+        r"\b(?:what|which) (?:\w+ )?(?:version|release)s?\b|\bwelche[rns]? version\b|\bqué versión\b|\bquelle version\b",
+    ),
+    (
         "number",
         r"\bhow (?:many|much|long|old|far|large|big|high|tall|often|fast|deep|wide|heavy|early|late)\b"
         r"|\b(?:what|which) (?:\w+ )?(?:percent\w*|number|amount|proportion|fraction|rate|price|cost|length)\b"
-        r"|\b(?:what|which) (?:\w+ )?(?:age|size|limit|score|ratio|version|status code)\b"
+        r"|\b(?:what|which) (?:\w+ )?(?:age|size|limit|score|ratio|status code)\b"
         r"|\bwhat(?:['’]s| is| was) the(?= (?:[\w-]+ ){0,3}(?:age|amount|cost|depth|distance|duration|height|length|limit|number"
         r"|percentage|population|price|rate|ratio|score|size|speed|temperature|weight|width)\b)"
         r"|\bwie ?(?:viele?n?|lange?|alt|hoch|groß|oft|weit|teuer)\b|\bcuánt[oa]s?\b|\bcombien\b|多少|几|多长|多久|كم",
@@ -88,6 +92,9 @@ DATE = re.compile(
     r"|\b(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)[a-zä]*\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
     r"|\b(?:century|decade|jahrhundert|siglo|siècle)\b",
     re.I,
+)
+VERSION = re.compile(
+    r"(?<![\w.])v?\d+\.\d+\.\d+\w*|\b(?:[Vv]ersion|[Rr]elease|[A-Z]\w+) v?\d+(?:\.\d+)*\b|\bv\d+(?:\.\d+)*\b"
 )
 COLOUR = re.compile(
     r"\b(?:black|white|gr[ae]y|red|green|blue|yellow|orange|brown|purple|violet|pink|gold(?:en)?|silver|turquoise|beige"
@@ -233,6 +240,6 @@ def names_kind(sentence: str, kind: Kind, question: str) -> bool:
         return REASON.search(sentence) is not None
     if kind == "definition":
         return _defines(sentence, question)
-    pattern = {"number": NUMBER, "date": DATE, "name": NAME, "colour": COLOUR}[kind]
+    pattern = {"number": NUMBER, "date": DATE, "name": NAME, "colour": COLOUR, "version": VERSION}[kind]
     known = {word.casefold() for word in WORD.findall(question)}
     return any(found.casefold() not in known for found in pattern.findall(sentence))

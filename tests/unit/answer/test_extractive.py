@@ -85,6 +85,13 @@ def test_a_heading_or_a_question_alone_is_never_an_answer() -> None:
         assert ask("What is the notice period?", make_hit(text, headings=("Notice period",))).abstained
 
 
+def test_a_sentence_of_the_questions_words_alone_tells_nothing() -> None:
+    text = "Cell culture. Cells were grown in flasks at 37 degrees. Other work followed."
+    found = candidates_of(read_question("How was the cell culture done?", [], None), passages_of([make_hit(text)]))
+    assert "Cell culture." not in [candidate.text for candidate in found]
+    assert "Cells were grown in flasks at 37 degrees." in [candidate.text for candidate in found]
+
+
 def test_the_answer_below_a_question_in_the_document_is_found() -> None:
     text = "What is the notice period?\nThree months to the end of a quarter.\n\nWhat is for lunch?\nSoup and bread.\n"
     assert ask("What is the notice period?", make_hit(text)).answer.startswith("Three months")
@@ -195,6 +202,20 @@ def test_a_colour_is_found_in_the_sentence_that_points_back() -> None:
     text = "The harp in the hall was built in Dublin. It is painted green with shamrocks. The piano is black."
     assert ask("What colour is the harp?", make_hit(text)).answer.startswith(text[: text.index(" The piano")])
     assert ask("What colour is the harp?", make_hit("The harp in the hall was built in Dublin.")).abstained
+
+
+def test_a_version_is_found_under_the_heading_of_what_came_with_it() -> None:
+    text = "# Streams\n\nStreams send a ping every 15 seconds.\n\nAdded in Kettle 2.14.0.\n\n# Filters\n\n"
+    text += "Added in Kettle 1.2.0."
+    question = read_question("In which version was support for streams added?", [], None)
+    found = [candidate.text for candidate in candidates_of(question, passages_of([make_hit(text)]))]
+    assert question.kind == "version" and found == ["Added in Kettle 2.14.0.", "Added in Kettle 1.2.0."]
+
+
+def test_a_line_of_release_notes_comes_with_its_release() -> None:
+    notes = "# Release Notes\n\n## 2.14.0 (2026-03-01)\n\n* Add support for streams in kettles.\n"
+    answer = ask("In which version was support for streams added to kettles?", make_hit(notes))
+    assert answer.answer == "[2.14.0 (2026-03-01)] Add support for streams in kettles."
 
 
 def test_words_of_one_stem_and_years_with_letters_are_the_same() -> None:

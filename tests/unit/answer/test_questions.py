@@ -23,7 +23,7 @@ from footnotes.answer.yesno import answered_by
         ("Which status code do I get when validation fails?", "number"),
         ("What happens when the alarm rings?", "any"),
         ("Tesla was born when?", "date"),
-        ("In which version was it added?", "number"),
+        ("In which version was it added?", "version"),
         ("What are scopes in OAuth2?", "definition"),
         ("What is the upload limit in Garden?", "number"),
         ("What is the colour of the garden gate?", "any"),

@@ -9,6 +9,7 @@ import pytest
 
 from footnotes.answer.passages import passages_of
 from footnotes.answer.tables.ask import ask_table
+from footnotes.answer.tables.formula import computed
 from footnotes.answer.tables.found import best_answer
 from footnotes.answer.tables.grid import Table, tables_in
 from footnotes.answer.tables.records import ask_records
@@ -216,3 +217,39 @@ def test_a_plain_cell_does_not_answer_what_is_to_be_computed() -> None:
     )
     assert plain is not None and plain[0].text == ("2",)
     assert by_how_much is None or by_how_much[0].score < 0.75
+
+
+def test_a_column_that_another_rivals_is_not_sure() -> None:
+    table = table_of("Stores | 2024 Opening | 2024 Closing | 2023 Opening\nNorth | 12 | 15 | 11\nSouth | 7 | 7 | 6")
+    one, other = (ask_table(f"How many stores had the {region} in 2024?", table) for region in ("North", "South"))
+    assert one is not None and other is not None and one.score < other.score
+
+
+@pytest.mark.parametrize(
+    ("formula", "text", "written"),
+    [
+        ("(B3-C3)/C3*100", "14.86%", "((1,577) − (1,373)) ÷ (1,373)"),
+        ("B3", "(1,577)", ""),
+        ("AVERAGE(B4:D4)", "123", "(262 + 49 + 58) ÷ 3"),
+        ("(B4+C4)/2", "155.5", "(262 + 49) ÷ 2"),
+        ("MAX(B4:D4)", "262", "max(262, 49, 58)"),
+        ("COUNT(B4:D4)", "3", "count(262, 49, 58)"),
+        ("A4", "Proceeds", ""),
+    ],
+)
+def test_a_formula_is_computed_and_written_with_its_cells(formula: str, text: str, written: str) -> None:
+    table = table_of(
+        "Flows | 2018 | 2017 | 2016\nNothing | | |\nPurchases | (1,577) | (1,373) | (1,420)\nProceeds | 262 | 49 | 58"
+    )
+    answer = computed(formula, table)
+    assert answer is not None and answer.text == (text,) and answer.formula.startswith(written)
+
+
+@pytest.mark.parametrize(
+    "formula", ["B3+1", "B99", "Z1", "A4+B4", "B4**B4", "SUM()", "B4/(B4-B4)", "B1:B999", "lambda: B4", "(" * 300]
+)
+def test_what_is_no_formula_over_figures_is_not_computed(formula: str) -> None:
+    table = table_of(
+        "Flows | 2018 | 2017 | 2016\nNothing | | |\nPurchases | (1,577) | (1,373) | (1,420)\nProceeds | 262 | 49 | 58"
+    )
+    assert computed(formula, table) is None

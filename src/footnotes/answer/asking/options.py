@@ -14,9 +14,9 @@ from footnotes.types import Turn
 
 PER_CALL = frozenset(
     {
-        "model", "strict", "repair", "ungrounded", "temperature", "max_tokens", "stop", "seed", "answer_sentences",
-        "answer_vectors", "reader", "answer_seconds", "expand", "reranker", "agent_steps", "agent_tokens",
-        "agent_seconds",
+        "model", "strict", "repair", "formulas", "ungrounded", "temperature", "max_tokens", "stop", "seed",
+        "answer_sentences", "answer_vectors", "reader", "answer_seconds", "expand", "reranker",
+        "agent_steps", "agent_tokens", "agent_seconds",
     }
 )  # fmt: skip
 """Settings that one question may change. Keys, addresses and files are not among them."""
@@ -46,6 +46,7 @@ class AskChoices(TypedDict, total=False):
     model: str
     strict: bool
     repair: bool
+    formulas: bool
     ungrounded: bool
     temperature: float
     max_tokens: int

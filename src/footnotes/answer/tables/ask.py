@@ -22,6 +22,8 @@ LEAST_LABEL = 0.34
 """The share of a row's label that the question must say."""
 BESIDE = 0.5
 """What is left of the score where neither row nor column says anything of the question but a year."""
+RIVALLED = 0.7
+"""What is left of it where another column is named as well: the stores of a year at its beginning, and at its end."""
 
 
 @dataclass(frozen=True)
@@ -357,7 +359,22 @@ class _Asking:
         score = sum(self.weight(term) for term in content & said) / total if total else 0.0
         if not own & content.union(*(other for _, other in self.asked.otherwise)) - set(self.asked.years):
             score *= BESIDE
+        if any(self._has_rival(*cell) for cell in answer.cells):
+            score *= RIVALLED
         return TableAnswer(answer.table, answer.text, answer.cells, answer.formula, answer.value, score)
+
+    def _has_rival(self, row: int, column: int) -> bool:
+        """Whether the row says something else in a column of the same years that the question names as well."""
+        years, named = years_in(self.table.columns[column]), self._column_score(column)
+        own = self.table.rows[row][column].text
+        return any(
+            other != column
+            and years_in(self.table.columns[other]) == years
+            and self._column_score(other) == named
+            and self.table.rows[row][other].text not in ("", own)
+            for other in self.valued
+            if years
+        )
 
 
 def _words(text: str) -> str:

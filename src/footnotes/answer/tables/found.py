@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from footnotes.answer.context import ReadText
 from footnotes.answer.passages import Passage, headings_at
 from footnotes.answer.tables.ask import TableAnswer, ask_table
+from footnotes.answer.tables.formula import ask_formula
 from footnotes.answer.tables.grid import Table, is_row, tables_in
 from footnotes.answer.tables.records import ask_records
-from footnotes.answer.tables.wording import wording_of
+from footnotes.answer.tables.wording import terms_of, wording_of
 from footnotes.errors import FootnotesError
 
 PASSAGES = 10
@@ -22,6 +23,8 @@ BEFORE = 600
 """Characters before the first row in which the header and the line above it are looked for."""
 LATER = 0.01
 """What each place further down among the passages costs."""
+SAID = 0.4
+"""The share of a question that a table and what stands around it must say for a model to be asked for a formula."""
 NOT_COMPUTED = 0.5
 """What is left of the score of a cell where something was to be computed."""
 COMPUTED = ("difference", "growth", "ratio", "share")
@@ -37,9 +40,42 @@ def best_answer(question: str, passages: Sequence[Passage], read: ReadText | Non
     """The table answer that says most of the question, with the passage it was found by."""
     best: Found | None = None
     value = 0.0
+    for place, (table, passage, about, whole) in enumerate(_tables(passages, read)):
+        answer = _ask(question, table, about, whole=whole)
+        if answer is not None and answer.score - LATER * place > value:
+            best, value = (answer, passage), answer.score - LATER * place
+    return best
+
+
+def formula_answer(
+    question: str, passages: Sequence[Passage], read: ReadText | None, ask: Callable[[str, str], str]
+) -> Found | None:
+    """What the table that says most of a question answers by a formula that a model writes for it."""
+    wanted = wording_of(question)
+    if wanted.operation == "lookup":
+        return None
+
+    def said(found: _Read) -> float:
+        table, _, about, _ = found
+        words = terms_of(" ".join((about, table.above, *table.columns, *map(table.label, table.body))))
+        return len(words & wanted.terms) / max(1, len(wanted.terms))
+
+    best = max(_tables(passages, read), key=said, default=None)
+    if best is None or said(best) < SAID:
+        return None
+    answer = ask_formula(question, best[0], ask)
+    return None if answer is None or (answer.over_rows and not best[3]) else (answer, best[1])
+
+
+_Read = tuple[Table, Passage, str, bool]
+"""A table, the passage it was found by, what stands around it, and whether it was read to its end."""
+
+
+def _tables(passages: Sequence[Passage], read: ReadText | None) -> Iterator[_Read]:
+    """The tables that the first passages with rows stand in, each once."""
     seen: set[tuple[str, int]] = set()
     with_rows = [passage for passage in passages if any(map(is_row, passage.text.splitlines()))]
-    for place, passage in enumerate(with_rows[:PASSAGES]):
+    for passage in with_rows[:PASSAGES]:
         text, begin, whole = _around(passage, read)
         about = " ".join((passage.title, _spaced(passage.filename), *headings_at(passage, passage.start)))
         for table in tables_in(text, begin):
@@ -47,10 +83,7 @@ def best_answer(question: str, passages: Sequence[Passage], read: ReadText | Non
             if last <= passage.start or first >= passage.end or (passage.document_id, first) in seen:
                 continue
             seen.add((passage.document_id, first))
-            answer = _ask(question, table, about, whole=whole)
-            if answer is not None and answer.score - LATER * place > value:
-                best, value = (answer, passage), answer.score - LATER * place
-    return best
+            yield table, passage, about, whole
 
 
 def answer_in(question: str, document_id: str, name: str, read: ReadText) -> TableAnswer | None:

@@ -368,6 +368,34 @@ def test_the_async_twin_streams(tmp_path: Path) -> None:
     assert events[-1].type == "done" and events[-1].answer is not None and events[-1].answer.citations
 
 
+# ── formulas
+
+SHEET = "Line,2024,2023\nRent income,120,80\nInterest income,30,45\n"
+
+
+def test_a_model_writes_a_formula_and_code_computes_it_from_footnoted_cells(
+    tmp_path: Path, provider: ScriptedProvider
+) -> None:
+    provider.script(fake.says("=SUM(B2:B3)/SUM(C2:C3)", usage=(50, 5)))
+    with opened(tmp_path, provider, formulas=True) as library:
+        library.add_text(SHEET, filename="income.csv")
+        answer = checked(library, library.ask("How many times more was all income in 2024 than all income in 2023?"))
+    assert answer.answer.endswith("(120 + 30) ÷ (80 + 45) = 1.2")
+    assert [citation.quote for citation in answer.citations] == ["120", "30", "80", "45"]
+    assert "2: Rent income | 120 | 80" in provider.requests[0].prompt and answer.usage.model_calls == 1
+
+
+@pytest.mark.parametrize("reply", ["NONE", "=B2+17", "=B9", "=__import__(A1)", "It is 150.", "=A2*2"])
+def test_what_is_no_formula_over_cells_is_answered_as_any_question(
+    tmp_path: Path, provider: ScriptedProvider, reply: str
+) -> None:
+    provider.script(fake.says(reply), fake.says("Rent income was 120 in 2024 [1]."))
+    with opened(tmp_path, provider, formulas=True) as library:
+        library.add_text(SHEET, filename="income.csv")
+        answer = checked(library, library.ask("How many times more was all income in 2024 than all income in 2023?"))
+    assert answer.answer == "Rent income was 120 in 2024." and answer.usage.model_calls == 2
+
+
 # ── a second try
 
 
