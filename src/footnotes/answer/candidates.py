@@ -79,7 +79,7 @@ INTRODUCES = {"list": 2.0, "howto": 0.8}
 """Log odds for a sentence that introduces a list or code where the question wants one whole."""
 _BELOW = re.compile(r"[:：]\s*(?:\n\s*)*(?:[-*+•]\s|\d{1,3}[.)]\s|`{3,}|~{3,}|\{\*)")
 _INNER_CAPITALS = re.compile(r"\b[A-Za-z][a-z]\w*[A-Z]\w*|\b[A-Z]{2,}\w*|\b[a-z][A-Z]\w*")
-_DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%])")
+_DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%]|\$ \S)")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
 _HEADING = re.compile(r"\s*#{1,6}\s")
