@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from footnotes.answer.hints import Relations, header_rows, points_back, relations_of, turned
 from footnotes.answer.passages import Passage, headings_at, message_of, release_at
+from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import (
     DIGITS,
     ELSEWHERE,
@@ -310,7 +311,7 @@ def _prior(question: Question, passage: Passage) -> float:
 
 def _manner(question: Question, sentence: str, headed: float) -> float:
     """What it is worth that a sentence says what to do where that is asked, or only where something is said."""
-    if ELSEWHERE.search(sentence):
+    if ELSEWHERE.search(plain_text(sentence)):
         return SAID_ELSEWHERE
     is_step = headed >= ON_IT and form_of(question.text) == "howto" and INSTRUCTS.match(sentence)
     return INSTRUCTED if is_step else 0.0

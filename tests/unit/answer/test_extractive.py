@@ -243,7 +243,7 @@ def test_a_sentence_that_sends_the_reader_elsewhere_does_not_answer() -> None:
     [
         "You'll read about how to clean kettles in the next chapter.",
         "You probably read before that you can clean kettles.",
-        "Later, in the long guide, you will see how to clean kettles.",
+        "Later, in the [long guide](../advanced/a-long-name-of-a-page.md), you will see how to clean kettles.",
         "There's a short tutorial on how to clean kettles.",
         "$ kettle clean --all kettles",
     ],
