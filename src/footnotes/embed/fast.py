@@ -2,9 +2,9 @@
 
 Made once from the weights that are installed, and kept with its hash. A vector takes about 0.65 of the time, and is not
 quite the same: a cosine of .998 with that of the weights as shipped (docs/benchmarks.md). What is multiplied as whole
-numbers shares one range, so a few large channels cost all others their precision. Two things are done about it: channels
-are made alike before attention and before a layer widens, and the weights undo it (Xiao et al., "SmoothQuant", ICML
-2023, with α = ½); and where the first layers narrow again, which is worst, weights stay as they are.
+numbers shares one range, so a few large channels cost all others their precision. Two things are done about it:
+channels are made alike before attention and before a layer widens, and the weights undo it (Xiao et al., "SmoothQuant",
+ICML 2023, with α = ½); and where the first layers narrow again, which is worst, weights stay as they are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VERSION = 2
 
 
 _PROBES, _PROBE_TOKENS, _VOCABULARY = 24, 64, (1_000, 30_000)
-"""Channels are measured with so many texts of tokens drawn at random: they are as large with those as with real ones."""
+"""Channels are measured with so many texts of tokens drawn at random: they are as large as with real ones."""
 
 
 def fast_weights(files: ModelFiles, models_dir: Path) -> bytes:
