@@ -18,7 +18,7 @@ from footnotes.answer.asking import AskChoices
 from footnotes.errors import FootnotesError
 from footnotes.ingest.adding import AddOptions, TextOptions, TextsOptions
 from footnotes.ingest.following import CodeOptions, SyncOptions, WikiOptions
-from footnotes.ingest.importing.records import ImportChoices, TakenOver
+from footnotes.ingest.importing.records import ImportChoices, ImportResult
 from footnotes.ingest.reindexing import ReindexOptions
 from footnotes.ingest.removal import DeleteOptions
 from footnotes.ingest.transfer import Imported
@@ -320,7 +320,7 @@ class AsyncLibrary:
         """Append what an export holds, to `collection` when one is named; never overwrites what is there."""
         return await asyncio.to_thread(self.library.import_, file, collection=collection, on_progress=on_progress)
 
-    async def import_from(self, source: str, **options: Unpack[ImportChoices]) -> TakenOver:
+    async def import_from(self, source: str, **options: Unpack[ImportChoices]) -> ImportResult:
         """Take over a collection of another tool: `chroma://…`, `chroma:FOLDER#NAME`, `qdrant://…` or `json:FILE`.
 
         Appends, never overwrites.

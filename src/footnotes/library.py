@@ -57,7 +57,7 @@ from footnotes.types import (
 )
 
 if TYPE_CHECKING:
-    from footnotes.ingest.importing.records import ImportChoices, TakenOver
+    from footnotes.ingest.importing.records import ImportChoices, ImportResult
 
 
 class Library:
@@ -75,11 +75,11 @@ class Library:
         create: bool = True,
         store: Store | None = None,
     ) -> None:
-        self.settings = settings or load(_expanded(folder))
+        self.settings = settings or load(_expand(folder))
         if embedder is not None:
             self.settings = replace(self.settings, embedder=embedder.name)
         tracing.set_up(self.settings.otel_endpoint)
-        self.folder = _expanded(folder) or Path(self.settings.library).expanduser()
+        self.folder = _expand(folder) or Path(self.settings.library).expanduser()
         self._store = store or open_store(self.settings, self.folder, create=create)
         self._shares_store = store is not None
         self._user = self.settings.user
@@ -94,7 +94,7 @@ class Library:
             say=saying(self.settings, self.settings.model) if has_model else None,
             complete=completing(self._answerer) if has_model else None,
         )
-        self._asking = self._asking_of(self._searcher)
+        self._asking = self._build_asking(self._searcher)
         self._context = IngestContext(self._store, self._user, self.settings, self.folder, self._embedders)
         self._reindexing, self._removal = Reindexing(self._context), Removal(self._context)
         self._adding, self._following = Adding(self._context, self._reindexing), Following(self._context)
@@ -226,7 +226,7 @@ class Library:
         """This library with searches and answers from a generation that does not serve. It is closed with this one."""
         same = copy.copy(self)
         same._searcher = self._searcher.at_generation(generation)
-        same._asking = same._asking_of(same._searcher)
+        same._asking = same._build_asking(same._searcher)
         return same
 
     def connect_model(self, name: str, make: Callable[[Settings], ChatModel]) -> None:
@@ -437,7 +437,7 @@ class Library:
         """Append what an export holds, to `collection` when one is named; never overwrites what is there."""
         return import_library(self._context, Path(file).expanduser(), collection, on_progress)
 
-    def import_from(self, source: str, **options: Unpack[ImportChoices]) -> TakenOver:
+    def import_from(self, source: str, **options: Unpack[ImportChoices]) -> ImportResult:
         """Take over a collection of another tool: `chroma://…`, `chroma:FOLDER#NAME`, `qdrant://…` or `json:FILE`.
 
         Appends, never overwrites.
@@ -448,7 +448,7 @@ class Library:
 
     # ── parts
 
-    def _asking_of(self, searcher: Searcher) -> Asking:
+    def _build_asking(self, searcher: Searcher) -> Asking:
         ground = Ground(self._store, self._user, searcher, self._embedders)
         return Asking(ground, self.settings, self._answerer)
 
@@ -457,5 +457,5 @@ class Library:
         return serving.dimensions if serving is not None and serving.embedder == embedder else None
 
 
-def _expanded(folder: str | Path | None) -> Path | None:
+def _expand(folder: str | Path | None) -> Path | None:
     return None if folder is None else Path(folder).expanduser()

@@ -203,7 +203,7 @@ class Settings:
     def __post_init__(self) -> None:
         """Check every value, however the settings were made: from files, keywords or `dataclasses.replace`."""
         for name, kind in _kinds().items():
-            value = _coerced(name, getattr(self, name), kind)
+            value = _coerce(name, getattr(self, name), kind)
             _check_range(name, value)
             object.__setattr__(self, name, value)
         for name, value in {**SHORT_MODELS.get(self.model, {}), **QUALITIES.get(self.quality, {})}.items():
@@ -399,7 +399,7 @@ def _library_folder(folder: Path | None, environ: Mapping[str, str]) -> Path:
     return folder or Path(environ.get(PREFIX + "LIBRARY", Settings().library)).expanduser()
 
 
-def _coerced(name: str, value: Any, kind: Any) -> Any:
+def _coerce(name: str, value: Any, kind: Any) -> Any:
     """The value in its field's type; text from the environment is read as TOML would read it."""
     try:
         if kind is str:

@@ -38,7 +38,7 @@ def letters(texts: Sequence[str]) -> np.ndarray:
     return np.array([[text.count(chr(97 + index)) + 0.1 for index in range(16)] for text in texts], dtype=np.float32)
 
 
-class Remembered(dict[str, str]):
+class AnswerCache(dict[str, str]):
     """What a model said, kept for as long as the test."""
 
     def put(self, key: str, value: str) -> None:
@@ -58,7 +58,7 @@ CHUNKERS: dict[str, Callable[[], Chunker]] = {
     "section": lambda: SectionChunker(tokens=TOKENS, split=16, overlap=4, code=16),
     "code": lambda: CodeChunker(tokens=TOKENS),
     "semantic": lambda: SemanticChunker(embed=letters, minimum=40, maximum=200),
-    "llm": lambda: LlmChunker(embed=letters, say=every_third, memory=Remembered(), window=1_000, maximum=200),
+    "llm": lambda: LlmChunker(embed=letters, say=every_third, memory=AnswerCache(), window=1_000, maximum=200),
 }
 each_chunker = pytest.mark.parametrize("name", CHUNKERS)
 

@@ -127,7 +127,7 @@ class _Reader:
         span = Span(tree.offset(start), tree.offset(node.end_byte), inner, enclosing, signature, summary)
         self.found.spans.append(span)
         large = node.end_byte - node.start_byte > LARGE
-        nested = list(_nested(body)) if body is not None and not _is_function(found) and depth < _DEEPEST else []
+        nested = list(_walk_nested(body)) if body is not None and not _is_function(found) and depth < _DEEPEST else []
         if large and nested:
             span.end = tree.offset(_with_comments(nested[0]).start_byte)
             above = "\n".join(filter(None, (enclosing, " ".join(filter(None, (signature, summary))))))
@@ -141,7 +141,7 @@ class _Reader:
 
     def _names_inside(self, body: Node, path: tuple[str, ...], depth: int) -> None:
         """Add the names in a small class, which stays one span."""
-        for child in _nested(body):
+        for child in _walk_nested(body):
             found = definition(child)
             assert found is not None
             inner = (*path, name_of(found))
@@ -151,7 +151,7 @@ class _Reader:
                 self._names_inside(below, inner, depth + 1)
 
 
-def _nested(body: Node) -> Iterator[Node]:
+def _walk_nested(body: Node) -> Iterator[Node]:
     for child in body.children:
         found = definition(child)
         if found is not None and name_of(found):

@@ -37,7 +37,7 @@ class Budget:
 
 
 @dataclass
-class Gathered:
+class AgentState:
     """What an agent has done and found so far."""
 
     hits: list[Hit] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Agent:
         self._shelf, self._budget, self._model = library, budget, model
         self._deadline = Deadline(budget.seconds)
         self._tools = model is not None and model.calls_tools
-        self.gathered = Gathered()
+        self.gathered = AgentState()
 
     def events(self, question: str) -> Iterator[Event]:
         """The steps as they happen. A model that fails leaves the rest to be done by rule."""
@@ -123,11 +123,11 @@ class Agent:
             if mistakes == MISTAKES:
                 break
             messages.append(Message("assistant", reply.text, tool_calls=reply.tool_calls))
-            yield from self._answered(calls, reply, messages)
+            yield from self._stream_answer(calls, reply, messages)
         if self._over():
             yield self._thought("The budget is used up; answering with what was found.")
 
-    def _answered(self, calls: list[ToolCall], reply: Reply, messages: list[Message]) -> Iterator[Event]:
+    def _stream_answer(self, calls: list[ToolCall], reply: Reply, messages: list[Message]) -> Iterator[Event]:
         """Run the calls and tell the model what came of them."""
         if not calls:
             messages.append(Message("user", "That was no action." + packaged_template("agent_text.txt")))

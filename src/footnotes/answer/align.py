@@ -111,11 +111,11 @@ class Aligner:
         if (claim, named) not in self._known:
             start, end = claim_in(claim)
             stated = claim[start:end]
-            found = self._verified(stated, self._aligned(stated, named)) or self._reworded(stated)
-            self._known[claim, named] = [replace(each, claim_span=_widened(each, start, end, claim)) for each in found]
+            found = self._verify(stated, self._align(stated, named)) or self._align_reworded(stated)
+            self._known[claim, named] = [replace(each, claim_span=_widen(each, start, end, claim)) for each in found]
         return self._known[claim, named]
 
-    def _aligned(self, claim: str, named: frozenset[int]) -> list[Support]:
+    def _align(self, claim: str, named: frozenset[int]) -> list[Support]:
         if len(claim) > LONGEST_CLAIM:
             return []
         whole = self._verbatim(claim, named) or self._best(claim, named, (0, len(claim)))
@@ -127,7 +127,7 @@ class Aligner:
         apart = len(found) < len(parts) or exchanged(claim, " ".join(dict.fromkeys(part.quote for part in found)))
         return [] if apart else found
 
-    def _verified(self, claim: str, supports: list[Support]) -> list[Support]:
+    def _verify(self, claim: str, supports: list[Support]) -> list[Support]:
         """What the words support, not certain where the verifier doubts it."""
         quotes = list(dict.fromkeys(support.quote for support in supports))
         if self._reader is None or not supports or _is_quoted(claim, quotes):
@@ -137,7 +137,7 @@ class Aligner:
         doubted = self._reader.verify([(evidence, claim)])[0].supported < needed
         return [replace(support, certain=False) for support in supports] if doubted else supports
 
-    def _reworded(self, claim: str) -> list[Support]:
+    def _align_reworded(self, claim: str) -> list[Support]:
         """The sentences nearest to a claim that the verifier finds supported although its words do not show it."""
         weights = self.weigh(claim)
         if self._reader is None or len(weights) < SHORT or len(claim) > LONGEST_CLAIM:
@@ -165,13 +165,13 @@ class Aligner:
             return None
         for number in sorted(range(len(self._passages)), key=lambda number: number + 1 not in named):
             if span := _span_of(" ".join(words), self._joined[number], self._passages[number].text):
-                support = self._enclosing(number, *span, claim)
+                support = self._enclose(number, *span, claim)
                 whole = len(claim) >= WHOLE * (support.end - support.start)
                 if whole or not denied_otherwise(claim, support.quote):
                     return support
         return None
 
-    def _enclosing(self, number: int, start: int, end: int, claim: str) -> Support:
+    def _enclose(self, number: int, start: int, end: int, claim: str) -> Support:
         """The sentences of a passage that a span of its text lies in."""
         passage = self._passages[number]
         first, last = passage.start + start, passage.start + end
@@ -197,7 +197,7 @@ class Aligner:
         best: tuple[float, Support] | None = None
         for window in self._windows(meant):
             terms = frozenset().union(*(sentence.terms for sentence in window))
-            score = min(_covered(weights, terms), _covered(meant, terms))
+            score = min(_coverage(weights, terms), _coverage(meant, terms))
             value = score - WIDENING * (len(window) - 1) + NAMED * (window[0].passage + 1 in named)
             if score < enough or (best is not None and value <= best[0]):
                 continue
@@ -209,7 +209,7 @@ class Aligner:
 
     def _windows(self, weights: dict[str, float]) -> Iterator[list[_Sentence]]:
         """Spans around the source sentences that hold most of the claim, the shortest first."""
-        scored = sorted(self._flat, key=lambda sentence: -_covered(weights, sentence.terms))[:TRIED]
+        scored = sorted(self._flat, key=lambda sentence: -_coverage(weights, sentence.terms))[:TRIED]
         for size in range(1, MAX_SENTENCES + 1):
             for sentence in scored:
                 neighbours = self._sentences[sentence.passage]
@@ -218,7 +218,7 @@ class Aligner:
                         yield neighbours[first : first + size]
 
 
-def _widened(support: Support, start: int, end: int, sentence: str) -> tuple[int, int]:
+def _widen(support: Support, start: int, end: int, sentence: str) -> tuple[int, int]:
     """The span in the whole sentence: a claim that begins or ends what is stated begins or ends the sentence."""
     first, last = support.claim_span
     return start + first if first else 0, start + last if start + last < end else len(sentence)
@@ -252,10 +252,10 @@ def _is_quoted(claim: str, quotes: Sequence[str]) -> bool:
 
 
 def _share(weights: dict[str, float], window: Sequence[_Sentence]) -> float:
-    return _covered(weights, frozenset().union(*(sentence.terms for sentence in window)))
+    return _coverage(weights, frozenset().union(*(sentence.terms for sentence in window)))
 
 
-def _covered(weights: dict[str, float], terms: frozenset[str]) -> float:
+def _coverage(weights: dict[str, float], terms: frozenset[str]) -> float:
     return sum(weight for term, weight in weights.items() if term in terms) / sum(weights.values())
 
 

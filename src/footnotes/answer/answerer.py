@@ -102,13 +102,13 @@ class Answerer:
         for event in self._events(findings, chosen):
             if event.answer is not None:
                 took = round((time.perf_counter() - began) * 1000, 3)
-                usage = self._priced(event.answer.usage, chosen)
+                usage = self._price(event.answer.usage, chosen)
                 event = replace(event, answer=replace(event.answer, took_ms=took, usage=usage))
             elif event.usage is not None:
-                event = replace(event, usage=self._priced(event.usage, chosen))
+                event = replace(event, usage=self._price(event.usage, chosen))
             yield event
 
-    def _priced(self, usage: Usage, chosen: Settings) -> Usage:
+    def _price(self, usage: Usage, chosen: Settings) -> Usage:
         model = self.model(chosen) if usage.model_calls else None
         return usage if model is None else load_table(chosen.models_file).priced(model.name, usage)
 
@@ -168,9 +168,9 @@ def last_answer(events: Iterator[Event]) -> Answer:
 def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]:
     """The best sentences of the hits, or else the nearest passages; under `strict` the sentences or nothing."""
     findings = _with_loaded_reader(findings, "chooser")
-    extracted = _extracted(findings, settings)
+    extracted = _extract(findings, settings)
     kind: AnswerKind = "answer" if extracted.sentences else "nothing"
-    text, citations = written(extracted, form_of(findings.question), findings.read, _opening(findings, extracted))
+    text, citations = written(extracted, form_of(findings.question), findings.read, _build_opening(findings, extracted))
     if found := _from_tables(findings, extracted):
         kind, (text, citations) = "answer", written_table(*found)
         findings = replace(findings, hits=_with_those_of(found[1], findings.hits))
@@ -189,7 +189,7 @@ def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]
     yield Event("done", answer=answer)
 
 
-def _extracted(findings: Findings, settings: Settings) -> Extract:
+def _extract(findings: Findings, settings: Settings) -> Extract:
     limit, frequency = settings.answer_sentences, findings.document_frequency
     reader = findings.reader
     if sides := sides_of(findings.question):
@@ -209,7 +209,7 @@ def _extracted(findings: Findings, settings: Settings) -> Extract:
     )
 
 
-def _opening(findings: Findings, extracted: Extract) -> str:
+def _build_opening(findings: Findings, extracted: Extract) -> str:
     """`Yes: ` or `No: ` where the question is for one of them and the best sentence says it."""
     if not extracted.sentences or extracted.disagree or findings.reader is None:
         return ""

@@ -266,7 +266,7 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
         asked = question.among(ordered) - question.only_in_names(passage.text[start:end])
         head = message_of(passage, passage.start + start)
         asked |= _named_terms(question, head.name) if head else frozenset()
-        span = _trimmed(passage.text, start, end)
+        span = _trim(passage.text, start, end)
         headings = headings_at(passage, passage.start + start)
         if span and headers.get(place) != place and _can_answer(question, passage.text[slice(*span)], headings):
             header = passage.text[slice(*spans[headers[place]])] if place in headers else ""
@@ -344,7 +344,7 @@ def _kind_share(question: Question, text: str, *, in_chat: bool = False) -> floa
     return 1.0 if names_kind(text, question.kind, question.text) else 0.0
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
     """The span without list marks and white space around it, or None when nothing is left."""
     if _HEADING.match(text, start, end):
         return None

@@ -128,10 +128,10 @@ def _spread(hits: list[Hit]) -> list[Hit]:
 def _with_gaps(hits: list[Hit], read: ReadText) -> list[Hit]:
     """Neighbouring chunks with the few characters between them added to the first, so that they merge."""
     by_place = {(hit.document_id, hit.index): hit for hit in hits}
-    return [_reaching(hit, by_place.get((hit.document_id, hit.index + 1)), read) for hit in hits]
+    return [_extend(hit, by_place.get((hit.document_id, hit.index + 1)), read) for hit in hits]
 
 
-def _reaching(hit: Hit, following: Hit | None, read: ReadText) -> Hit:
+def _extend(hit: Hit, following: Hit | None, read: ReadText) -> Hit:
     if following is None or not 0 < following.start - hit.end <= MAX_GAP:
         return hit
     return replace(hit, text=hit.text + read(hit.document_id, hit.end, following.start), end=following.start)

@@ -270,12 +270,12 @@ def rank(
     question: Question, passages: Sequence[Passage], embed: Embed | None, reader: Reader | None = None
 ) -> list[tuple[Candidate, float]]:
     """Every candidate with how likely it holds the answer, best first."""
-    ranked = _ranked(candidates_of(question, passages), SENTENCE)
+    ranked = _rank(candidates_of(question, passages), SENTENCE)
     if reader is not None and ranked:
-        return _ranked(read_candidates(reader, question.text, [pair[0] for pair in ranked]), SENTENCE_READ)
+        return _rank(read_candidates(reader, question.text, [pair[0] for pair in ranked]), SENTENCE_READ)
     if embed is None or not ranked:
         return ranked
-    return _ranked(_measured(question.text, [pair[0] for pair in ranked[:MAX_EMBEDDED]], embed), SENTENCE_EMBEDDED)
+    return _rank(_measure(question.text, [pair[0] for pair in ranked[:MAX_EMBEDDED]], embed), SENTENCE_EMBEDDED)
 
 
 def is_english(question: str) -> bool:
@@ -323,11 +323,11 @@ def _is_row(candidate: Candidate) -> bool:
     return candidate.text.count("|") > 1
 
 
-def _ranked(candidates: Sequence[Candidate], weights: Weights) -> list[tuple[Candidate, float]]:
+def _rank(candidates: Sequence[Candidate], weights: Weights) -> list[tuple[Candidate, float]]:
     return sorted(((each, weights.probability(each)) for each in candidates), key=lambda pair: -pair[1])
 
 
-def _measured(question: str, candidates: list[Candidate], embed: Embed) -> list[Candidate]:
+def _measure(question: str, candidates: list[Candidate], embed: Embed) -> list[Candidate]:
     """The candidates with the cosine between each and the question; one call for all of them."""
     asked = embed([question], role="query")[0]
     cosines = np.asarray(embed([candidate.text for candidate in candidates], role="passage") @ asked, dtype=float)

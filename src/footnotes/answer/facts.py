@@ -42,7 +42,7 @@ class Facts:
 def facts_of(claim: str, *, ordinary: frozenset[str] = frozenset()) -> Facts:
     """The numbers and names of a claim. `ordinary` words are no names, even where they open it with a capital."""
     numbers = [number for number in numbers_in(claim) if number.written not in LENIENT]
-    counted = tuple((number, _counted(claim, number)) for number in numbers)
+    counted = tuple((number, _count(claim, number)) for number in numbers)
     return Facts(counted, tuple(_names(claim, ordinary)), tuple(code_names(claim)), claim)
 
 
@@ -86,7 +86,7 @@ def missing_fact(facts: Facts, source: str, terms: frozenset[str], passage: str)
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _counted(claim: str, number: Number) -> frozenset[str]:
+def _count(claim: str, number: Number) -> frozenset[str]:
     """The term a number counts: the word right after it, unless the number is a year."""
     following = _COUNTED.match(claim, number.end)
     if following is None or following[1].lower() in FUNCTION_WORDS or _is_year(number):

@@ -45,7 +45,7 @@ def passages_of(hits: Sequence[Hit]) -> list[Passage]:
     ranked = sorted(enumerate(hits), key=lambda pair: (pair[1].document_id, pair[1].start, pair[1].end))
     merged: list[Passage] = []
     for _, group in groupby(ranked, key=lambda pair: pair[1].document_id):
-        passages = _merged([_alone(rank, hit) for rank, hit in group])
+        passages = _merge([_alone(rank, hit) for rank, hit in group])
         speakers = speakers_in([passage.text for passage in passages])
         merged.extend(replace(each, speakers=speakers) if speakers else each for each in passages)
     return sorted(merged, key=lambda passage: passage.rank)
@@ -89,16 +89,16 @@ def _alone(rank: int, hit: Hit) -> Passage:
     return Passage(hit.document_id, hit.filename, hit.title, hit.start, hit.text, rank, (hit,))
 
 
-def _merged(passages: list[Passage]) -> list[Passage]:
+def _merge(passages: list[Passage]) -> list[Passage]:
     """Passages of one document, sorted by start, joined where the next begins before the last has ended."""
     result = passages[:1]
     for following in passages[1:]:
-        joined = _joined(result[-1], following)
+        joined = _join(result[-1], following)
         result[-1:] = [joined] if joined else [result[-1], following]
     return result
 
 
-def _joined(first: Passage, second: Passage) -> Passage | None:
+def _join(first: Passage, second: Passage) -> Passage | None:
     overlap = first.end - second.start
     # Texts that disagree where they overlap come from two versions of a document: never stitch those.
     if overlap < 0 or not (first.text.endswith(second.text[:overlap]) or second.text in first.text):

@@ -16,7 +16,7 @@ _PLACES = frozenset(["slide", "notes", "sheet", "range", "rows", "cell", "output
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class AssembledChunk:
     """A piece completed from the blocks it covers; the pipeline gives it its identity."""
 
     start: int
@@ -29,13 +29,13 @@ class Assembled:
     parts: tuple[tuple[int, int], ...] = ()
 
 
-def assemble(pieces: Iterable[Piece], part: Part, *, title: str) -> Iterator[Assembled]:
+def assemble(pieces: Iterable[Piece], part: Part, *, title: str) -> Iterator[AssembledChunk]:
     """Complete the pieces of a part, in order."""
     starts = [block.start for block in part.blocks]
     for piece in pieces:
-        blocks = _covered(part.blocks, starts, piece)
+        blocks = _covered_blocks(part.blocks, starts, piece)
         headings = _heading_path(blocks)
-        yield Assembled(
+        yield AssembledChunk(
             piece.start,
             piece.end,
             _pages(blocks),
@@ -62,7 +62,7 @@ def _text(part: Part, piece: Piece) -> str:
     return part.text[piece.start - part.start : piece.end - part.start]
 
 
-def _covered(blocks: Sequence[Block], starts: list[int], piece: Piece) -> Sequence[Block]:
+def _covered_blocks(blocks: Sequence[Block], starts: list[int], piece: Piece) -> Sequence[Block]:
     first = max(0, bisect_right(starts, piece.start) - 1)
     last = bisect_right(starts, piece.end - 1)
     if first < last and blocks[first].end <= piece.start:

@@ -123,7 +123,7 @@ def _prefix(segment: Segment, start: int) -> str:
 def _metadata(covered: list[Segment], start: int, end: int) -> dict[str, JsonValue]:
     found: dict[str, JsonValue] = {}
     for key in ("symbols", "entry_points"):
-        names = dict.fromkeys(name for segment in covered for name in _begun(segment, key, start, end))
+        names = dict.fromkeys(name for segment in covered for name in _names_within(segment, key, start, end))
         if names:
             found[key] = [*list(names)[:_MOST_NAMES]]
     language = covered[0].block.attributes.get("language")
@@ -132,7 +132,7 @@ def _metadata(covered: list[Segment], start: int, end: int) -> dict[str, JsonVal
     return found
 
 
-def _begun(segment: Segment, key: str, start: int, end: int) -> Iterator[str]:
+def _names_within(segment: Segment, key: str, start: int, end: int) -> Iterator[str]:
     """The names of a block that begin in a span; all of them where their places are not known."""
     names, places = segment.block.attributes.get(key), segment.block.attributes.get(f"{key}_at")
     if not isinstance(names, list):

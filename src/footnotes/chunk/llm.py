@@ -71,7 +71,7 @@ class LlmChunker:
 
     def split(self, part: Part) -> list[Piece]:
         found = [span for segment in segments(part) for span in sentences(part.text, segment)]
-        return [piece for window in self._windows(found) for piece in self._cut(part, window)]
+        return [piece for window in self._windows(found) for piece in self._build_pieces(part, window)]
 
     def _windows(self, found: list[Span]) -> Iterator[list[Span]]:
         """Runs of sentences that the model reads at once."""
@@ -84,7 +84,7 @@ class LlmChunker:
         if window:
             yield window
 
-    def _cut(self, part: Part, window: list[Span]) -> list[Piece]:
+    def _build_pieces(self, part: Part, window: list[Span]) -> list[Piece]:
         if len(window) == 1:
             return self._pieces(part, [(window[0][0], window[-1][1])], {})
         try:

@@ -126,13 +126,13 @@ def _sentences(width: _Width, part: Part, size: int) -> Iterator[_Sentence]:
         opens_paragraph = not heading
         opens_section = segment.kind == "heading" and not heading
         for start, end in sentences(width.text, segment):
-            for low, high in _fitting(width, start, end, size):
+            for low, high in _fit(width, start, end, size):
                 yield _Sentence(low, high, opens_paragraph, opens_section)
                 opens_paragraph = opens_section = False
         heading = segment.kind == "heading"
 
 
-def _fitting(width: _Width, start: int, end: int, size: int) -> Iterator[Span]:
+def _fit(width: _Width, start: int, end: int, size: int) -> Iterator[Span]:
     """The sentence, or equal pieces of it about as long as a strip where it is longer than one and a quarter."""
     pieces = max(1, round(width(start, end) / size)) if width(start, end) > 1.25 * size else 1
     while pieces > 1:

@@ -63,7 +63,7 @@ class SectionChunker:
     def split(self, part: Part) -> list[Piece]:
         measured = Measured(part.text)
         pieces: list[Piece] = []
-        for section in _joined(measured, list(_sections(segments(part))), self._tokens):
+        for section in _join(measured, list(_sections(segments(part))), self._tokens):
             pieces.extend(self._pieces(measured, section, part.start))
         return pieces
 
@@ -100,7 +100,7 @@ def _sections(found: list[Segment]) -> Iterator[Section]:
         yield current
 
 
-def _joined(measured: Measured, sections: list[Section], limit: int) -> Iterator[Section]:
+def _join(measured: Measured, sections: list[Section], limit: int) -> Iterator[Section]:
     """Second-level sections with their third-level ones, where all of it fits; else each by itself."""
     index = 0
     while index < len(sections):

@@ -34,14 +34,14 @@ def segments(part: Part) -> list[Segment]:
         start, end = max(block.start - part.start, edge), min(block.end - part.start, len(part.text))
         if end <= start:
             continue
-        found.extend(_trimmed(part.text, edge, start, _PARAGRAPH))
-        found.extend(_trimmed(part.text, start, end, block))
+        found.extend(_trim(part.text, edge, start, _PARAGRAPH))
+        found.extend(_trim(part.text, start, end, block))
         edge = end
-    found.extend(_trimmed(part.text, edge, len(part.text), _PARAGRAPH))
+    found.extend(_trim(part.text, edge, len(part.text), _PARAGRAPH))
     return found
 
 
-def _trimmed(text: str, start: int, end: int, block: Block) -> Iterator[Segment]:
+def _trim(text: str, start: int, end: int, block: Block) -> Iterator[Segment]:
     if start < end:
         piece = text[start:end]
         bare = piece.strip()

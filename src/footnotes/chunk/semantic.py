@@ -63,7 +63,7 @@ class SemanticChunker:
         if sum(map(len, sections)) < _FEW_SENTENCES:
             spans = list(overlapping(part.text, 0, len(part.text), size=_RECURSIVE_SIZE, overlap=_RECURSIVE_OVERLAP))
         else:
-            spans = [span for groups in self._groups(part.text, sections) for span in self._sized(part.text, groups)]
+            spans = [span for groups in self._groups(part.text, sections) for span in self._resize(part.text, groups)]
         return [Piece(part.start + start, part.start + end) for start, end in spans]
 
     def _groups(self, text: str, sections: list[list[Span]]) -> Iterator[list[Span]]:
@@ -103,7 +103,7 @@ class SemanticChunker:
             at += size
         return found
 
-    def _sized(self, text: str, groups: list[Span]) -> list[Span]:
+    def _resize(self, text: str, groups: list[Span]) -> list[Span]:
         """Groups merged until large enough, then split until small enough."""
         merged: list[Span] = []
         for start, end in groups:

@@ -33,29 +33,29 @@ class SentenceChunker:
     def split(self, part: Part) -> list[Piece]:
         measured = Measured(part.text)
         found = [span for segment in segments(part) for span in sentences(part.text, segment)]
-        units = [piece for start, end in found for piece in self._fitting(measured, start, end)]
+        units = [piece for start, end in found for piece in self._fit(measured, start, end)]
         return [
             Piece(part.start + start, part.start + end, tokens=tokens)
-            for start, end, tokens in self._packed(measured, units)
+            for start, end, tokens in self._pack(measured, units)
         ]
 
-    def _fitting(self, measured: Measured, start: int, end: int) -> Iterator[tuple[int, int]]:
+    def _fit(self, measured: Measured, start: int, end: int) -> Iterator[tuple[int, int]]:
         if measured.exceeds(start, end, self._tokens):
             yield from ((low, high) for low, high, _ in measured.words(start, end, self._tokens))
         else:
             yield start, end
 
-    def _packed(self, measured: Measured, units: list[tuple[int, int]]) -> Iterator[Fitted]:
+    def _pack(self, measured: Measured, units: list[tuple[int, int]]) -> Iterator[Fitted]:
         first = 0
         for index, (_, end) in enumerate(units):
             if index > first and measured.exceeds(units[first][0], end, self._tokens):
                 pieces = measured.fitted(units[first][0], units[index - 1][1], self._tokens)
                 yield from pieces
-                first = self._overlapping(measured, units, pieces[-1].start, index)
+                first = self._overlap_start(measured, units, pieces[-1].start, index)
         if units:
             yield from measured.fitted(units[first][0], units[-1][1], self._tokens)
 
-    def _overlapping(self, measured: Measured, units: list[tuple[int, int]], last: int, index: int) -> int:
+    def _overlap_start(self, measured: Measured, units: list[tuple[int, int]], last: int, index: int) -> int:
         """The first sentence of the next chunk: as many before `index` as the overlap and the size allow.
 
         It begins after `last`, where the chunk before begins.

@@ -34,7 +34,7 @@ class WindowChunker:
 
     def split(self, part: Part) -> list[Piece]:
         words = [match.span() for match in _WORD.finditer(part.text)]
-        starts, ends = _normalised(words)
+        starts, ends = _normalise(words)
         pieces: list[Piece] = []
         first = 0
         while first < len(words):
@@ -49,7 +49,7 @@ class WindowChunker:
 _WORD = re.compile(rf"\S{{1,{_LONGEST_WORD}}}+")
 
 
-def _normalised(words: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+def _normalise(words: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """Where words would begin and end if every run of white space were one space."""
     starts: list[int] = []
     ends: list[int] = []

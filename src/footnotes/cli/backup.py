@@ -95,7 +95,7 @@ def copy_command(source: str, target: str, user: str | None, as_json: bool) -> N
     from footnotes.ingest.copying import copy_between
 
     with progress_line() as progress:
-        done = copy_between(_settings_of(source, user), _settings_of(target, user), on_progress=progress)
+        done = copy_between(_load_settings(source, user), _load_settings(target, user), on_progress=progress)
     if as_json:
         click.echo(json.dumps(asdict(done)))
         return
@@ -105,7 +105,7 @@ def copy_command(source: str, target: str, user: str | None, as_json: bool) -> N
     )
 
 
-def _settings_of(store: str, user: str | None) -> Settings:
+def _load_settings(store: str, user: str | None) -> Settings:
     from footnotes.settings import load
 
     is_address = "://" in store

@@ -14,7 +14,7 @@ from footnotes.cli.printing import count, print_note
 
 if TYPE_CHECKING:
     from footnotes.cli.progress import ProgressLine
-    from footnotes.ingest.importing.records import TakenOver
+    from footnotes.ingest.importing.records import ImportResult
     from footnotes.library import Library
 
 
@@ -70,7 +70,7 @@ def _show_imported(library: Library, file: str, collection: str | None, progress
         click.echo(f"added {count(done.added, 'document')}, {done.skipped} were there already")
 
 
-def import_to_json(done: TakenOver) -> dict[str, Any]:
+def import_to_json(done: ImportResult) -> dict[str, Any]:
     """The JSON of an import."""
     return {
         **asdict(done),
@@ -84,7 +84,7 @@ def _reasons(counted: Mapping[str, int]) -> list[dict[str, Any]]:
     return [{"reason": reason, "count": number} for reason, number in counted.items()]
 
 
-def _show(done: TakenOver) -> None:
+def _show(done: ImportResult) -> None:
     made_of = f"{count(done.chunks, 'chunk')}, of {count(done.records, 'record')} read"
     click.echo(f"added {count(done.added, 'document')} ({made_of}), {done.skipped:,} were there already")
     vectors = done.vectors

@@ -74,7 +74,8 @@ def wrap(text: str, indent: str = "", first: str | None = None) -> str:
 def wrap_lines(text: str) -> str:
     """Wrap every line of a text on its own, with a hanging indent."""
     return "\n".join(
-        wrap(line.strip(), _hanging(line), _own_indent(line)) if line.strip() else "" for line in text.split("\n")
+        wrap(line.strip(), _indent_hanging(line), _own_indent(line)) if line.strip() else ""
+        for line in text.split("\n")
     )
 
 
@@ -82,7 +83,7 @@ def _own_indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _hanging(line: str) -> str:
+def _indent_hanging(line: str) -> str:
     """The indent below the first word: after the mark of a footnote or list."""
     mark = re.match(r"\s*(?:\[\d+\]|\[[?~]\]|[-*•]|\d+[.)])?\s*", line)
     return " " * (mark.end() if mark else 0)

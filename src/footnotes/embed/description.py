@@ -71,7 +71,7 @@ def read_description(folder: Path) -> ModelDescription:
     config = _read(folder / "config.json")
     found = _by_name(f"{folder.name} {config.get('_name_or_path', '')}".lower())
     sentence = _read(folder / "config_sentence_transformers.json")
-    said: dict[str, Any] = _pooled(folder) | _prompted(sentence)
+    said: dict[str, Any] = _parse_pooling(folder) | _parse_prompts(sentence)
     found = replace(
         found,
         **said,
@@ -90,7 +90,7 @@ def _by_name(name: str) -> ModelDescription:
     return ModelDescription()
 
 
-def _pooled(folder: Path) -> dict[str, Any]:
+def _parse_pooling(folder: Path) -> dict[str, Any]:
     for step in _modules(folder):
         if step["type"].endswith("Dense") and not (folder / OWN_FILE).is_file():
             raise ModelDamaged(
@@ -120,7 +120,7 @@ def _is_normalized(folder: Path) -> bool:
     return any(step["type"].endswith("Normalize") for step in _modules(folder))
 
 
-def _prompted(sentence: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_prompts(sentence: Mapping[str, Any]) -> dict[str, Any]:
     prompts = sentence.get("prompts") or {}
     found: dict[str, Any] = {}
     for name, keys in (("query_prefix", _QUERY), ("passage_prefix", _PASSAGE)):

@@ -36,14 +36,14 @@ class Embedders:
         self._questions: OrderedDict[tuple[str, str], Vector] = OrderedDict()
         self._adapter: Adapter | None = None
         if given is not None:
-            self._loaded[given.name] = self._prepared(given)
+            self._loaded[given.name] = self._prepare(given)
 
     def get(self, name: str | None = None) -> Embedder:
         """The embedder of the settings, or the one named."""
         wanted = name or self._settings.embedder
         with self._guard:
             if wanted not in self._loaded:
-                self._loaded[wanted] = self._prepared(make_embedder(replace(self._settings, embedder=wanted)))
+                self._loaded[wanted] = self._prepare(make_embedder(replace(self._settings, embedder=wanted)))
             return self._loaded[wanted]
 
     def cosines(self, name: str) -> Cosines:
@@ -75,7 +75,7 @@ class Embedders:
                 f"the library's vectors were made with another version of {name}",
                 remedy="Run `footnotes reindex` to make them again.",
             )
-        vector = self._adapted(embed_one(embedder, question, role="query", attempts=QUERY_ATTEMPTS), fingerprint)
+        vector = self._adapt(embed_one(embedder, question, role="query", attempts=QUERY_ATTEMPTS), fingerprint)
         vector.setflags(write=False)  # it is handed out again
         with self._guard:
             self._questions[key] = vector
@@ -83,7 +83,7 @@ class Embedders:
                 self._questions.popitem(last=False)
         return vector
 
-    def _adapted(self, vector: Vector, fingerprint: str) -> Vector:
+    def _adapt(self, vector: Vector, fingerprint: str) -> Vector:
         """The vector as the map of the settings turns it, if they name one."""
         if not self._settings.question_adapter:
             return vector
@@ -91,7 +91,7 @@ class Embedders:
             self._adapter = load_adapter(self._settings.question_adapter, fingerprint)
         return self._adapter.adapt(vector)
 
-    def _prepared(self, embedder: Embedder) -> Embedder:
+    def _prepare(self, embedder: Embedder) -> Embedder:
         """Tell the embedder how many dimensions the library's vectors have: it need not ask its model."""
         expect, known = getattr(embedder, "expect_dimensions", None), self._dimensions_of(embedder.name)
         if callable(expect) and known is not None:

@@ -23,15 +23,15 @@ def fast_weights(files: ModelFiles, models_dir: Path) -> bytes:
     """The fast variant of a model's weights; what is kept of it is checked before it is used."""
     weights = read_weights(files)
     path = models_dir / "fast" / f"{hashlib.sha256(weights).hexdigest()[:16]}-{VERSION}.onnx"
-    if (kept := _kept(path)) is not None:
+    if (kept := _load_cached(path)) is not None:
         return kept
-    made = _made(weights)
+    made = _build(weights)
     with suppress(OSError):  # where nothing may be kept it is made each time
         _keep(path, made)
     return made
 
 
-def _kept(path: Path) -> bytes | None:
+def _load_cached(path: Path) -> bytes | None:
     with suppress(OSError):
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() == path.with_suffix(".sha256").read_text():
@@ -50,7 +50,7 @@ def _keep(path: Path, content: bytes) -> None:
         Path(file.name).replace(target)
 
 
-def _made(weights: bytes) -> bytes:
+def _build(weights: bytes) -> bytes:
     try:
         import onnx
         from onnxruntime.quantization import QuantType, quantize_dynamic

@@ -83,7 +83,7 @@ def fetch_model(
     hub = _hub()
     with _translated(hub, name):
         info = hub.HfApi().model_info(name, revision=revision or None, files_metadata=True)
-    wanted = list(_wanted(info.siblings or (), file, name))
+    wanted = list(_select_files(info.siblings or (), file, name))
     partial = folder.with_name(f"{folder.name}.partial")
     hashes: dict[str, str] = {}
     for one in wanted:
@@ -91,7 +91,7 @@ def fetch_model(
             on_file(one.rfilename, one.size or 0)
         with _translated(hub, name):
             hub.hf_hub_download(name, one.rfilename, revision=info.sha, local_dir=partial)
-        hashes[one.rfilename] = _checked(partial / one.rfilename, one)
+        hashes[one.rfilename] = _check(partial / one.rfilename, one)
     locked = {"name": name, "revision": info.sha, "asked": revision, "files": hashes}
     (partial / LOCK).write_text(json.dumps(locked, indent=1) + "\n", encoding="utf-8")
     shutil.rmtree(partial / ".cache", ignore_errors=True)
@@ -101,7 +101,7 @@ def fetch_model(
     return FetchedModel(name, str(info.sha), str(folder), len(hashes), size)
 
 
-def _wanted(listed: Any, file: str, name: str) -> Iterator[Any]:
+def _select_files(listed: Any, file: str, name: str) -> Iterator[Any]:
     """One ONNX file with what continues it, and the small files that describe the model."""
     files = {one.rfilename: one for one in listed}
     found = [one for one in ([file] if file else _WEIGHTS) if one in files]
@@ -116,7 +116,7 @@ def _wanted(listed: Any, file: str, name: str) -> Iterator[Any]:
             yield one
 
 
-def _checked(path: Path, listed: Any) -> str:
+def _check(path: Path, listed: Any) -> str:
     """The sha256 of a file that is what the hub says it is: by its own sha256, or as git hashes small files."""
     content = path.read_bytes()
     found = hashlib.sha256(content).hexdigest()

@@ -91,7 +91,7 @@ class OpenAIEmbedder:
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
         """One vector a text, in the order given, whatever order they come back in."""
-        body: dict[str, Any] = {"model": self._model, "input": [self._written(text, role) for text in texts]}
+        body: dict[str, Any] = {"model": self._model, "input": [self._format(text, role) for text in texts]}
         if self._asked_dimensions:
             body["dimensions"] = self._asked_dimensions
         seconds = self._query_seconds if role == "query" else self._remote.endpoint.timeout
@@ -101,7 +101,7 @@ class OpenAIEmbedder:
     def close(self) -> None:
         self._remote.close()
 
-    def _written(self, text: str, role: Role) -> str:
+    def _format(self, text: str, role: Role) -> str:
         cut = text[: MAX_TOKENS * CHARACTERS_A_TOKEN] or " "
         for part, for_query, for_passage in _PREFIXES:
             if part in self._model:

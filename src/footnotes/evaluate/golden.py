@@ -60,13 +60,13 @@ def _from_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         if not line.strip():
             continue
-        values = _json_of(line, f"{path.name}:{number}")
+        values = _parse_json(line, f"{path.name}:{number}")
         if not isinstance(values, dict):
             raise GoldenError(f"{path.name}:{number} is not a JSON object")
         yield number, values
 
 
-def _json_of(text: str, place: str) -> Any:
+def _parse_json(text: str, place: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
@@ -80,7 +80,7 @@ def _from_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for name in ("documents", "passages"):
                 values[name] = [each.strip() for each in values.get(name, "").split(_SEPARATOR) if each.strip()]
             if "spans" in values:
-                values["spans"] = _json_of(values["spans"], f"{path.name}:{number}")
+                values["spans"] = _parse_json(values["spans"], f"{path.name}:{number}")
             values["answerable"] = values.get("answerable", "true").strip().lower() not in ("false", "no", "0")
             yield number, values
 

@@ -66,7 +66,7 @@ def _of_document(library: Library, document: Document, shares: Counter[str], say
         for chunk in library.chunks(document.id)
         for start, end in sentence_spans(chunk.text)
     ]
-    ranked = sorted(sentences, key=lambda each: -_telling(each[1], shares))
+    ranked = sorted(sentences, key=lambda each: -_informativeness(each[1], shares))
     seen: set[str] = set()
     for chunk, sentence in ranked:
         if sentence in seen or not _SHORTEST <= len(analyze(sentence)) <= _LONGEST:
@@ -77,7 +77,7 @@ def _of_document(library: Library, document: Document, shares: Counter[str], say
             yield Question("", text, {document.filename: 1}, (sentence,))
 
 
-def _telling(sentence: str, shares: Counter[str]) -> float:
+def _informativeness(sentence: str, shares: Counter[str]) -> float:
     """How far the words of a sentence set it apart: their mean idf over documents."""
     terms = set(analyze_question(sentence))
     return sum(_rarity(term, shares) for term in terms) / len(terms) if terms else 0.0

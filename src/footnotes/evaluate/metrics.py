@@ -49,12 +49,12 @@ def ndcg_at(ranking: Sequence[str], judged: Mapping[str, int], k: int) -> float:
     Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002: the gain is the grade,
     the discount log2(rank + 1), as trec_eval counts.
     """
-    ideal = _discounted(sorted((grade for grade in judged.values() if grade > 0), reverse=True)[:k])
-    gained = _discounted([max(judged.get(found, 0), 0) for found in ranking[:k]])
+    ideal = _dcg(sorted((grade for grade in judged.values() if grade > 0), reverse=True)[:k])
+    gained = _dcg([max(judged.get(found, 0), 0) for found in ranking[:k]])
     return gained / ideal if ideal else 0.0
 
 
-def _discounted(grades: Sequence[int]) -> float:
+def _dcg(grades: Sequence[int]) -> float:
     return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1))
 
 
@@ -68,7 +68,7 @@ def _relevant(judged: Mapping[str, int]) -> set[str]:
 
 def span_recall(retrieved: Iterable[Span], references: Sequence[Span]) -> float:
     """The share of the reference characters that the retrieved spans hold."""
-    wanted = _length(_united(references))
+    wanted = _length(_unite(references))
     return _length(_common(retrieved, references)) / wanted if wanted else 0.0
 
 
@@ -81,7 +81,7 @@ def span_precision(retrieved: Sequence[Span], references: Sequence[Span]) -> flo
 def span_iou(retrieved: Sequence[Span], references: Sequence[Span]) -> float:
     """What is common over all that was retrieved or should have been."""
     common = _length(_common(retrieved, references))
-    total = _length(retrieved) + _length(_united(references)) - common
+    total = _length(retrieved) + _length(_unite(references)) - common
     return common / total if total else 0.0
 
 
@@ -93,10 +93,10 @@ def _common(retrieved: Iterable[Span], references: Sequence[Span]) -> list[Span]
         for other, low, high in references
         if document == other and max(start, low) < min(end, high)
     ]
-    return _united(found)
+    return _unite(found)
 
 
-def _united(spans: Iterable[Span]) -> list[Span]:
+def _unite(spans: Iterable[Span]) -> list[Span]:
     """The same characters without overlaps."""
     found: list[Span] = []
     for document, start, end in sorted(spans):

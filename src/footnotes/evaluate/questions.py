@@ -33,7 +33,7 @@ def person_question(sentence: str, is_common: Callable[[str], bool]) -> str:
     found = _STATEMENT.fullmatch(" ".join(sentence.split()))
     if found is None or _POINTS_BACK.match(found["subject"]) or len(found["subject"].split()) > 9:
         return ""
-    subject, verb, rest = _lowered(found["subject"], is_common), found["verb"], found["rest"]
+    subject, verb, rest = _lower_first(found["subject"], is_common), found["verb"], found["rest"]
     if verb in ("has to", "have to", "cannot"):
         verb, rest = ("can", rest) if verb == "cannot" else ("must", rest)
     if verb in ("is", "are", "was", "were"):
@@ -66,7 +66,7 @@ def _clause(rest: str) -> str:
     return rest[: end.start()] if end and end.start() > 0 else rest
 
 
-def _lowered(subject: str, is_common: Callable[[str], bool]) -> str:
+def _lower_first(subject: str, is_common: Callable[[str], bool]) -> str:
     """The subject as it stands inside a sentence: names and abbreviations keep their capital."""
     first = subject.split()[0]
     if first.lower() in _LOWERED or (first[1:].islower() and is_common(first.lower())):

@@ -170,12 +170,12 @@ def _scores(run: Run, measure: str) -> list[float]:
 def _run(library: Library, variant: Variant, questions: Sequence[Question], adapting: Adapting) -> Run:
     if variant.strength:
         return adapting.run(variant.name, variant.strength, _folds(len(questions), FOLDS))
-    for opened in _opened(library, variant):
+    for opened in _open_trial(library, variant):
         return evaluate(opened, questions, name=variant.name)
     raise AssertionError("a library was not opened")
 
 
-def _opened(library: Library, variant: Variant) -> Iterator[Library]:
+def _open_trial(library: Library, variant: Variant) -> Iterator[Library]:
     """The library under other settings; under another chunker as a copy, cut and embedded again."""
     settings = replace(library.settings, **variant.changes)
     if not variant.rebuilds:

@@ -24,13 +24,13 @@ class Robots:
         self._rules: dict[tuple[str, str, int], Any] = {}
 
     def allows(self, url: Url) -> bool:
-        return bool(self._rules_of(url).can_fetch(url.text, self._agent))
+        return bool(self._parse_rules(url).can_fetch(url.text, self._agent))
 
     def delay(self, url: Url) -> float:
         """The seconds that a site asks for between two requests, up to a limit."""
-        return min(float(self._rules_of(url).crawl_delay(self._agent) or 0.0), LONGEST_DELAY)
+        return min(float(self._parse_rules(url).crawl_delay(self._agent) or 0.0), LONGEST_DELAY)
 
-    def _rules_of(self, url: Url) -> Any:
+    def _parse_rules(self, url: Url) -> Any:
         if url.site not in self._rules:
             from protego import Protego
 

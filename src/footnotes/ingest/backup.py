@@ -37,7 +37,7 @@ def backup_library(
             beside(draft)  # jobs before documents: what is done in between is done again, and finds its documents
         with closing(open_store(settings, folder)) as source, closing(open_store(drafted, draft)) as target:
             for tenant in source.users():
-                with _pinned(source, tenant), suppress(NotFound):
+                with _pin(source, tenant), suppress(NotFound):
                     copy_state(source, target, tenant, on_progress=quiet)
         return backup_folder(draft, file, keep=keep, library=source.address)
 
@@ -70,6 +70,6 @@ def _between(settings: Settings, parent: Path) -> Iterator[tuple[Path, Settings]
 
 
 @contextmanager
-def _pinned(store: Any, tenant: str) -> Iterator[None]:
+def _pin(store: Any, tenant: str) -> Iterator[None]:
     with store.database.pinned(tenant):
         yield

@@ -70,7 +70,7 @@ def copy_state(source: Store, target: Store, user_id: str, *, on_progress: OnPro
         for conversation in source.conversations.copied(user_id):
             target.conversations.put(user_id, conversation)
         originals = sum(_original(source, target, user_id, document_id) for document_id in ids)
-        chunks = _compared(one, other, ids, numbers, on_progress)
+        chunks = _compare(one, other, ids, numbers, on_progress)
     return Copied(copied, len(ids) - copied, chunks, len(numbers), originals)
 
 
@@ -83,7 +83,7 @@ def _original(source: Store, target: Store, user_id: str, document_id: str) -> i
     return int(target.originals.keep(user_id, row.pk, path, row.document.file_hash))
 
 
-def _compared(
+def _compare(
     one: Side, other: Side, ids: list[str], numbers: dict[int, int], on_progress: Callable[[Progress], object]
 ) -> int:
     """Every document read back and held against the one it came from; how many chunks there are."""

@@ -11,7 +11,7 @@ from footnotes.chunk.assemble import assemble
 from footnotes.ingest.wiki.chunks import Describe
 from footnotes.ingest.work import chunk_id, embedding_input, input_hash
 from footnotes.parse.types_by_name import is_source_code
-from footnotes.store.records import NewChunk
+from footnotes.store.records import ChunkDraft
 from footnotes.text.lines import LineCounter
 from footnotes.types import Metadata, Part
 
@@ -51,7 +51,7 @@ class Deriver:
         self.count = 0
         self._line = 1
 
-    def chunks(self, part: Part) -> Iterator[tuple[NewChunk, str]]:
+    def chunks(self, part: Part) -> Iterator[tuple[ChunkDraft, str]]:
         """Each new chunk with its text.
 
         The hash names prefix and text, not how they were cut: other pieces of the same text give as good a vector.
@@ -63,7 +63,7 @@ class Deriver:
             said = self._describe(self.count, made.headings, made.tokens, text) if self._describe else {}
             identity = chunk_id(self._file_hash, self._fingerprint, self.count, made.start, made.end)
             yield (
-                NewChunk(
+                ChunkDraft(
                     index=self.count,
                     id=identity,
                     start=made.start,

@@ -62,10 +62,10 @@ def embedding_pieces(
             spans = equal_spans(text, math.ceil(made.tokens / room))
     if count is None or not max_tokens:
         return tuple(_with_prefix(made, text[start:end]) for start, end in spans)
-    return tuple(piece for start, end in spans for piece in _fitting(made, text[start:end], max_tokens, count))
+    return tuple(piece for start, end in spans for piece in _fit(made, text[start:end], max_tokens, count))
 
 
-def _fitting(made: Embeddable, text: str, max_tokens: int, count: CountTokens) -> Iterator[str]:
+def _fit(made: Embeddable, text: str, max_tokens: int, count: CountTokens) -> Iterator[str]:
     piece = _with_prefix(made, text)
     fits = len(piece) <= max_tokens - _ENDS or count(piece) <= max_tokens  # a token has one character at least
     middle = len(text) // 2
@@ -76,7 +76,7 @@ def _fitting(made: Embeddable, text: str, max_tokens: int, count: CountTokens) -
     cut = space + 1 if space > 0 else middle
     for half in (text[:cut].strip(), text[cut:].strip()):
         if half:
-            yield from _fitting(made, half, max_tokens, count)
+            yield from _fit(made, half, max_tokens, count)
 
 
 def _with_prefix(made: Embeddable, text: str) -> str:

@@ -32,7 +32,7 @@ from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, nam
 from footnotes.ingest.embedding import embed_missing, open_generation
 from footnotes.ingest.garbage import fewer_collections
 from footnotes.ingest.pieces import pieces_to_embed
-from footnotes.ingest.reading import KnownDocuments, ReadFile, read_together
+from footnotes.ingest.reading import DocumentLookup, ReadFile, read_together
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.wiki.chunks import build_describer
 from footnotes.ingest.work import NewSource, OnProgress, Progress
@@ -127,7 +127,7 @@ class Pipeline:
         self._embed_batch = embed_batch
         self._on_progress = on_progress
         self._pending = _Pending()
-        self._known = KnownDocuments(store, user_id)
+        self._known = DocumentLookup(store, user_id)
         self._versions: dict[tuple[str, int], tuple[Chunker, str, str]] = {}
         self._waiting: list[tuple[int, Added]] = []
         self._behind: list[Added] = []
@@ -166,7 +166,7 @@ class Pipeline:
             left, self._elsewhere = self._elsewhere, []
             for _, pk in left:
                 if pk is not None:
-                    self._store.documents.await_settled(self._user_id, pk)
+                    self._store.documents.wait_for_publish(self._user_id, pk)
             yield from self._add([origin for origin, _ in left], chunker_of)
 
     def _add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
@@ -407,7 +407,7 @@ class Pipeline:
 
     def _found_again(self, origin: NewSource, same: DocumentRow) -> Iterator[Added]:
         """The same bytes are here, made as they would be made now."""
-        added = self._deduplicated(origin, same)
+        added = self._build_duplicate(origin, same)
         if same.document.status in TAKEN_IN:
             yield added
         else:
@@ -419,7 +419,7 @@ class Pipeline:
             )
             self._waiting.append((same.pk, replace(added, status="ready") if is_left and not here else added))
 
-    def _deduplicated(self, origin: NewSource, same: DocumentRow) -> Added:
+    def _build_duplicate(self, origin: NewSource, same: DocumentRow) -> Added:
         before = self._known.by_source(origin.collection, origin.source)
         self._known.forget()
         if before is not None and before.pk != same.pk:
@@ -485,12 +485,12 @@ class Pipeline:
             if self._is_left_to_another(work.draft):
                 yield from self._left(work)
             elif work.draft.waits:
-                self._waiting.append((work.draft.handle.pk, _added(work)))
-                self._on_text(_added(work))
+                self._waiting.append((work.draft.handle.pk, _build_added(work)))
+                self._on_text(_build_added(work))
             elif behind:
-                self._behind.append(_added(work))
+                self._behind.append(_build_added(work))
             else:
-                yield self._followed(_added(work))
+                yield self._build_followed(_build_added(work))
         self._published = True
 
     def _is_worth_a_process(self, count: int) -> bool:
@@ -582,7 +582,7 @@ class Pipeline:
             for pks in waiting.embed():
                 yield from self._ready(set(pks))
             for pk in {pk for pk, _ in self._waiting}:
-                self._store.documents.await_settled(self._user_id, pk)
+                self._store.documents.wait_for_publish(self._user_id, pk)
             for pks in waiting.embed():  # what another writer did not finish
                 yield from self._ready(set(pks))
         except (StoreError, DocumentError):
@@ -598,9 +598,9 @@ class Pipeline:
     def _ready(self, pks: set[int]) -> Iterator[Added]:
         done = [added for pk, added in self._waiting if pk in pks]
         self._waiting = [(pk, added) for pk, added in self._waiting if pk not in pks]
-        yield from map(self._followed, done)
+        yield from map(self._build_followed, done)
 
-    def _followed(self, added: Added) -> Added:
+    def _build_followed(self, added: Added) -> Added:
         """A document is ready unless a vector database is away that is to have it: then that is said."""
         failure = self._store.index_failure
         if failure is None or added.status not in ("ready", "replaced"):
@@ -634,7 +634,7 @@ def _inputs(draft: Draft, embedder: Embedder) -> list[tuple[bytes, tuple[str, ..
     return found
 
 
-def _added(work: _Work) -> Added:
+def _build_added(work: _Work) -> Added:
     assert work.draft.publication is not None
     chunks, warnings = work.draft.publication.chunks, tuple(work.warnings)
     near = work.draft.near_duplicate_of

@@ -83,7 +83,7 @@ def _place(
     if before is None:
         plan.added.append(source)
     elif _same(before.signature, file.signature) if file.stamp is None else before.stamp == file.stamp:
-        _place_unchanged(source, before, plan, looks, made_by)
+        _plan_unchanged(source, before, plan, looks, made_by)
     elif before.document_id is None:
         plan.changed.append(source)
     else:
@@ -99,7 +99,7 @@ def _place(
             plan.touched.append(source)
 
 
-def _place_unchanged(source: str, before: KnownSource, plan: Plan, looks: Looks, made_by: str) -> None:
+def _plan_unchanged(source: str, before: KnownSource, plan: Plan, looks: Looks, made_by: str) -> None:
     if before.error is not None:
         hopeless = before.made_by == made_by and not may_change(before.error.code)
         (plan.failed_before.append(before) if hopeless else plan.changed.append(source))
@@ -129,7 +129,7 @@ def _find_moves(
     sizes = {before.bytes for group in vacated.values() for before in group}
     for source in [*plan.added, *plan.changed]:
         if seen[source].signature.size in sizes and not has_archive_name(source):
-            content = hashes.get(source) or _hash_or_nothing(seen[source].path, looks)
+            content = hashes.get(source) or _hash_if_readable(seen[source].path, looks)
             if group := vacated.get(content):
                 before = _nearest(source, group)
                 group.remove(before)
@@ -161,7 +161,7 @@ def _nearest(source: str, group: list[KnownSource]) -> KnownSource:
     return max(group, key=likeness)
 
 
-def _hash_or_nothing(path: Path, looks: Looks) -> str:
+def _hash_if_readable(path: Path, looks: Looks) -> str:
     try:
         return looks.hash_of(path)
     except DocumentError:

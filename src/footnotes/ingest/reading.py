@@ -63,7 +63,7 @@ def _read(origin: NewSource, max_bytes: int) -> ReadFile:
     return ReadFile(origin, digest.hexdigest(), size, content if size <= READ_BYTES else None)
 
 
-class KnownDocuments:
+class DocumentLookup:
     """What the store has of some files, by their bytes and by their sources, until any of it is changed."""
 
     def __init__(self, store: Store, user_id: str) -> None:

@@ -15,7 +15,7 @@ from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.wiki.chunks import build_describer
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
-from footnotes.store.records import DocumentRow, Generation, NewChunk
+from footnotes.store.records import ChunkDraft, DocumentRow, Generation
 
 ROUNDS = 100
 """How often documents that came meanwhile are filled in before the switch is given up."""
@@ -123,7 +123,7 @@ class Reindex:
         described = build_describer(row.document.mime, row.document.metadata, row.document.title)
         named = named_in_prefix(row.document.title, row.document.mime, row.document.metadata)
         derive = Deriver(chunker, row.document.file_hash, named, described)
-        made: list[NewChunk] = []
+        made: list[ChunkDraft] = []
         embedded = 0
         for part in self._store.documents.parts(self._user_id, row.document.id):
             fresh = list(derive.chunks(part))
@@ -135,7 +135,7 @@ class Reindex:
         self._store.generations.fill(self._user_id, generation, row, made, version)
         return embedded
 
-    def _pieces(self, chunk: NewChunk, text: str) -> tuple[str, ...]:
+    def _pieces(self, chunk: ChunkDraft, text: str) -> tuple[str, ...]:
         return pieces_to_embed(chunk, text, self._embedder)
 
     def _embed(self, generation: Generation, inputs: dict[bytes, tuple[str, ...]]) -> int:

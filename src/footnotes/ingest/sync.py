@@ -63,14 +63,14 @@ class SyncPass(ABC):
     def said(self, plan: Plan) -> Iterator[Followed]:
         """What a plan would do, for a dry run."""
         for old, new in plan.moved.items():
-            yield self._moved(old, new)
+            yield self._build_moved(old, new)
         for source in plan.added:
             yield Followed(source, None, "added")
         for source in plan.changed:
             known = self._known.get(source)
             yield Followed(source, known.document_id if known else None, "changed")
-        yield from self._settled(plan)
-        yield from (_deleted(known) for known in plan.gone if known.document_id)
+        yield from self._report_unchanged(plan)
+        yield from (_build_deleted(known) for known in plan.gone if known.document_id)
 
     def _is_current(self, known: KnownSource) -> bool:
         return self._target.is_current(known.mime or "", known.ingestion_version or "")
@@ -88,14 +88,14 @@ class SyncPass(ABC):
     def _forget(self, gone: Sequence[KnownSource]) -> Iterator[Followed]:
         if gone:
             self._origins.forget([known.source for known in gone])
-            yield from (_deleted(known) for known in gone if known.document_id)
+            yield from (_build_deleted(known) for known in gone if known.document_id)
 
     def _note(self, seen: Iterator[Origin] | list[Origin]) -> None:
         self._origins.note(seen, made_by())
 
     # ── saying
 
-    def _settled(self, plan: Plan) -> Iterator[Followed]:
+    def _report_unchanged(self, plan: Plan) -> Iterator[Followed]:
         """What stays as it is: unchanged, failed before, left out."""
         for known in plan.unchanged:
             if known.document_id:
@@ -118,11 +118,11 @@ class SyncPass(ABC):
             if source.startswith(prefix):
                 yield Followed(source, known.document_id, "unchanged", known.chunks)
 
-    def _moved(self, old: str, new: str) -> Followed:
+    def _build_moved(self, old: str, new: str) -> Followed:
         known = self._known[old]
         return Followed(new, known.document_id, "renamed", known.chunks, old)
 
-    def _followed(self, added: Added) -> Followed:
+    def _build_followed(self, added: Added) -> Followed:
         """What became of a file, in the words of a sync."""
         known = self._known.get(added.path)
         if added.status in ("failed", "skipped"):
@@ -148,7 +148,7 @@ class FolderSync(SyncPass):
         """Look at the folder and at what is known of it. Refuses to delete everything, unless that is meant."""
         self._look()
         self._known = self._origins.below(self._prefix)
-        looks = Looks(self._hash_of, self._is_current, self._is_gone)
+        looks = Looks(self._hash, self._is_current, self._is_gone)
         plan = make_plan(self._seen, self._known, looks, made_by())
         if not delete_all:
             self._refuse_to_empty(plan)
@@ -161,12 +161,12 @@ class FolderSync(SyncPass):
         if plan.moved:
             self._origins.move({old: (new, as_text(self._seen[new].path.name)) for old, new in plan.moved.items()})
             self._note(self._origin(new) for new in plan.moved.values())
-            yield from (self._moved(old, new) for old, new in plan.moved.items())
+            yield from (self._build_moved(old, new) for old, new in plan.moved.items())
         moved = set(plan.moved.values())
         yield from (file for file in self._take(plan) if file.error is not None or file.path not in moved)
         if plan.changed:
             self._origins.mend_names(set(plan.changed))
-        yield from self._settled(plan)
+        yield from self._report_unchanged(plan)
         yield from self._forget(
             [known for known in plan.gone if self._is_gone(archive_of(known.source) or known.source)]
         )
@@ -186,7 +186,7 @@ class FolderSync(SyncPass):
                 signature = Signature(status.st_size, status.st_mtime_ns, status.st_ctime_ns, now)
                 self._seen.setdefault(as_text(path), Seen(path, signature))
 
-    def _hash_of(self, path: Path) -> str:
+    def _hash(self, path: Path) -> str:
         return hash_file(path, self._max_file_bytes)[0]
 
     def _is_gone(self, source: str) -> bool:
@@ -212,11 +212,11 @@ class FolderSync(SyncPass):
         seen: list[Origin] = []
         try:
             for added in self._ingestor.ingest_files(plain, self._target):
-                seen += self._origins_of(added)
+                seen += self._build_origins(added)
                 if len(seen) >= NOTED_AT_ONCE:
                     self._note(seen)
                     seen = []
-                yield self._followed(added)
+                yield self._build_followed(added)
         finally:
             self._note(seen)
         for archive in archives:
@@ -228,7 +228,7 @@ class FolderSync(SyncPass):
         for added in self._ingestor.unpacked(archive, self._target):
             there.add(added.path)
             broken = added.error if added.path == archive.source else broken
-            yield self._followed(added)
+            yield self._build_followed(added)
         prefix = archive.source + INSIDE
         before = [known for source, known in self._known.items() if source.startswith(prefix) and source not in there]
         if broken is None:
@@ -242,7 +242,7 @@ class FolderSync(SyncPass):
         name = as_text(path.name)
         return NewSource(path, source, name, self._target.collection, self._target.metadata_of(path))
 
-    def _origins_of(self, added: Added) -> list[Origin]:
+    def _build_origins(self, added: Added) -> list[Origin]:
         """How a file looked that was taken in, or that will not be as long as it looks like this."""
         if added.error is not None and may_change(added.error.code):
             return []
@@ -287,5 +287,5 @@ def _is_within(source: str, folder: str) -> bool:
     return source == folder or source.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def _deleted(known: KnownSource) -> Followed:
+def _build_deleted(known: KnownSource) -> Followed:
     return Followed(known.source, known.document_id, "deleted", known.chunks)

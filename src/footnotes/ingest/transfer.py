@@ -125,11 +125,11 @@ def _documents(file: Path) -> Iterator[dict[str, Any]]:
     try:
         with file.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, start=1):
-                parsed = _parsed(line, number)
+                parsed = _parse_line(line, number)
                 if number == 1:
                     _check_header(parsed)
                 elif parsed["type"] == "document":
-                    yield _checked(parsed, number)
+                    yield _check_line(parsed, number)
             if lines.tell() == 0:
                 raise ImportFormatError("the file is empty")
     except UnicodeDecodeError as error:
@@ -138,7 +138,7 @@ def _documents(file: Path) -> Iterator[dict[str, Any]]:
         raise SourceUnreadable(f"{file} cannot be read ({error})") from error
 
 
-def _parsed(line: str, number: int) -> dict[str, Any]:
+def _parse_line(line: str, number: int) -> dict[str, Any]:
     try:
         parsed = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -155,7 +155,7 @@ def _check_header(line: dict[str, Any]) -> None:
         raise ImportFormatError(f"the export has version {line.get('version')!r}; this program reads {VERSION}")
 
 
-def _checked(line: dict[str, Any], number: int) -> dict[str, Any]:
+def _check_line(line: dict[str, Any], number: int) -> dict[str, Any]:
     """A document line that can be taken in whole, or an error that names it. Nothing in it is trusted."""
     texts = ("id", "collection", "filename", "source", "file_hash", "mime", "title", "text")
     if not all(isinstance(line.get(name), str) for name in texts) or not isinstance(line.get("metadata"), dict):

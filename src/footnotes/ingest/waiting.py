@@ -15,7 +15,7 @@ from footnotes.ingest.embedding import embed_missing
 from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
-from footnotes.store.records import Generation, StoredInput
+from footnotes.store.records import Generation, PendingChunk
 
 SMALLEST_BATCH, FIRST_BATCH, LARGEST_BATCH = 32, 64, 4_096
 _READ_TOGETHER = 256
@@ -47,10 +47,10 @@ class WaitingDocuments:
         while (claimed := self._store.vectors.claim(user_id)) and claimed != before:
             self._total = self._done + self._store.vectors.count_waiting(user_id)
             self._store.vectors.set_waiting(user_id, "embedding")
-            yield from self._embedded(claimed)
+            yield from self._embed_documents(claimed)
             before = claimed
 
-    def _embedded(self, pks: list[int]) -> Iterator[list[int]]:
+    def _embed_documents(self, pks: list[int]) -> Iterator[list[int]]:
         complete: list[int] = []
         for start in range(0, len(pks), _READ_TOGETHER):
             some = pks[start : start + _READ_TOGETHER]
@@ -63,12 +63,12 @@ class WaitingDocuments:
                     self._gather(pk)
                 complete.append(pk)
                 if len(self._inputs) >= self._size:
-                    yield self._finished(complete)
+                    yield self._finish(complete)
                     complete = []
         if complete:
-            yield self._finished(complete)
+            yield self._finish(complete)
 
-    def _take(self, found: Sequence[StoredInput]) -> None:
+    def _take(self, found: Sequence[PendingChunk]) -> None:
         for item in found:
             self._inputs[item.input_hash] = pieces_to_embed(item, item.text, self._embedder)
 
@@ -82,11 +82,11 @@ class WaitingDocuments:
                 return
             self._embed()
 
-    def _inputs_after(self, pk: int, after: int) -> list[StoredInput]:
+    def _inputs_after(self, pk: int, after: int) -> list[PendingChunk]:
         user_id = self._generation.user_id
         return self._store.vectors.inputs(user_id, self._generation, pk, after=after, limit=self._size)
 
-    def _finished(self, pks: list[int]) -> list[int]:
+    def _finish(self, pks: list[int]) -> list[int]:
         self._embed()
         self._on_progress(Progress("indexing", 0, len(pks)))
         with tracing.span("index", documents=len(pks), leg="dense"):

@@ -62,7 +62,7 @@ def resolved(path: Path, folders: dict[str, str]) -> str:
 
 
 def _folder(folder: Path, root: Path, ignored: list[_Ignored], avoid: Path | None) -> Iterator[Path | Skipped]:
-    rules = _rules_of(folder)
+    rules = _load_rules(folder)
     ignored = [*ignored, rules] if rules else ignored
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -115,7 +115,7 @@ def _holds_a_library(folder: Path) -> bool:
         return False
 
 
-def _rules_of(folder: Path) -> _Ignored | None:
+def _load_rules(folder: Path) -> _Ignored | None:
     from pathspec import GitIgnoreSpec
 
     file = folder / IGNORE_FILE

@@ -38,7 +38,7 @@ def watching(once: Pass, folder: Path, *, avoid: Path, stop: threading.Event) ->
             stop.wait(AGAIN_AFTER_ERROR)
             continue
         for result in _passes(once, root, avoid.resolve(), stop):
-            if first or isinstance(result, FootnotesError) or _did_something(result):
+            if first or isinstance(result, FootnotesError) or _has_changes(result):
                 yield result
             first = False
 
@@ -49,7 +49,7 @@ def looking_again(once: Pass, *, every: float, stop: threading.Event) -> Iterato
     while not stop.is_set():
         try:
             result = once()
-            if first or failing or _did_something(result):
+            if first or failing or _has_changes(result):
                 yield result
             failing = ""
         except Interrupted:
@@ -120,6 +120,6 @@ def _identity(root: Path) -> tuple[int, int] | None:
         return None
 
 
-def _did_something(result: Synced) -> bool:
+def _has_changes(result: Synced) -> bool:
     new_failures = any(file.status == "failed" and not file.warnings for file in result.files)
     return new_failures or any(result.counts.get(name) for name in _CHANGES)  # type: ignore[call-overload]

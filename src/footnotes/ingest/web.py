@@ -82,7 +82,7 @@ class Web:
                 yield batch
                 return
             try:
-                pages, results = self._listed(address, file)
+                pages, results = self._list_pages(address, file)
             except DocumentError as error:
                 yield Pages(results=[Added(address, None, "failed", 0, error.info())])
                 return
@@ -118,7 +118,7 @@ class Web:
         batch.sources.append(NewSource(file, source, filename_of(found), self._collection, metadata))
         batch.origins[source] = Origin(source, began, None, found.etag, found.modified)
 
-    def _listed(self, address: str, file: Path) -> tuple[list[str], list[Added]]:
+    def _list_pages(self, address: str, file: Path) -> tuple[list[str], list[Added]]:
         """The pages of a sitemap and of those it lists, and what was left out."""
         home = parse_url(address)
         first = read_sitemap(file, self._rules.max_bytes, self._most + 1)
@@ -153,11 +153,11 @@ def own_folder() -> Iterator[Path]:
     It is held by a lock that ends with the process; what dead ones left is removed.
     """
     for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        if _age(left) > _YOUNG_SECONDS and (file := _held(left)) is not None:  # a younger one may be about to be held
+        if _age(left) > _YOUNG_SECONDS and (file := _lock(left)) is not None:  # a younger one may be about to be held
             shutil.rmtree(left, ignore_errors=True)
             os.close(file)
     with tempfile.TemporaryDirectory(prefix=_FOLDER) as name:
-        file = _held(Path(name))
+        file = _lock(Path(name))
         try:
             yield Path(name)
         finally:
@@ -172,7 +172,7 @@ def _age(folder: Path) -> float:
         return 0.0
 
 
-def _held(folder: Path) -> int | None:
+def _lock(folder: Path) -> int | None:
     """The folder's lock, unless somebody else has it or it is not ours."""
     try:
         file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

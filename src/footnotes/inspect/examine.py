@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import TypeAlias
 
 from footnotes.chunk import Chunker
-from footnotes.chunk.assemble import Assembled, assemble
+from footnotes.chunk.assemble import AssembledChunk, assemble
 from footnotes.errors import DocumentError, DocumentTooLarge, FootnotesError, SourceUnreadable
 from footnotes.parse import Source
 from footnotes.parse import types_by_name as types
@@ -59,7 +59,7 @@ class Inspection:
     parts: tuple[Part, ...]
     chunker: str
     chunker_options: Metadata
-    chunks: tuple[Assembled, ...]
+    chunks: tuple[AssembledChunk, ...]
     images: int | None
     page_images: tuple[int, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ def inspect_file(path: Path, chunker_for: ChunkerFor, *, limits: Limits, max_byt
         raise DocumentError(f"{path.name} holds no text")
     title = document_title(path.name, parts[0])
     chunker = chunker_for(kind.mime)
-    images, by_page = _images_of(path, kind.mime, limits)
+    images, by_page = _count_page_images(path, kind.mime, limits)
     return Inspection(
         path=path,
         bytes=size,
@@ -167,7 +167,7 @@ def is_drawn(inspection: Inspection) -> bool:
     return inspection.mime == types.PDF
 
 
-def _images_of(path: Path, mime: str, limits: Limits) -> tuple[int | None, tuple[int, ...]]:
+def _count_page_images(path: Path, mime: str, limits: Limits) -> tuple[int | None, tuple[int, ...]]:
     """Count the images of a file and of its pages, without decoding them; None if they cannot be counted."""
     if mime == types.PDF:
         try:

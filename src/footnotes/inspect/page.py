@@ -13,7 +13,7 @@ from html import escape
 from importlib import resources
 from statistics import median
 
-from footnotes.chunk.assemble import Assembled
+from footnotes.chunk.assemble import AssembledChunk
 from footnotes.errors import FootnotesError
 from footnotes.inspect.examine import Inspection, is_drawn
 from footnotes.inspect.marks import Mark, marks, page_starts
@@ -132,7 +132,7 @@ def _document(found: Inspection, most_pages: int) -> Iterator[str]:
             break
         if block.page != page or not open_section:
             page = block.page
-            yield "</div></section>" * open_section + _page_opening(found, page, starts, most_pages)
+            yield "</div></section>" * open_section + _render_opening(found, page, starts, most_pages)
             open_section = True
         yield _block(block, pieces, text)
         left -= block.end - block.start
@@ -141,7 +141,7 @@ def _document(found: Inspection, most_pages: int) -> Iterator[str]:
         yield f'<p class="note">Only the first {_MOST_CHARACTERS:,} characters are shown.</p>'
 
 
-def _page_opening(found: Inspection, page: int | None, starts: dict[int, int], most_pages: int) -> str:
+def _render_opening(found: Inspection, page: int | None, starts: dict[int, int], most_pages: int) -> str:
     if page is None:
         return '<section class="page"><div class="text">'
     label = f'<h2 class="number">page {page}</h2>'
@@ -168,7 +168,9 @@ def _picture(found: Inspection, page: int, offset: int) -> str:
     return _figure(drawn, page, blocks, chunks)
 
 
-def _figure(drawn: PagePicture, page: int, blocks: Sequence[Block], chunks: Sequence[tuple[int, Assembled]]) -> str:
+def _figure(
+    drawn: PagePicture, page: int, blocks: Sequence[Block], chunks: Sequence[tuple[int, AssembledChunk]]
+) -> str:
     """A box around each block; a field on each line of a chunk, its number where it begins on the page."""
     marked = [
         _place("box " + block.kind, _around(each)) for block, each in zip(blocks, drawn.boxes, strict=False) if each

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from footnotes.chunk.assemble import Assembled
+from footnotes.chunk.assemble import AssembledChunk
 from footnotes.inspect.examine import Inspection
 from footnotes.text.lines import LineCounter
 from footnotes.types import Block
@@ -52,7 +52,7 @@ def _kinds(found: Inspection) -> dict[str, int]:
     return kinds
 
 
-def _chunk(index: int, made: Assembled, found: Inspection, text: str, lines: LineCounter) -> dict[str, Any]:
+def _chunk(index: int, made: AssembledChunk, found: Inspection, text: str, lines: LineCounter) -> dict[str, Any]:
     return {
         "index": index,
         "total": len(found.chunks),

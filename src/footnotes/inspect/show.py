@@ -8,7 +8,7 @@ from statistics import median
 
 import click
 
-from footnotes.chunk.assemble import Assembled
+from footnotes.chunk.assemble import AssembledChunk
 from footnotes.inspect.examine import Inspection, PageFacts
 from footnotes.render import one_line, shortened
 
@@ -111,7 +111,7 @@ def _show_chunks(found: Inspection) -> None:
         click.echo(f"       {shortened(text[made.start : made.end][:1000], _EXCERPT)}")
 
 
-def _place(made: Assembled) -> str:
+def _place(made: AssembledChunk) -> str:
     pages = ""
     if made.pages:
         first, last = made.pages

@@ -92,7 +92,7 @@ class _Blocks:
         yield from self._block(edge, len(self._text), None)
 
     def _block(self, start: int, end: int, span: Span | None) -> Iterator[Block]:
-        first, last = _trimmed(self._text, start, end)
+        first, last = _trim(self._text, start, end)
         if first >= last:
             return
         attributes: dict[str, JsonValue] = {"language": self._language}
@@ -121,7 +121,7 @@ def _within(places: Sequence[_Place], start: int, end: int) -> Sequence[_Place]:
     return places[low:high]
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
 

@@ -25,7 +25,7 @@ def front_matter(text: str) -> tuple[int, dict[str, JsonValue]]:
     match = _BLOCK.match(text)
     if match is None:
         return 0, {}
-    values = _loaded(match[1])
+    values = _load(match[1])
     return (match.end(), _with_usual_names(values)) if values is not None else (0, {})
 
 
@@ -45,7 +45,7 @@ def title_of(values: Mapping[str, JsonValue]) -> str | None:
     return clean_title(title) if isinstance(title, str) and title.strip() else None
 
 
-def _loaded(source: str) -> dict[str, JsonValue] | None:
+def _load(source: str) -> dict[str, JsonValue] | None:
     import yaml
 
     try:

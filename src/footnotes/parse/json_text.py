@@ -105,7 +105,7 @@ class _Records:
 
     def _line(self, value: Any) -> None:
         path = ".".join(filter(None, (*self._path, self._keys[-1])))
-        shown = _shown(value)
+        shown = _format(value)
         if shown.strip():
             line = f"{path}: {shown}" if path else shown
             self._lines.append(line)
@@ -116,7 +116,7 @@ class _Records:
         self._lines, self._length = [], 0
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal):

@@ -75,13 +75,13 @@ class MailParser:
             yield f"the attachment {name} is nested too deeply"
             return
         try:
-            for part in _parsed(name, content, self._depth):
+            for part in _parse_attachment(name, content, self._depth):
                 _adopt(builder, part)
         except FootnotesError as error:
             yield f"the attachment {name} was not read: {error}"
 
 
-def _parsed(name: str, content: bytes, depth: int) -> Iterator[Part]:
+def _parse_attachment(name: str, content: bytes, depth: int) -> Iterator[Part]:
     """The parts of an attachment, read by the parser of its kind."""
     from footnotes.parse.catalog import parser_for
     from footnotes.parse.sniff import sniff

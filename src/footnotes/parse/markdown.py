@@ -123,7 +123,7 @@ class _Reader:
             if token.level or token.map is None or kind is None:
                 continue
             first, last = starts[token.map[0]], starts[min(token.map[1], len(starts) - 1)]
-            start, end = _trimmed(text, max(first, len(self._fence)), last)
+            start, end = _trim(text, max(first, len(self._fence)), last)
             if start >= end:
                 continue
             level, path, attributes = 0, self._outline.path, _attributes(token, text[start:end])
@@ -174,7 +174,7 @@ def _line_starts(text: str) -> list[int]:
     return starts
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     piece = text[start:end]
     bare = piece.strip()
     first = start + len(piece) - len(piece.lstrip())

@@ -47,7 +47,7 @@ class NotebookParser:
 
 
 def _read_cell(builder: Builder, cell: dict[str, Any], number: int, language: str) -> None:
-    text = _joined(cell.get("source", cell.get("input", "")))
+    text = _join(cell.get("source", cell.get("input", "")))
     place: dict[str, JsonValue] = {"cell": number}
     if cell.get("cell_type") == "markdown":
         for kind, level, piece in markdown_blocks(text):
@@ -68,11 +68,11 @@ def _output(output: dict[str, Any]) -> str:
     """What a cell printed or returned as text; pictures have none."""
     data = output.get("data")
     if isinstance(data, dict):
-        return _joined(data.get("text/plain", ""))
-    return _joined(output.get("text", "")) or _joined(output.get("evalue", ""))
+        return _join(data.get("text/plain", ""))
+    return _join(output.get("text", "")) or _join(output.get("evalue", ""))
 
 
-def _joined(value: Any) -> str:
+def _join(value: Any) -> str:
     if isinstance(value, list):
         return "".join(each for each in value if isinstance(each, str))
     return value if isinstance(value, str) else ""

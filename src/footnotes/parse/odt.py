@@ -28,7 +28,7 @@ class OdtParser:
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
-        document = _opened(source)
+        document = _open(source)
         builder = Builder()
         metadata = _metadata(document)
         stated = metadata.get("title")
@@ -47,7 +47,7 @@ class OdtParser:
         yield Report(self.name, source.mime, builder.position, pages or None, (), title, metadata)
 
 
-def _opened(source: Source) -> Any:
+def _open(source: Source) -> Any:
     import odfdo
 
     with open_archive(source) as archive:

@@ -282,12 +282,12 @@ def _is_header(row: str) -> bool:
 def _report(parser: str, source: Source, metadata: dict[str, JsonValue], pages: int, builder: _Builder) -> Report:
     warnings = []
     if builder.without_text:
-        warnings.append(f"no text layer on {_listed(builder.without_text)} of {pages}: scans need OCR")
+        warnings.append(f"no text layer on {_format_list(builder.without_text)} of {pages}: scans need OCR")
     if builder.unreadable:
-        warnings.append(f"could not read {_listed(builder.unreadable)} of {pages}")
+        warnings.append(f"could not read {_format_list(builder.unreadable)} of {pages}")
     recognised = [number for number in builder.recognised if number not in builder.without_text]
     if recognised:
-        warnings.append(f"read by OCR: {_listed(recognised)} of {pages}")
+        warnings.append(f"read by OCR: {_format_list(recognised)} of {pages}")
         metadata["ocr_pages"] = [*recognised[:1000]]
     return Report(
         parser,
@@ -301,7 +301,7 @@ def _report(parser: str, source: Source, metadata: dict[str, JsonValue], pages: 
     )
 
 
-def _listed(pages: list[int]) -> str:
+def _format_list(pages: list[int]) -> str:
     shown = ", ".join(map(str, pages[:10])) + (" and more" if len(pages) > 10 else "")
     return f"page {shown}" if len(pages) == 1 else f"pages {shown}"
 

@@ -87,13 +87,13 @@ def boxes(path: Path, page: int, start: int, end: int) -> PageBoxes:
 
 def span_boxes(textpage: Any, layout: Layout, start: int, end: int) -> list[Box]:
     """The boxes of a span on a page that is open."""
-    return _joined([_character_box(textpage, index) for index in _indexes(layout, start, end)])
+    return _join([_character_box(textpage, index) for index in _indexes(layout, start, end)])
 
 
 def word_boxes(textpage: Any, layout: Layout) -> Iterator[tuple[int, str, Box]]:
     """Every word of a page that is open: its offset in the page's text, what it says and where it stands."""
     for place, word in layout.words:
-        if found := _joined([_character_box(textpage, word.first + each) for each in range(len(word.text))]):
+        if found := _join([_character_box(textpage, word.first + each) for each in range(len(word.text))]):
             left, bottom, right, top = zip(*found, strict=True)
             yield place, word.text, Box(min(left), min(bottom), max(right), max(top))
 
@@ -133,7 +133,7 @@ def _character_box(textpage: Any, index: int) -> Box:
     return Box(box.left, box.bottom, box.right, box.top)
 
 
-def _joined(found: list[Box]) -> list[Box]:
+def _join(found: list[Box]) -> list[Box]:
     """Boxes of neighbours on one line as one box."""
     lines: list[Box] = []
     for box in found:

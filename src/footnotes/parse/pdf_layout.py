@@ -104,10 +104,10 @@ def _lines(region: list[Fragment]) -> list[Line]:
             rows[-1].append(fragment)
         else:
             rows.append([fragment])
-    return [Line(_merged(sorted(row, key=lambda cell: cell.left)) if len(row) > 1 else row) for row in rows]
+    return [Line(_merge(sorted(row, key=lambda cell: cell.left)) if len(row) > 1 else row) for row in rows]
 
 
-def _merged(cells: list[Fragment]) -> list[Fragment]:
+def _merge(cells: list[Fragment]) -> list[Fragment]:
     """Neighbouring fragments without a wide gap become one; right-to-left rows are turned around."""
     merged = [cells[0]]
     for cell in cells[1:]:
@@ -124,7 +124,7 @@ def _merged(cells: list[Fragment]) -> list[Fragment]:
 
 def _blocks(lines: list[Line]) -> Iterator[PageBlock]:
     """Lines grouped into tables and paragraphs."""
-    leading = _leading(lines)
+    leading = _line_spacing(lines)
     right = max((line.right for line in lines), default=0.0)
     current: list[Line] = []
     table = False
@@ -146,7 +146,7 @@ def _is_row(lines: list[Line], index: int) -> bool:
     return any(len(lines[at].cells) > 1 for at in (index - 1, index + 1) if 0 <= at < len(lines))
 
 
-def _leading(lines: list[Line]) -> float:
+def _line_spacing(lines: list[Line]) -> float:
     """The usual distance from a line to the next."""
     steps = [
         above.middle - below.middle
@@ -186,7 +186,7 @@ def _compose(blocks: list[PageBlock]) -> Layout:
             pieces.append("\n\n")
             length += 2
         block.start = length
-        for glue, word, text in _glued(block, vocabulary):
+        for glue, word, text in _join_words(block, vocabulary):
             pieces.append(glue)
             layout.words.append((length + len(glue), word))
             pieces.append(text)
@@ -196,7 +196,7 @@ def _compose(blocks: list[PageBlock]) -> Layout:
     return layout
 
 
-def _glued(block: PageBlock, vocabulary: set[str]) -> Iterator[tuple[str, Word, str]]:
+def _join_words(block: PageBlock, vocabulary: set[str]) -> Iterator[tuple[str, Word, str]]:
     """Each word of a block, what stands before it, and its text without a hyphen that only ends a line."""
     flat = [
         (line, cell, word)
@@ -214,7 +214,7 @@ def _glued(block: PageBlock, vocabulary: set[str]) -> Iterator[tuple[str, Word, 
             glue = "\t" if flat[index - 1][1] != cell else _space(flat[index - 1][2], word)
         text, joined = word.text, False
         if index + 1 < len(flat) and flat[index + 1][0] != line and not block.table:
-            text, joined = _dehyphenated(word, flat[index + 1][2].text, vocabulary)
+            text, joined = _dehyphenate(word, flat[index + 1][2].text, vocabulary)
         yield glue, word, text
 
 
@@ -224,7 +224,7 @@ def _space(before: Word, word: Word) -> str:
     return "" if touches and before.text[-1].isalnum() and word.text[0].islower() else " "
 
 
-def _dehyphenated(word: Word, following: str, vocabulary: set[str]) -> tuple[str, bool]:
+def _dehyphenate(word: Word, following: str, vocabulary: set[str]) -> tuple[str, bool]:
     """The text of a line's last word, and whether the next word is to be joined to it."""
     text = word.text + "-" if word.hyphenated else word.text
     if not text.endswith(("-", "\u00ad", "\u2010")):

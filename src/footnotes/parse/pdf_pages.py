@@ -52,9 +52,9 @@ class PagesParser:
         password = bytes.fromhex(given.get("password", "")).decode()
         with open_pdf(source, password or None) as pdf:
             if "password" in given:
-                metadata = _unlocked(pdf, source.path)
+                metadata = _unlock(pdf, source.path)
             elif "words" in given:
-                metadata = _worded(pdf, int(given["words"]))
+                metadata = _extract_words(pdf, int(given["words"]))
             elif "page" in given:
                 spans = [_span(each) for each in given["spans"].split(",") if each]
                 metadata = _drawn(pdf, int(given["page"]), int(given["width"]), spans)
@@ -65,7 +65,7 @@ class PagesParser:
 
 def count_images(path: Path, limits: Limits | None = None) -> list[int]:
     """How many images are on each page of a PDF."""
-    found: Any = _asked(path, "application/pdf", limits)["images"]
+    found: Any = _run(path, "application/pdf", limits)["images"]
     return list(found)
 
 
@@ -74,14 +74,14 @@ def page_picture(
 ) -> PagePicture:
     """A page, counted from 1, so many pixels wide. Offsets count from the first block of the page."""
     asked = ",".join(f"{start}-{end}" for start, end in spans)
-    found: Any = _asked(path, f"application/pdf;page={page};width={width};spans={asked}", limits)
+    found: Any = _run(path, f"application/pdf;page={page};width={width};spans={asked}", limits)
     boxes = [[Box(*box) for box in each] for each in found["boxes"]]
     return PagePicture(base64.b64decode(found["png"]), found["width"], found["height"], boxes)
 
 
 def page_layer(path: Path, page: int, *, limits: Limits | None = None) -> list[tuple[int, str, Box]]:
     """The words of a page, counted from 1: offset from its first block, text, and box in shares of its picture."""
-    found: Any = _asked(path, f"application/pdf;words={page}", limits)
+    found: Any = _run(path, f"application/pdf;words={page}", limits)
     return [(place, text, Box(*box)) for place, text, *box in found["words"]]
 
 
@@ -89,14 +89,14 @@ def page_layer(path: Path, page: int, *, limits: Limits | None = None) -> list[t
 def unlocked(path: Path, password: str, filename: str, limits: Limits | None = None) -> Iterator[BinaryIO]:
     """A PDF that has a password, without it; the copy lies beside it as long as it is read."""
     try:
-        _asked(path, f"application/pdf;password={password.encode().hex()}", limits, filename)
-        with _copy_of(path).open("rb") as file:
+        _run(path, f"application/pdf;password={password.encode().hex()}", limits, filename)
+        with _copy(path).open("rb") as file:
             yield file
     finally:
-        _copy_of(path).unlink(missing_ok=True)
+        _copy(path).unlink(missing_ok=True)
 
 
-def _asked(path: Path, mime: str, limits: Limits | None, filename: str = "") -> Any:
+def _run(path: Path, mime: str, limits: Limits | None, filename: str = "") -> Any:
     from footnotes.parse.pool import POOL
 
     for item in POOL.parse(PagesParser.name, Source(path, filename or path.name, mime), limits or Limits()):
@@ -113,11 +113,11 @@ def _span(written: str) -> Span:
     return int(start), int(end)
 
 
-def _copy_of(path: Path) -> Path:
+def _copy(path: Path) -> Path:
     return path.with_name(f"{path.name}.unlocked")
 
 
-def _unlocked(pdf: Any, path: Path) -> dict[str, JsonValue]:
+def _unlock(pdf: Any, path: Path) -> dict[str, JsonValue]:
     import resource
 
     import pypdfium2.raw as pdfium
@@ -125,7 +125,7 @@ def _unlocked(pdf: Any, path: Path) -> dict[str, JsonValue]:
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (_GROWS * path.stat().st_size + _GROWS_ANYWAY, hard))
     try:
-        pdf.save(_copy_of(path), flags=pdfium.FPDF_REMOVE_SECURITY)
+        pdf.save(_copy(path), flags=pdfium.FPDF_REMOVE_SECURITY)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     return {}
@@ -162,7 +162,7 @@ def _drawn(pdf: Any, number: int, width: int, spans: Sequence[Span]) -> dict[str
         page.close()
 
 
-def _worded(pdf: Any, number: int) -> dict[str, JsonValue]:
+def _extract_words(pdf: Any, number: int) -> dict[str, JsonValue]:
     import pypdfium2 as pdfium
 
     try:

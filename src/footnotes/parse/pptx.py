@@ -27,7 +27,7 @@ class PptxParser:
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
-        presentation = _opened(source)
+        presentation = _open(source)
         builder = Builder()
         slides = list(presentation.slides)
         metadata = core_properties(presentation.core_properties)
@@ -49,7 +49,7 @@ class PptxParser:
         yield Report(self.name, source.mime, builder.position, len(slides), tuple(empty), title, metadata, warnings)
 
 
-def _opened(source: Source) -> Any:
+def _open(source: Source) -> Any:
     try:
         import pptx
     except ModuleNotFoundError as error:

@@ -40,7 +40,7 @@ class SheetParser:
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
-        workbook, metadata = _opened(source)
+        workbook, metadata = _open(source)
         builder = Builder()
         stated = metadata.get("title")
         builder.stated, builder.stated_wins = stated if isinstance(stated, str) else None, True
@@ -50,7 +50,7 @@ class SheetParser:
             if sheet.height:
                 sheets += 1
                 builder.heading(1, name)
-                yield from builder.table(_rows(sheet), _located(sheet, name))
+                yield from builder.table(_rows(sheet), _locate(sheet, name))
                 yield from builder.full()
         yield from builder.finish()
         if not builder.tables:
@@ -59,7 +59,7 @@ class SheetParser:
         yield Report(self.name, source.mime, builder.position, title=builder.stated, metadata=metadata)
 
 
-def _opened(source: Source) -> tuple[Any, dict[str, JsonValue]]:
+def _open(source: Source) -> tuple[Any, dict[str, JsonValue]]:
     """The workbook, and what it says of itself."""
     import python_calamine
 
@@ -119,10 +119,10 @@ def _column(letters: bytes) -> int:
 
 def _rows(sheet: Any) -> Iterator[list[str]]:
     for row in sheet.iter_rows():
-        yield [_shown(value) for value in row]
+        yield [_format(value) for value in row]
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     """A cell as a reader would see it."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
@@ -134,7 +134,7 @@ def _shown(value: Any) -> str:
     return str(value)
 
 
-def _located(sheet: Any, name: str) -> Any:
+def _locate(sheet: Any, name: str) -> Any:
     """Rows by number → the range of cells. Rows are counted from the sheet's first, columns from the first used."""
     _, left = sheet.start or (0, 0)
     right = column_name(left + max(sheet.width, 1) - 1)

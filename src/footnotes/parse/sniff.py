@@ -102,7 +102,7 @@ def _reads_plainly(content: bytes) -> bool:
 
 def _sample(path: Path, filename: str, content: bytes | None) -> bytes:
     try:
-        sample = _beginning(path) if content is None else content[:READ_BYTES]
+        sample = _read_start(path) if content is None else content[:READ_BYTES]
     except OSError as error:
         raise SourceUnreadable(f"{filename} cannot be read: {error.strerror or error}") from error
     if _without_mark(sample).strip(b" \t\r\n\x0b\x0c\x00") == b"" and len(sample) < READ_BYTES:
@@ -110,7 +110,7 @@ def _sample(path: Path, filename: str, content: bytes | None) -> bytes:
     return sample
 
 
-def _beginning(path: Path) -> bytes:
+def _read_start(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(READ_BYTES)
 

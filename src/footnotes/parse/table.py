@@ -36,7 +36,7 @@ class TableParser:
         delimiter = "\t" if source.mime == types.TSV else guess_delimiter(sample)
         rows = _Rows(_lines(characters(source.path, encoding)), delimiter)
         builder = Builder()
-        yield from builder.table(rows, _located)
+        yield from builder.table(rows, _locate)
         yield from builder.finish()
         if not builder.position:
             raise EmptyDocument(f"{source.filename} holds no values")
@@ -45,7 +45,7 @@ class TableParser:
         yield Report(self.name, source.mime, builder.position, metadata=metadata, warnings=warnings)
 
 
-def _located(first: int, last: int) -> Metadata:
+def _locate(first: int, last: int) -> Metadata:
     return {"rows": f"{first + 1}-{last + 1}"}
 
 
@@ -90,7 +90,7 @@ class _Rows:
 
     def __iter__(self) -> Iterator[list[str]]:
         csv.field_size_limit(_LONGEST_FIELD)
-        reader = csv.reader(self._remembered(), delimiter=self._delimiter, strict=False)
+        reader = csv.reader(self._record_lines(), delimiter=self._delimiter, strict=False)
         try:
             for row in reader:
                 self._since.clear()
@@ -98,15 +98,15 @@ class _Rows:
                 yield row
         except csv.Error:
             self.warnings = (_UNCLOSED,)
-            yield from self._unquoted()
+            yield from self._split_unquoted()
 
-    def _remembered(self) -> Iterator[str]:
+    def _record_lines(self) -> Iterator[str]:
         """The lines, remembering those of the row that is being read."""
         for line in self._lines:
             self._since.append(line)
             yield line
 
-    def _unquoted(self) -> Iterator[list[str]]:
+    def _split_unquoted(self) -> Iterator[list[str]]:
         since, self._since = self._since, []
         for lines in (since, self._lines):
             for line in lines:

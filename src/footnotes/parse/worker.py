@@ -163,12 +163,12 @@ def main(memory_bytes: int) -> None:
     for line in requests:
         parser, path, filename, mime, seconds = json.loads(line)
         _limit_processor(seconds)
-        for item in _parsed(parser, Source(Path(path), filename, mime)):
+        for item in _parse(parser, Source(Path(path), filename, mime)):
             answers.write(encode(item))
             answers.flush()
 
 
-def _parsed(parser: str, source: Source) -> Iterator[Part | Report | FootnotesError]:
+def _parse(parser: str, source: Source) -> Iterator[Part | Report | FootnotesError]:
     try:
         yield from plugins.find("parsers", parser)().parse(source)
     except FootnotesError as error:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from footnotes.store import SearchView
 from footnotes.store.naming import label_of
-from footnotes.store.records import HitRow
+from footnotes.store.records import StoredHit
 from footnotes.store.views import Question
 from footnotes.store.weights import rarity
 from footnotes.text.analysis import analyze, analyze_question
@@ -111,10 +111,10 @@ def _names(text: str) -> set[str]:
 def before_others(inside: Sequence[Hit], others: Sequence[Hit]) -> tuple[Hit, ...]:
     """Hits of the named documents, lifted above all others."""
     lift = max((hit.score for hit in others), default=0.0) - min(hit.score for hit in inside) + _APART
-    return (*(_lifted(hit, max(lift, 0.0)) for hit in inside), *others)
+    return (*(_lift(hit, max(lift, 0.0)) for hit in inside), *others)
 
 
-def _lifted(hit: Hit, lift: float) -> Hit:
+def _lift(hit: Hit, lift: float) -> Hit:
     scores = replace(hit.scores, boost=hit.scores.boost + lift, reason=hit.scores.reason or REASON)
     return replace(hit, score=hit.score + lift, scores=scores)
 
@@ -133,11 +133,11 @@ def _said(clause: str) -> Mapping[str, float]:
     return {term: 1.0 if term in specific else BESIDE_NAMES for term in terms}
 
 
-def _share(row: HitRow, weights: Mapping[str, float]) -> float:
+def _share(row: StoredHit, weights: Mapping[str, float]) -> float:
     has = {*analyze(label(row)), *analyze(row.text)}
     return sum(weight for term, weight in weights.items() if term in has) / sum(weights.values())
 
 
-def label(row: HitRow) -> str:
+def label(row: StoredHit) -> str:
     """What a document is called: its title and its file name in words."""
     return label_of(row.title, row.filename)

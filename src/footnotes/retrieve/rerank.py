@@ -46,13 +46,13 @@ def rerank(reranker: Reranker, question: str, hits: Sequence[Hit], *, seconds: f
         scores = list(running.result(timeout=seconds))
     except TooLate:
         running.cancel()
-        return _unchanged(hits, f"{reranker.name} took longer than {seconds:g} s", began)
+        return _keep_order(hits, f"{reranker.name} took longer than {seconds:g} s", began)
     except FootnotesError as error:
-        return _unchanged(hits, f"{error.message} ({error.code})", began)
+        return _keep_order(hits, f"{error.message} ({error.code})", began)
     if len(scores) != len(hits) or not all(math.isfinite(score) for score in scores):
-        return _unchanged(hits, f"{reranker.name} gave scores that cannot be used", began)
+        return _keep_order(hits, f"{reranker.name} gave scores that cannot be used", began)
     ordered = sorted(zip(hits, scores, strict=True), key=lambda pair: -pair[1])
-    return Reranked(tuple(_scored(hit, score) for hit, score in ordered), Leg("ok", None, _milliseconds(began)))
+    return Reranked(tuple(_score(hit, score) for hit, score in ordered), Leg("ok", None, _milliseconds(began)))
 
 
 def few_per_document(hits: Sequence[Hit], per_document: int, limit: int) -> tuple[Hit, ...]:
@@ -67,11 +67,11 @@ def few_per_document(hits: Sequence[Hit], per_document: int, limit: int) -> tupl
     return tuple(kept[:limit])
 
 
-def _scored(hit: Hit, score: float) -> Hit:
+def _score(hit: Hit, score: float) -> Hit:
     return replace(hit, score=float(score), scores=replace(hit.scores, rerank=float(score)))
 
 
-def _unchanged(hits: Sequence[Hit], reason: str, began: float) -> Reranked:
+def _keep_order(hits: Sequence[Hit], reason: str, began: float) -> Reranked:
     return Reranked(tuple(hits), Leg("failed", reason, _milliseconds(began)))
 
 

@@ -25,7 +25,7 @@ from footnotes.retrieve.nature import Nature
 from footnotes.retrieve.symbols import Asked, Boosts, asked_names, boosts, symbols_of
 from footnotes.store import SearchView
 from footnotes.store.legs import ran
-from footnotes.store.records import ChunkSpan, HitRow
+from footnotes.store.records import ChunkSpan, StoredHit
 from footnotes.store.views import NO_SYMBOLS, Candidates, LegCandidates, Question
 from footnotes.text.analysis import analyze_question
 from footnotes.types import Filter, Hit, Leg, LegScore, Mode, Scores, SearchResult
@@ -107,7 +107,7 @@ class Retriever:
         if not any(ran(leg) for leg in legs.values()):
             _raise_unavailable(legs)
         with tracing.span("fuse", fusion=options.fusion):
-            fused = _fused(view, found, options, names, self._features(view, question, found, options))
+            fused = _fuse_legs(view, found, options, names, self._features(view, question, found, options))
         with tracing.span("read"):
             hits = tuple(_hits(view, found, *fused, options))
         degraded = any(leg.status in ("failed", "pending") for leg in legs.values())
@@ -121,7 +121,7 @@ class Retriever:
         is_prose = both and not self._nature.is_code(view, found.chunks)
         return fuse.Candidates(
             lexical=found.lexical.scores,
-            dense=_filled(found.dense.scores, options.cosines.gain),
+            dense=_fill_missing_scores(found.dense.scores, options.cosines.gain),
             lexical_ranks=found.lexical.ranks,
             dense_ranks=found.dense.ranks,
             lexical_bound=found.bound,
@@ -139,7 +139,9 @@ class Retriever:
         counted = None if options.mode == "dense" else Counter(analyze_question(query))
         return Question(
             terms=None if counted is None else {term: float(number) for term, number in counted.items()},
-            vector=None if options.mode == "lexical" else self._embedding(embed, query, alone=options.mode == "dense"),
+            vector=None
+            if options.mode == "lexical"
+            else self._build_embedding(embed, query, alone=options.mode == "dense"),
             depth=max(options.candidates, options.limit),
             where=options.where,
             symbols=symbols_of(names) if names else NO_SYMBOLS,
@@ -148,13 +150,13 @@ class Retriever:
             smooths=options.fusion == "adaptive",
         )
 
-    def _embedding(self, embed: Callable[[str], Vector], query: str, *, alone: bool) -> Callable[[], Vector]:
+    def _build_embedding(self, embed: Callable[[str], Vector], query: str, *, alone: bool) -> Callable[[], Vector]:
         """The question's vector, made beside the lexical leg where the embedder is waited for long enough."""
         if alone or self._embed_ms < _WORTH_A_THREAD_MS:
-            return lambda: self._timed(embed, query)
-        return self._pool.submit(copy_context().run, self._timed, embed, query).result
+            return lambda: self._embed_timed(embed, query)
+        return self._pool.submit(copy_context().run, self._embed_timed, embed, query).result
 
-    def _timed(self, embed: Callable[[str], Vector], query: str) -> Vector:
+    def _embed_timed(self, embed: Callable[[str], Vector], query: str) -> Vector:
         """Notes how long the embedder is waited for: handing a quick one to a thread takes longer than it does."""
         began = time.perf_counter()
         try:
@@ -203,7 +205,7 @@ def _check(options: SearchOptions) -> None:
         raise OptionError(f"there is no fusion {options.fusion!r}; use adaptive, alpha or rrf")
 
 
-def _fused(
+def _fuse_legs(
     view: SearchView, found: Candidates, options: SearchOptions, names: Sequence[Asked], features: fuse.Candidates
 ) -> tuple[list[int], Callable[[int], Scores]]:
     """All candidates, best first, with every score that is known of them. What defines a name is among them."""
@@ -232,7 +234,7 @@ def _fuse(candidates: fuse.Candidates, options: SearchOptions) -> fuse.Floats:
     return fuse.adaptive(candidates)
 
 
-def _filled(scores: fuse.Floats | None, gain: float) -> fuse.Floats | None:
+def _fill_missing_scores(scores: fuse.Floats | None, gain: float) -> fuse.Floats | None:
     """Chunks that have no vector yet stand where the others stand on average, and their words decide."""
     if scores is None:
         return None
@@ -314,7 +316,7 @@ def _repeats(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return common > MOST_OVERLAP * min(one[1] - one[0], other[1] - other[0])
 
 
-def _hit(row: HitRow, scores: Scores) -> Hit:
+def _hit(row: StoredHit, scores: Scores) -> Hit:
     return Hit(
         chunk_id=row.chunk_id,
         document_id=row.document_id,

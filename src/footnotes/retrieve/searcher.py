@@ -93,9 +93,9 @@ class Searcher:
         ways = [way for way in chosen.expand if way == "synonyms"] if expand is None else expand
         reranked_by = chosen.reranker if reranker is None else reranker
         if not reranked_by:
-            return self._expanded(query, options, ways)
+            return self._expand(query, options, ways)
         wanted = max(options.limit, chosen.rerank_candidates)
-        found = self._expanded(query, replace(options, limit=wanted, per_document=wanted), ways)
+        found = self._expand(query, replace(options, limit=wanted, per_document=wanted), ways)
         return self._reranking.apply(reranked_by, found, per_document=options.per_document, limit=options.limit)
 
     def _options(self, choices: SearchChoices, within: Any) -> SearchOptions:
@@ -117,7 +117,7 @@ class Searcher:
             **{name: pick(name) for name in ("limit", "per_document", "alpha", "rrf_k", "missing_rank", "candidates")},
         )
 
-    def _expanded(self, query: str, options: SearchOptions, ways: Sequence[str]) -> SearchResult:
+    def _expand(self, query: str, options: SearchOptions, ways: Sequence[str]) -> SearchResult:
         """One search, or several merged where other words stand for those of the question."""
         synonyms = self._settings.synonyms_file
         variants = variants_of(query, ways, synonyms=synonyms, say=self._say) if ways else []
@@ -135,7 +135,7 @@ class Searcher:
             options = replace(options, cosines=self._cosines(view, options))
             try:
                 with tracing.span("retrieve", mode=options.mode, limit=options.limit):
-                    result = self._retriever.search(view, query, options, self._embedding(view))
+                    result = self._retriever.search(view, query, options, self._build_embedding(view))
             except SearchUnavailable:
                 if view.is_current():
                     raise
@@ -148,7 +148,7 @@ class Searcher:
         has_dense = view.fingerprint and options.mode != "lexical"
         return self._embedders.cosines(view.embedder) if has_dense else Cosines()
 
-    def _embedding(self, view: SearchView) -> Callable[[str], Vector]:
+    def _build_embedding(self, view: SearchView) -> Callable[[str], Vector]:
         if not view.fingerprint:
             return lambda _: np.zeros(1, dtype=np.float32)
         return lambda question: self._embedders.embed_question(question, view.embedder, view.fingerprint)

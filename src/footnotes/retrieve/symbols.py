@@ -39,7 +39,7 @@ class Asked:
 
 def asked_names(question: str) -> tuple[Asked, ...]:
     """The names in a question: backticked, called, dotted, in snake_case or camelCase."""
-    found = dict.fromkeys([*_quoted(question), *_written(_QUOTED.sub(" ", question))])
+    found = dict.fromkeys([*_find_quoted(question), *_find_unquoted(_QUOTED.sub(" ", question))])
     return tuple(found)[:MOST_NAMES]
 
 
@@ -49,21 +49,21 @@ def symbols_of(names: Sequence[Asked]) -> Symbols:
     return Symbols(tuple(written), tuple(dict.fromkeys(term for name in written if (term := whole_term(name)))))
 
 
-def _quoted(question: str) -> Iterator[Asked]:
+def _find_quoted(question: str) -> Iterator[Asked]:
     for match in _QUOTED.finditer(question):
         name = _NAME.fullmatch(match[1].strip())
         if name is not None:
-            yield _asked(name[1], sure=True)
+            yield _build_name(name[1], sure=True)
 
 
-def _written(question: str) -> Iterator[Asked]:
+def _find_unquoted(question: str) -> Iterator[Asked]:
     for match in _NAME.finditer(question):
         name, called = match.groups()
         parts = _JOINTS.sub(".", name).split(".")
         dotted = len(parts) > 1 and all(len(part) > 1 for part in parts)
         telling = _is_telling(parts[-1])
         if called or telling or dotted:
-            yield _asked(name, sure=bool(called) or telling or name[0].isupper())
+            yield _build_name(name, sure=bool(called) or telling or name[0].isupper())
 
 
 def _is_telling(part: str) -> bool:
@@ -71,7 +71,7 @@ def _is_telling(part: str) -> bool:
     return bool(_SNAKE.search(part) or _CAMEL.search(part))
 
 
-def _asked(name: str, *, sure: bool) -> Asked:
+def _build_name(name: str, *, sure: bool) -> Asked:
     name = _JOINTS.sub(".", name)
     bare = name.rpartition(".")[2]
     return Asked(name, bare if sure and bare != name else "")

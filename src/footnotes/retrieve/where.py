@@ -77,15 +77,15 @@ def parse_condition(written: str) -> Condition:
 def as_json(where: Where | None) -> dict[str, Any] | None:
     """A filter as `from_json` reads it; None for no filter."""
     found = as_filter(where)
-    return None if found is None else _written(found)
+    return None if found is None else _parse_clause(found)
 
 
-def _written(found: Filter) -> dict[str, Any]:
+def _parse_clause(found: Filter) -> dict[str, Any]:
     if isinstance(found, Condition):
         return {found.key: {f"${found.operator}": found.value}}
     if isinstance(found, Not):
-        return {"$not": _written(found.filter)}
-    return {"$and" if isinstance(found, AllOf) else "$or": [_written(one) for one in found.filters]}
+        return {"$not": _parse_clause(found.filter)}
+    return {"$and" if isinstance(found, AllOf) else "$or": [_parse_clause(one) for one in found.filters]}
 
 
 def from_json(where: Mapping[str, Any], *, depth: int = 0) -> Filter:

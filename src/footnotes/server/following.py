@@ -145,7 +145,7 @@ class FollowedSources:
         self._note(source, "running")
         try:
             progress = _within_quota(library, on_progress)
-            access = SourceAccess(source.trusted, self._secrets_of(source))
+            access = SourceAccess(source.trusted, self._open_secrets(source))
             done = library.sync(
                 source.address,
                 collection=source.collection,
@@ -164,7 +164,7 @@ class FollowedSources:
         self._note(source, "ok", counts=done.counts)
         return done
 
-    def _secrets_of(self, source: FollowedSource) -> dict[str, str]:
+    def _open_secrets(self, source: FollowedSource) -> dict[str, str]:
         sealed = self._row(source.tenant, source.id)["sealed"]
         found: dict[str, str] = json.loads(self._seal.open(sealed)) if sealed else {}
         return found

@@ -17,7 +17,7 @@ from footnotes.settings import Settings
 from footnotes.store.database import Row
 from footnotes.store.postgres import schema
 from footnotes.store.postgres.cursor import PostgresCursor, Statements
-from footnotes.store.postgres.database import Connection, Database, Lasting, Pooled
+from footnotes.store.postgres.database import Connection, Database, OwnedConnection, Pooled
 from footnotes.store.postgres.online import in_turns
 from footnotes.store.statements import load_queries
 
@@ -61,9 +61,9 @@ class PostgresDatabase:
         with self._pool.transaction("") as connection:
             yield _cursor(connection)
 
-    def lasting(self) -> Lasting:
+    def lasting(self) -> OwnedConnection:
         """Open a connection that is the caller's own."""
-        found: Lasting = self._pool.lasting("")
+        found: OwnedConnection = self._pool.lasting("")
         return found
 
     def notify(self, job_id: str, *, waits: bool = False) -> None:
@@ -158,7 +158,7 @@ class Lease:
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
-        self._connection: Lasting | None = None
+        self._connection: OwnedConnection | None = None
         self.number = 0
 
     @property
@@ -194,7 +194,7 @@ class Listener:
         self._channel = channel
         self._ids: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._stop = threading.Event()
-        self._connection: Lasting | None = None
+        self._connection: OwnedConnection | None = None
         self._thread = threading.Thread(target=self._listen, name="footnotes-listener", daemon=True)
 
     def start(self) -> None:

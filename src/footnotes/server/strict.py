@@ -131,7 +131,7 @@ class StrictRoute(APIRoute):
 
         async def strictly(request: Request) -> Response:
             strict = _StrictRequest(request.scope, request.receive)
-            strict.model = _model_of(self)
+            strict.model = _body_model(self)
             _POOL.set(request.app.state.server.pools.short)
             return await handler(strict)
 
@@ -155,6 +155,6 @@ def _run_in_thread(endpoint: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     return run
 
 
-def _model_of(route: APIRoute) -> type[BaseModel] | None:
+def _body_model(route: APIRoute) -> type[BaseModel] | None:
     expected = route.body_field.field_info.annotation if route.body_field else None
     return expected if isinstance(expected, type) and issubclass(expected, BaseModel) else None

@@ -76,7 +76,7 @@ def _add_uploads(task: Task, library: Library, spool: Path, report: Report) -> N
         report(_progress_event(about, progress))
 
     for added in library.adding_files(files, on_progress=on_progress):
-        job = by_source.get(added.path) or _archive_of(added.path, jobs)
+        job = by_source.get(added.path) or _archive_fields(added.path, jobs)
         results[job["id"]].append(added)
         if added.path in by_source:
             report(_settled_event(job, results.pop(job["id"])))
@@ -85,7 +85,7 @@ def _add_uploads(task: Task, library: Library, spool: Path, report: Report) -> N
             report(_settled_event(job, results[job["id"]]))
 
 
-def _archive_of(path: str, jobs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _archive_fields(path: str, jobs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """The job of the archive that holds a member: the member's source begins with the archive's."""
     inside = [job for job in jobs if path.startswith(job["request"]["source"])]
     return max(inside or jobs[:1], key=lambda job: len(job["request"]["source"]))

@@ -207,7 +207,7 @@ class BackupFile:
     def _block(self, digest: bytes) -> bytes:
         row = self._connection.execute(_sql()["block"], (digest,)).fetchone()
         try:
-            block = b"" if row is None else _unpacked(row[1]) if row[0] else bytes(row[1])
+            block = b"" if row is None else _unpack(row[1]) if row[0] else bytes(row[1])
         except zlib.error:
             block = b""
         if hashlib.sha256(block).digest() != digest:
@@ -233,7 +233,7 @@ def _is_backup(path: Path) -> bool:
     return head.startswith(b"SQLite format 3\x00") and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
-def _unpacked(content: bytes) -> bytes:
+def _unpack(content: bytes) -> bytes:
     """A packed block; one that would unpack to more than a block is cut off, and fails its digest."""
     return zlib.decompressobj().decompress(content, BLOCK_BYTES + 1)
 

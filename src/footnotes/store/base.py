@@ -63,7 +63,7 @@ class BaseStore(Core):
 
     def size(self, user_id: str) -> int:
         """Bytes of the folder, with what other tenants have in it."""
-        return sum(_size_of(Path(folder, name)) for folder, _, names in os.walk(self.folder) for name in names)
+        return sum(_size(Path(folder, name)) for folder, _, names in os.walk(self.folder) for name in names)
 
     def sources(self, user_id: str, collection: str) -> Sources:
         return Sources(self, user_id, collection)
@@ -113,7 +113,7 @@ class BaseStore(Core):
         return Side(self, user_id)
 
 
-def _size_of(path: Path) -> int:
+def _size(path: Path) -> int:
     """Nothing for a file that is gone since it was listed: a writer may be at the folder."""
     try:
         return path.stat().st_size

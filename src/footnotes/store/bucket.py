@@ -23,7 +23,7 @@ class BucketFiles:
     def __init__(self, address: str, fetched: Path) -> None:
         self._address = address
         self._fetched = fetched
-        self._store = _opened(address)
+        self._store = _open(address)
 
     def put(self, path: Path, name: str) -> tuple[str, int]:
         digest, size = hashlib.sha256(), 0
@@ -82,7 +82,7 @@ class BucketFiles:
                     path.unlink()
 
 
-def _opened(address: str) -> Any:
+def _open(address: str) -> Any:
     try:
         from obstore.store import from_url
     except ModuleNotFoundError as error:

@@ -54,12 +54,12 @@ class Conversations:
     def all(self, user_id: str, *, sought: str = "", limit: int = 100, offset: int = 0) -> list[Conversation]:
         """Those last spoken in first; `sought` stands in their title, a question or an answer."""
         with self._core.database.read(user_id) as cursor:
-            rows = cursor.all("conversations", sought=_folded(sought).strip(), limit=limit, offset=offset)
+            rows = cursor.all("conversations", sought=_fold(sought).strip(), limit=limit, offset=offset)
         return [_conversation(row) for row in rows]
 
     def one(self, user_id: str, conversation: str) -> Conversation:
         with self._core.database.read(user_id) as cursor:
-            return _found(cursor, conversation)
+            return _find(cursor, conversation)
 
     def turns(self, user_id: str, conversation: str) -> list[KeptTurn]:
         with self._core.database.read(user_id) as cursor:
@@ -88,7 +88,7 @@ class Conversations:
             if begins:
                 _begin(cursor, conversation, new, now)
             else:
-                _found(cursor, conversation)
+                _find(cursor, conversation)
             if new.replaces is not None:
                 if cursor.one("turn_of", conversation=conversation, number=new.replaces) is None:
                     raise _missing_turn(new.replaces)
@@ -96,7 +96,7 @@ class Conversations:
             number = int(cursor.value("last_turn", conversation=conversation) or 0) + 1
             if number > MOST_TURNS:
                 raise StorageQuota(f"the conversation has {MOST_TURNS} questions", remedy="Begin a new conversation.")
-            said = {"question": new.question, "words": _folded(new.question), "request": Json(dict(new.request))}
+            said = {"question": new.question, "words": _fold(new.question), "request": Json(dict(new.request))}
             cursor.run("make_turn", conversation=conversation, number=number, **said, holder=new.holder, now=now)
             cursor.run("touch_conversation", id=conversation, now=now)
         return number
@@ -121,7 +121,7 @@ class Conversations:
             before = cursor.one("turn_of", **place)
             if before is None:
                 return
-            words = _folded(f"{before['question']}\n{end.text}")
+            words = _fold(f"{before['question']}\n{end.text}")
             said = {"state": end.state, "text": end.text, "words": words, "error": packed_error(end.error)}
             answer = Json(None if end.answer is None else dict(end.answer))
             if not cursor.run("end_turn", **place, holder=holder, **said, answer=answer, now=_now()):
@@ -143,9 +143,9 @@ class Conversations:
     def rename(self, user_id: str, conversation: str, title: str) -> Conversation:
         named = _title(title)
         with self._core.database.write(user_id) as cursor:
-            _found(cursor, conversation)
-            cursor.run("rename_conversation", id=conversation, title=named, words=_folded(named))
-            return _found(cursor, conversation)
+            _find(cursor, conversation)
+            cursor.run("rename_conversation", id=conversation, title=named, words=_fold(named))
+            return _find(cursor, conversation)
 
     @retrying
     def rate(self, user_id: str, conversation: str, number: int, rating: Rating | None, reason: str) -> None:
@@ -187,14 +187,14 @@ class Conversations:
         conversation, turns, quoted = copied
         with self._core.database.write(user_id) as cursor:
             said = _values(conversation, "id", "title", "owner", "created_at", "updated_at")
-            cursor.run("put_conversation", **said, words=_folded(conversation.title))
+            cursor.run("put_conversation", **said, words=_fold(conversation.title))
             for turn, documents in zip(turns, quoted, strict=True):
                 plain = _values(
                     turn, "number", "question", "state", "text", "rating", "reason", "created_at", "updated_at"
                 )
                 packed = {"request": Json(dict(turn.request)), "error": packed_error(turn.error)}
                 packed["answer"] = Json(None if turn.answer is None else dict(turn.answer))
-                words = _folded(f"{turn.question}\n{turn.text}")
+                words = _fold(f"{turn.question}\n{turn.text}")
                 cursor.run("put_turn", conversation=conversation.id, **plain, **packed, words=words)
                 named = {"conversation": conversation.id, "turn": turn.number}
                 cursor.run("quote_documents", **named, documents=documents)
@@ -204,12 +204,12 @@ def _begin(cursor: Cursor, conversation: str, new: NewTurn, now: str) -> None:
     if int(cursor.value("count_conversations")) >= new.most:
         raise StorageQuota(f"{new.most:,} conversations are kept already", remedy="Delete some of them.")
     title = _title(new.question)
-    said = {"id": conversation, "title": title, "words": _folded(title), "owner": new.owner, "now": now}
+    said = {"id": conversation, "title": title, "words": _fold(title), "owner": new.owner, "now": now}
     if not cursor.run("make_conversation", **said):
         raise StorageQuota(f"there is a conversation {conversation!r} already", remedy="Choose another id.")
 
 
-def _found(cursor: Cursor, conversation: str) -> Conversation:
+def _find(cursor: Cursor, conversation: str) -> Conversation:
     row = cursor.one("conversation", id=conversation)
     if row is None:
         raise _missing(conversation)
@@ -249,7 +249,7 @@ def _title(text: str) -> str:
     return line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 1].rstrip()}…"
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return text.casefold()
 
 

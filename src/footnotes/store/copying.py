@@ -19,7 +19,7 @@ from footnotes.store.database import Cursor, Json, Row
 from footnotes.store.documents import Documents
 from footnotes.store.generations import Generations
 from footnotes.store.packing import half_bytes, pack_blocks, unpack_headings
-from footnotes.store.records import DocumentRow, Generation, NewChunk
+from footnotes.store.records import ChunkDraft, DocumentRow, Generation
 from footnotes.store.rows import packed_error, parts_from, span_from
 from footnotes.store.texts import TextRows, TextWriter
 from footnotes.types import Document, Part
@@ -94,13 +94,13 @@ def digest(side: Side, document_id: str, numbers: dict[int, int] | None = None) 
     said = asdict(settled(found.document))
     derived = sorted((_number(number, numbers), version, count) for number, version, count in found.derived)
     frame = [said, found.has_text, sorted(found.sources), found.sketch.hex() if found.sketch else None, derived]
-    hasher.update(_packed([*frame, sorted((asdict(origin) for origin in found.origins), key=_packed)]))
+    hasher.update(_pack([*frame, sorted((asdict(origin) for origin in found.origins), key=_pack)]))
     if found.has_text:
         for part in side.parts(document_id):
-            hasher.update(_packed([part.start, part.text, pack_blocks(part.blocks)]))
+            hasher.update(_pack([part.start, part.text, pack_blocks(part.blocks)]))
         for batch in side.chunks(document_id):
             for chunk in batch:
-                hasher.update(_packed(_chunk(chunk, numbers)))
+                hasher.update(_pack(_chunk(chunk, numbers)))
                 hasher.update(chunk.vector or b"-")
     return hasher.hexdigest()
 
@@ -115,7 +115,7 @@ def _number(number: int, numbers: dict[int, int] | None) -> int:
     return number if numbers is None else numbers[number]
 
 
-def _packed(value: Any) -> bytes:
+def _pack(value: Any) -> bytes:
     """Canonical JSON. PostgreSQL cannot hold NUL, and has another character in its place."""
     packed = json.dumps(value, ensure_ascii=False, sort_keys=True, default=list)
     return packed.replace("\\u0000", "\ufffd").encode("utf-8", "surrogatepass")
@@ -126,9 +126,9 @@ def settled(document: Document) -> Document:
     return replace(document, status="queued") if document.status in ("embedding", "indexing") else document
 
 
-def as_new_chunk(chunk: CopiedChunk) -> NewChunk:
+def as_new_chunk(chunk: CopiedChunk) -> ChunkDraft:
     names = ("index", "id", "start", "end", "pages", "headings", "tokens", "prefix", "metadata", "input_hash", "parts")
-    return NewChunk(**{name: getattr(chunk, name) for name in (*names, "lines")})
+    return ChunkDraft(**{name: getattr(chunk, name) for name in (*names, "lines")})
 
 
 class Side:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.store.database import Cursor, Database
-from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk
+from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation
 from footnotes.store.remote_keeper import RemoteKeeper
 from footnotes.types import ErrorInfo
 
@@ -71,14 +71,14 @@ class Core(ABC):
         cursor: Cursor,
         generation: Generation,
         row: DocumentRow,
-        chunks: Sequence[NewChunk],
+        chunks: Sequence[ChunkDraft],
         vectors: Mapping[bytes, bytes],
     ) -> None:
         """Write chunks of the version that is served, with vectors in half precision where there are any."""
 
     @abstractmethod
     def fill_generation(
-        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[NewChunk], version: str
+        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[ChunkDraft], version: str
     ) -> None: ...
 
     @abstractmethod

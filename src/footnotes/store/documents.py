@@ -275,7 +275,7 @@ class Documents:
         """Whether another living writer is at a document."""
         return self._core.is_held_elsewhere(user_id, pk)
 
-    def await_settled(self, user_id: str, pk: int) -> None:
+    def wait_for_publish(self, user_id: str, pk: int) -> None:
         """Wait until no other living writer is at a document."""
         wait = _FIRST_LOOK
         while self._core.is_held_elsewhere(user_id, pk):

@@ -70,7 +70,7 @@ def facets_of(document: Document) -> list[Facet]:
         "updated": document.updated_at,
     }
     own = [_facet(key, value) for key, value in fields.items()]
-    said = (facet for facet in _flattened("", document.metadata) if len(facet.key) <= MAX_KEY)
+    said = (facet for facet in _flatten("", document.metadata) if len(facet.key) <= MAX_KEY)
     return list(dict.fromkeys([*own, *said]))
 
 
@@ -91,14 +91,14 @@ def _facet(key: str, value: JsonValue) -> Facet:
     return Facet(key, facet_text(value), as_number(value))
 
 
-def _flattened(prefix: str, values: Metadata) -> Iterator[Facet]:
+def _flatten(prefix: str, values: Metadata) -> Iterator[Facet]:
     for name, value in values.items():
         key = f"{prefix}{name}"
         if not prefix and key in BUILT_IN:
             # A document cannot say that it belongs to another collection.
             key = f"metadata.{key}"
         if isinstance(value, dict):
-            yield from _flattened(f"{key}.", value)
+            yield from _flatten(f"{key}.", value)
         elif isinstance(value, list):
             yield from (_facet(key, item) for item in value if isinstance(item, (str, int, float)))
         elif value is not None:

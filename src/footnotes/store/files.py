@@ -53,7 +53,7 @@ class FolderFiles:
             try:
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                return _copied(source, target)
+                return _copy(source, target)
             except OSError as error:
                 raise write_error(error, f"the original of {path.name} cannot be kept") from error
 
@@ -114,7 +114,7 @@ def opened(path: Path) -> BinaryIO:
         raise SourceUnreadable(f"{path.name} cannot be read ({error.strerror})") from error
 
 
-def _copied(source: BinaryIO, target: Path) -> tuple[str, int]:
+def _copy(source: BinaryIO, target: Path) -> tuple[str, int]:
     """Write the file for its owner alone, to the disk itself; its hash and size."""
     digest, size = hashlib.sha256(), 0
     with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:

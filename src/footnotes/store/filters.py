@@ -65,20 +65,20 @@ class FilterCompiler(ABC):
                 if where.key in ("page", "line"):
                     return self._within(where.key, where)
                 if where.key in LISTED:
-                    return self._listed(where)
+                    return self._list_values(where)
                 if where.key in COLUMNS:
                     return self._column(where)
                 return self._heading(where) if where.key == "heading" else self._facet(where)
             case AllOf():
-                return self._joined(where.filters, " AND ", self.true)
+                return self._join(where.filters, " AND ", self.true)
             case AnyOf():
-                return self._joined(where.filters, " OR ", self.false)
+                return self._join(where.filters, " OR ", self.false)
             case Not():
                 return f"NOT ({self.compiled(where.filter)})"
             case _:
                 assert_never(where)
 
-    def _joined(self, filters: tuple[Filter, ...], operator: str, empty: str) -> str:
+    def _join(self, filters: tuple[Filter, ...], operator: str, empty: str) -> str:
         return "(" + operator.join([self.compiled(one) for one in filters]) + ")" if filters else empty
 
     def _facet(self, condition: Condition) -> str:
@@ -97,7 +97,7 @@ class FilterCompiler(ABC):
             case "glob":
                 return f"{start} AND {self.matches('text', facet_text(value))})"
             case "gt" | "gte" | "lt" | "lte":
-                return f"{start} AND {self._compared(condition)})"
+                return f"{start} AND {self._compare(condition)})"
             case _:
                 raise FilterError(f"there is no operator {condition.operator!r}")
 
@@ -118,7 +118,7 @@ class FilterCompiler(ABC):
             case _:
                 raise FilterError(f"a {condition.key} cannot be tested with {condition.operator!r}")
 
-    def _compared(self, condition: Condition) -> str:
+    def _compare(self, condition: Condition) -> str:
         """Numbers are compared as numbers, everything else (dates among it) as text."""
         operator, number = _COMPARISON[condition.operator], as_number(condition.value)
         if condition.key in DATES or number is None:
@@ -165,10 +165,10 @@ class FilterCompiler(ABC):
             case _:
                 raise FilterError(f"a heading cannot be tested with {condition.operator!r}")
 
-    def _listed(self, condition: Condition) -> str:
+    def _list_values(self, condition: Condition) -> str:
         """What the chunk's metadata lists; or the document's own metadata, of which a field may have the same name."""
         if condition.operator == "ne":
-            return f"NOT ({self._listed(replace(condition, operator='eq'))})"
+            return f"NOT ({self._list_values(replace(condition, operator='eq'))})"
         of_document = self._facet(condition)
         start = self.listed(LISTED[condition.key])
         match condition.operator:

@@ -12,7 +12,7 @@ from footnotes.store.core import Core
 from footnotes.store.database import Cursor, Json
 from footnotes.store.lexemes import made_by
 from footnotes.store.naming import without_collection
-from footnotes.store.records import DocumentRow, Generation, NewChunk
+from footnotes.store.records import ChunkDraft, DocumentRow, Generation
 from footnotes.store.retry import retrying
 from footnotes.store.rows import generation_row
 
@@ -214,7 +214,7 @@ class Generations:
         return self.choices(user_id) | ((kept[-1].plan.get("choices") if kept else None) or {})
 
     def fill(
-        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[NewChunk], version: str
+        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[ChunkDraft], version: str
     ) -> None:
         """Write the chunks of a document in a generation that does not serve yet, in one transaction."""
         self._core.fill_generation(user_id, generation, row, made, version)

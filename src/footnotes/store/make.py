@@ -18,7 +18,7 @@ def open_store(settings: Settings, folder: Path, *, create: bool = True) -> Stor
     """Open the store of a library, which keeps in `folder` what is this machine's alone."""
     if not settings.store:
         return _in_folder(settings, folder, create)
-    opened: Store = _named(settings).opened(settings, folder)
+    opened: Store = _load_named(settings).opened(settings, folder)
     return opened
 
 
@@ -28,16 +28,16 @@ def migrate_store(settings: Settings, folder: Path) -> tuple[list[int], int]:
         from footnotes.store.sqlite import SqliteStore
 
         return SqliteStore.migrated(folder)
-    done: tuple[list[int], int] = _named(settings).migrated(settings)
+    done: tuple[list[int], int] = _load_named(settings).migrated(settings)
     return done
 
 
 def repair_store(settings: Settings) -> list[str]:
     """Make again what a database that servers share has lost of its schema. What that was; a folder's has nothing."""
-    return list(_named(settings).repaired(settings)) if settings.store else []
+    return list(_load_named(settings).repaired(settings)) if settings.store else []
 
 
-def _named(settings: Settings) -> Any:
+def _load_named(settings: Settings) -> Any:
     try:
         parts = urlsplit(settings.store)
         wrong = not parts.scheme or not (parts.netloc or parts.path or parts.query) or parts.port == 0

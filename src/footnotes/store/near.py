@@ -46,7 +46,7 @@ def put(cursor: Cursor, collection: str, pk: int, sketch: bytes | None, *, new: 
     return near
 
 
-class NewSketch(NamedTuple):
+class SketchDraft(NamedTuple):
     """A document that was not there before, with its sketch."""
 
     collection: str
@@ -56,7 +56,7 @@ class NewSketch(NamedTuple):
     sketch: bytes
 
 
-def put_new(cursor: Cursor, new: Sequence[NewSketch]) -> list[NearDuplicate | None]:
+def put_new(cursor: Cursor, new: Sequence[SketchDraft]) -> list[NearDuplicate | None]:
     """Keep the sketches of new documents. Returns which other one each nearly equals, of any before it."""
     if not new:
         return []

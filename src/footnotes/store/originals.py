@@ -94,7 +94,7 @@ class Originals:
         for row in rows:
             known.add(row["path"])
             if row["id"] is not None:
-                yield self._checked(row["path"], row["file_hash"], row["id"])
+                yield self._check(row["path"], row["file_hash"], row["id"])
         for name in there:
             if name not in known:
                 if repair:
@@ -102,7 +102,7 @@ class Originals:
                 else:
                     yield Problem(f"{self._files.shown(name)} belongs to no document", mendable=True)
 
-    def _checked(self, name: str, file_hash: str, document_id: str) -> Problem | int:
+    def _check(self, name: str, file_hash: str, document_id: str) -> Problem | int:
         try:
             holds = self._files.digest(name) == file_hash
         except OSError as error:

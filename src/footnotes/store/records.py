@@ -33,7 +33,7 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class NewChunk:
+class ChunkDraft:
     """A chunk on its way into the store. `input_hash` names what is embedded: prefix and text.
 
     `parts` are the spans whose vectors make the chunk's; none where its whole text does.
@@ -54,7 +54,7 @@ class NewChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredInput:
+class PendingChunk:
     """A stored chunk that has no vector yet, with what is needed to make one."""
 
     index: int
@@ -94,7 +94,7 @@ ChunkSpan: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class HitRow:
+class StoredHit:
     """A chunk as search shows it, before scores."""
 
     key: int
@@ -150,7 +150,7 @@ class Draft:
     replaces: DocumentRow | None = None
     status: DocumentStatus = "embedding"
     parts: list[Part] = field(default_factory=list)
-    chunks: list[NewChunk] = field(default_factory=list)
+    chunks: list[ChunkDraft] = field(default_factory=list)
     publication: Publication | None = None
     document_id: str = ""
     handle: Any = None

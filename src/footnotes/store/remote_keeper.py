@@ -214,7 +214,7 @@ class RemoteKeeper:
             said = failure.message.replace(f" at {self.address}", "").replace(self.address, "the vector database")
             raise type(failure)(said, remedy=failure.remedy) from failure
 
-    def bring_what_is_missing(self, generation: Generation) -> None:
+    def fill_missing(self, generation: Generation) -> None:
         """Before anything is written: a database that was chosen since, or was away, is brought what it lacks."""
         if self._lacking(generation):
             self.attempt(generation)

@@ -9,7 +9,7 @@ from typing import Any
 
 from footnotes.store.database import Json, Row
 from footnotes.store.packing import unpack_headings
-from footnotes.store.records import DocumentRow, Generation, HitRow, KnownSource, Signature
+from footnotes.store.records import DocumentRow, Generation, KnownSource, Signature, StoredHit
 from footnotes.types import Chunk, Document, ErrorInfo, Job
 
 
@@ -53,8 +53,8 @@ def generation_row(row: Row) -> Generation:
     )
 
 
-def hit_row(row: Row, text: str) -> HitRow:
-    return HitRow(
+def hit_row(row: Row, text: str) -> StoredHit:
+    return StoredHit(
         key=row["key"],
         chunk_id=row["id"],
         document_id=row["document_id"],

@@ -32,8 +32,8 @@ def load_queries(package: str, *files: str) -> dict[str, Query]:
     for item in resources.files(package).iterdir():
         if _is_sql(item) and (not files or item.name.removesuffix(".sql") in files):
             _parse(item.read_text("utf-8"), found, fragments)
-    fragments = {name: _filled(fragment, fragments) for name, fragment in fragments.items()}
-    return {name: Query(_filled(query.sql, fragments), query.parameters) for name, query in found.items()}
+    fragments = {name: _fill(fragment, fragments) for name, fragment in fragments.items()}
+    return {name: Query(_fill(query.sql, fragments), query.parameters) for name, query in found.items()}
 
 
 def migrations(package: str) -> list[tuple[int, str]]:
@@ -55,7 +55,7 @@ def _parse(text: str, found: dict[str, Query], fragments: dict[str, str]) -> Non
             found[name] = Query(body.strip(), tuple(filter(None, names)))
 
 
-def _filled(sql: str, fragments: dict[str, str]) -> str:
+def _fill(sql: str, fragments: dict[str, str]) -> str:
     for name, fragment in fragments.items():
         sql = sql.replace("{" + name + "}", fragment)
     return sql

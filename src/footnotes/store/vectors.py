@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from footnotes.store import waiting
 from footnotes.store.core import Core
-from footnotes.store.records import Generation, StoredInput
+from footnotes.store.records import Generation, PendingChunk
 from footnotes.store.retry import retrying
 from footnotes.types import DocumentStatus, ErrorInfo
 
@@ -42,14 +42,14 @@ class Vectors:
         with self._core.database.read(user_id) as cursor:
             return waiting.count_chunks(cursor)
 
-    def inputs(self, user_id: str, generation: Generation, pk: int, *, after: int, limit: int) -> list[StoredInput]:
+    def inputs(self, user_id: str, generation: Generation, pk: int, *, after: int, limit: int) -> list[PendingChunk]:
         """What is still to be embedded of a document, in order, beginning after a chunk."""
         with self._core.database.snapshot(user_id) as cursor:
             return waiting.inputs(cursor, generation, pk, after, limit)
 
     def inputs_of_small(
         self, user_id: str, generation: Generation, pks: Sequence[int], *, most: int
-    ) -> dict[int, list[StoredInput]]:
+    ) -> dict[int, list[PendingChunk]]:
         """What is still to be embedded of those documents that have at most so many chunks; others are left out."""
         with self._core.database.snapshot(user_id) as cursor:
             return waiting.inputs_of_small(cursor, generation, pks, most)

@@ -20,14 +20,14 @@ def check_text(database: Database, generation: Generation, hash_of: HashOf) -> I
     while True:
         with database.snapshot(generation.user_id) as cursor:
             rows = cursor.all("chunk_inputs", generation=generation.pk, after=after, limit=_AT_ONCE)
-            found = [_checked(cursor, row, hash_of) for row in rows]
+            found = [_check(cursor, row, hash_of) for row in rows]
         if not rows:
             return
         yield from found
         after = rows[-1]["key"]
 
 
-def _checked(cursor: Cursor, row: Row, hash_of: HashOf) -> Problem | int:
+def _check(cursor: Cursor, row: Row, hash_of: HashOf) -> Problem | int:
     name = f"document {row['document_id']}: chunk {row['key']}"
     try:
         text = row["span"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.index import Vector
-from footnotes.store.records import ChunkSpan, HitRow
+from footnotes.store.records import ChunkSpan, StoredHit
 from footnotes.types import Filter, Leg
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -110,6 +110,6 @@ class SearchView(Protocol):
         """Run the legs a question asks for, within its filter."""
         ...
 
-    def hits(self, keys: Sequence[int]) -> list[HitRow]:
+    def hits(self, keys: Sequence[int]) -> list[StoredHit]:
         """Candidates to show, those that are still served, in the order asked for."""
         ...

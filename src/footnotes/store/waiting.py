@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from footnotes.store.database import Cursor, Row
 from footnotes.store.packing import unpack_headings
-from footnotes.store.records import Generation, StoredInput
+from footnotes.store.records import Generation, PendingChunk
 from footnotes.store.rows import packed_error, parts_from
 from footnotes.store.texts import SpanReader
 from footnotes.types import DocumentStatus, ErrorInfo
@@ -27,7 +27,7 @@ def count_chunks(cursor: Cursor) -> int:
     return int(cursor.value("waiting_chunks"))
 
 
-def inputs(cursor: Cursor, generation: Generation, pk: int, after: int, limit: int) -> list[StoredInput]:
+def inputs(cursor: Cursor, generation: Generation, pk: int, after: int, limit: int) -> list[PendingChunk]:
     """What is still to be embedded of a document, in order, beginning after a chunk."""
     wanted = {"generation": generation.pk, "model": generation.model, "document": pk}
     rows = cursor.all("inputs_without_vector", **wanted, after=after, limit=limit)
@@ -37,22 +37,22 @@ def inputs(cursor: Cursor, generation: Generation, pk: int, after: int, limit: i
 
 def inputs_of_small(
     cursor: Cursor, generation: Generation, pks: Sequence[int], most: int
-) -> dict[int, list[StoredInput]]:
+) -> dict[int, list[PendingChunk]]:
     """What is still to be embedded of those documents that have few chunks, in order; the others are left out."""
     wanted = {"generation": generation.pk, "model": generation.model, "documents": list(pks)}
     large = {row["pk"] for row in cursor.all("large_documents", documents=list(pks), most=most)}
-    found: dict[int, list[StoredInput]] = {pk: [] for pk in pks if pk not in large}
+    found: dict[int, list[PendingChunk]] = {pk: [] for pk in pks if pk not in large}
     for row in cursor.all("inputs_of_documents", **wanted, most=most):
         found[row["document"]].append(_input(row, SpanReader(cursor, row["version"])))
     return found
 
 
-def _input(row: Row, reader: SpanReader | None) -> StoredInput:
+def _input(row: Row, reader: SpanReader | None) -> PendingChunk:
     assert reader is not None
     start, end, text = row["start_offset"], row["end_offset"], row["content"]
     if text is not None and len(text) != end - start:
         text = None
-    return StoredInput(
+    return PendingChunk(
         index=row["chunk_index"],
         input_hash=row["input_hash"],
         start=start,

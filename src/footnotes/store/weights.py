@@ -49,7 +49,7 @@ def averages_of(lengths: Sequence[Sequence[int]]) -> Averages:
 
 def counts_of(terms: Terms) -> dict[str, Mapping[str, int]]:
     """How often each term stands in each field that has any."""
-    return {field: _counted(words) for field in FIELDS if (words := getattr(terms, field))}
+    return {field: _count(words) for field in FIELDS if (words := getattr(terms, field))}
 
 
 def weights_of(counts: Mapping[str, Mapping[str, int]], terms: Terms, averages: Averages) -> dict[int, float]:
@@ -119,7 +119,7 @@ def cut(term: str) -> str:
     return term.encode("utf-8", "replace")[:MAX_TERM_BYTES].decode("utf-8", "ignore")
 
 
-def _counted(terms: Sequence[str]) -> Mapping[str, int]:
+def _count(terms: Sequence[str]) -> Mapping[str, int]:
     counted = Counter(terms)
     if max(map(len, counted), default=0) * 4 > MAX_TERM_BYTES or "\x00" in "".join(counted):
         return Counter(map(cut, terms))

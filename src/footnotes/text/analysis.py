@@ -125,12 +125,12 @@ def _terms(word: str, language: str, automatic: bool) -> list[str]:
     parts, whole = forms(word)
     terms: list[str] = []
     for part in parts:
-        stems = [_stem(part, each) for each in _languages_of(part, language, automatic)]
+        stems = [_stem(part, each) for each in _detect_languages(part, language, automatic)]
         terms += stems[:1] if stems[0] == stems[-1] else stems
     return [*terms, *whole]
 
 
-def _languages_of(part: str, language: str, automatic: bool) -> tuple[str, ...]:
+def _detect_languages(part: str, language: str, automatic: bool) -> tuple[str, ...]:
     """The languages to stem this part by: what was asked for, or what script and text tell, and English."""
     if not automatic:
         return (language,)

@@ -34,10 +34,10 @@ def sentence_spans(text: str) -> list[Span]:
 
     Every character that is not white space lies in exactly one span.
     """
-    return list(_trimmed(text, _cuts(text)))
+    return list(_trim(text, _cuts(text)))
 
 
-def _trimmed(text: str, cuts: Iterator[int]) -> Iterator[Span]:
+def _trim(text: str, cuts: Iterator[int]) -> Iterator[Span]:
     start = 0
     for cut in cuts:
         piece = text[start:cut]

@@ -46,7 +46,7 @@ class Sketcher:
         """The lower half of every value, two bytes each; nothing for a text that is too short to tell."""
         return sketch_together([self])[0]
 
-    def _made(self) -> bytes | None:
+    def _build(self) -> bytes | None:
         if self._least is None or self._letters < LEAST_LETTERS:
             return None
         return self._least.astype("<u2").tobytes()
@@ -63,7 +63,7 @@ def sketch_together(sketchers: Sequence[Sketcher]) -> list[bytes | None]:
                 each._least = least if each._least is None else np.minimum(each._least, least)
     for each in sketchers:
         each._waiting = []
-    return [each._made() for each in sketchers]
+    return [each._build() for each in sketchers]
 
 
 def resemblance(one: bytes, other: bytes) -> float:

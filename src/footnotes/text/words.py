@@ -36,7 +36,7 @@ def forms(word: str) -> tuple[list[str], list[str]]:
     parts: list[str] = []
     whole: list[str] = []
     for run in filter(None, _UNSPACED.split(word)):
-        found = _unspaced(run) if _UNSPACED.match(run) else _letters(run)
+        found = _split_unspaced(run) if _UNSPACED.match(run) else _letters(run)
         parts += found[0]
         whole += found[1]
     return parts, whole
@@ -46,7 +46,7 @@ def _letters(word: str) -> tuple[list[str], list[str]]:
     return ([word[:LONGEST]], []) if _is_plain(word) else _compound(word)
 
 
-def _unspaced(run: str) -> tuple[list[str], list[str]]:
+def _split_unspaced(run: str) -> tuple[list[str], list[str]]:
     """A run of a script without spaces → its neighbouring characters two by two; a single one stands alone."""
     characters = run if _PAIRED.match(run) else _clusters(run)
     return [], [first + second for first, second in pairwise(characters)] or list(characters)

@@ -148,7 +148,7 @@ def test_the_fast_variant_is_made_once_and_means_nearly_the_same(
     (kept,) = (tmp_path / "fast").glob("*.onnx")
     kept.write_bytes(kept.read_bytes()[:-1])
     LocalEmbedder(threads=1, variant="fast", models_dir=str(tmp_path)).embed(["made again"], role="passage")
-    monkeypatch.setattr(fast, "_made", lambda _: pytest.fail("what is kept was made again"))
+    monkeypatch.setattr(fast, "_build", lambda _: pytest.fail("what is kept was made again"))
     LocalEmbedder(threads=1, variant="fast", models_dir=str(tmp_path)).embed(["read"], role="passage")
 
 

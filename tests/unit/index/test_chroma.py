@@ -111,7 +111,7 @@ def test_every_way_of_filtering_gives_the_same(
     monkeypatch.setattr(chroma, "EXACT_KEYS", 300 if way == "compared" else 5)
     monkeypatch.setattr(chroma, "OVERSAMPLED_MOST", 1_000 if way == "luck" else 5)
     ways: list[str] = []
-    for name in ("_by_facets", "_by_luck", "_by_name", "_compared"):
+    for name in ("_by_facets", "_by_luck", "_by_name", "_compare"):
         _noted(monkeypatch, name, ways)
     keys = np.array([key for key in range(1, 901) if (key % 3 == 1 and 100 < key <= 500) or key == 1_000])
     decades = tuple(f"document:{number}" for number in range(11, 51))
@@ -120,7 +120,7 @@ def test_every_way_of_filtering_gives_the_same(
     for query in vectors(8, seed=5):
         found = index.search(query, 12, Allowed(keys, facets))
         assert found.keys == exact(rows, query, keys[:-1], 12)
-    assert ways and {*ways} == {{"facets": "_by_facets", "luck": "_by_luck", "name": "_by_name"}.get(way, "_compared")}
+    assert ways and {*ways} == {{"facets": "_by_facets", "luck": "_by_luck", "name": "_by_name"}.get(way, "_compare")}
 
 
 def _noted(monkeypatch: pytest.MonkeyPatch, name: str, ways: list[str]) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from footnotes.chunk.assemble import Assembled
+from footnotes.chunk.assemble import AssembledChunk
 from footnotes.embed.local import LocalEmbedder
 from footnotes.ingest.pieces import embedding_pieces, equal_spans, mean_vector, pieces_to_embed
 from footnotes.text.tokens import count_tokens
@@ -11,8 +11,10 @@ from footnotes.text.tokens import count_tokens
 TEXT = " ".join(f"Sentence number {number} is here." for number in range(100))
 
 
-def chunk(text: str, *, parts: tuple[tuple[int, int], ...] = (), headings: tuple[str, ...] = ("Guide",)) -> Assembled:
-    return Assembled(100, 100 + len(text), None, headings, count_tokens(text), "[Document: Guide]", {}, parts)
+def chunk(
+    text: str, *, parts: tuple[tuple[int, int], ...] = (), headings: tuple[str, ...] = ("Guide",)
+) -> AssembledChunk:
+    return AssembledChunk(100, 100 + len(text), None, headings, count_tokens(text), "[Document: Guide]", {}, parts)
 
 
 def test_a_text_that_fits_is_one_piece_with_its_prefix() -> None:

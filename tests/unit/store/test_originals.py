@@ -108,14 +108,14 @@ from footnotes.store import files, originals
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 moment = sys.argv[3]
-copied = files._copied
+copied = files._copy
 def copy_and_die(*args):
     copied(*args)
     die()
 if moment == "before":
-    files._copied = die
+    files._copy = die
 elif moment == "copied":
-    files._copied = copy_and_die
+    files._copy = copy_and_die
 else:
     originals.Originals.sweep = die
 with footnotes.open(sys.argv[1], embedder="hashing", keep_originals=True) as library:

@@ -10,7 +10,7 @@ from footnotes import tracing
 from footnotes.answer import Answerer
 from footnotes.answer.answerer import EXTRACTIVE
 from footnotes.answer.asking.ground import Ground
-from footnotes.answer.asking.memory import Remembered, memory_key, replayed, worth_remembering
+from footnotes.answer.asking.memory import AnswerCache, is_cacheable, memory_key, replayed
 from footnotes.answer.asking.options import AskChoices, AskOptions, as_turns, changed_settings
 from footnotes.answer.asking.run import Run
 from footnotes.answer.sources import sources_of
@@ -28,7 +28,7 @@ class Asking:
 
     def __init__(self, ground: Ground, settings: Settings, answerer: Answerer) -> None:
         self._ground, self._settings, self._answerer = ground, settings, answerer
-        self._remembered = Remembered(settings.query_cache)
+        self._remembered = AnswerCache(settings.query_cache)
 
     def stream(self, question: str, choices: AskChoices) -> Iterator[Event]:
         """Events as they happen; the last holds the answer, which tells the files its footnotes point to."""
@@ -56,7 +56,7 @@ class Asking:
             yield from replayed(known, run.request_id)
             return
         for event in run.events(question):
-            if event.type == "done" and event.answer and worth_remembering(event.answer):
+            if event.type == "done" and event.answer and is_cacheable(event.answer):
                 self._remembered.put(key, event.answer)
             yield event
 

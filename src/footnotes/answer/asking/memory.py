@@ -17,7 +17,7 @@ FROM_MEMORY = "Answered from memory: the library has not changed since this was 
 """The first step of an answer that was remembered."""
 
 
-class Remembered:
+class AnswerCache:
     """Answers to questions on an unchanged library, the last ones asked. Whoever puts one in has checked it."""
 
     def __init__(self, size: int) -> None:
@@ -40,7 +40,7 @@ class Remembered:
                 self._answers.popitem(last=False)
 
 
-def worth_remembering(answer: Answer) -> bool:
+def is_cacheable(answer: Answer) -> bool:
     """Not what would be better if it were asked again: degraded, broken off, or before all vectors are made."""
     pending = any(leg.status == "pending" for leg in answer.legs.values())
     return not (answer.degraded or answer.incomplete or pending)

@@ -91,7 +91,7 @@ def other_names(
             continue  # documents that have the letters often are found by them
         unknown = not any(shares)
         for text in joined:
-            if long := _defined(letters, text) or (_by_initials(letters, text) if unknown else None):
+            if long := _find_definition(letters, text) or (_by_initials(letters, text) if unknown else None):
                 if long.lower() not in question.lower():
                     found[letters] = long
                 break
@@ -105,7 +105,7 @@ def renamed(question: str, names: dict[str, str]) -> str:
     return question
 
 
-def _defined(letters: str, text: str) -> str | None:
+def _find_definition(letters: str, text: str) -> str | None:
     """What the letters stand for by a bracket of the text: `Acme Board (AB)` or `AB (Acme Board)`."""
     if letters not in text:
         return None

@@ -78,19 +78,19 @@ class Run:
         self._note(f"asked: {question}")
         plain, within = split_words(question)
         self.options = replace(self.options, where=both(as_filter(self.options.where), within))
-        standalone = yield from self._condensed(plain)
+        standalone = yield from self._condense(plain)
         try:
-            yield from self._answered(question, plain, standalone)
+            yield from self._stream_answer(question, plain, standalone)
         except (SearchUnavailable, StoreError) as error:
             self._note(f"no leg ran: {error.message}")
             if not (self.settings.ungrounded and self.answerer.model(self.settings)):
                 raise
-            yield from self._ungrounded(standalone, error)
+            yield from self._answer_without_sources(standalone, error)
 
-    def _answered(self, question: str, plain: str, standalone: str) -> Iterator[Event]:
+    def _stream_answer(self, question: str, plain: str, standalone: str) -> Iterator[Event]:
         deep = self.options.deep
         before = last_said(self.options.history) if standalone != plain or needs_context(plain) else ()
-        found, parts = yield from (self._gathered(standalone) if deep else self._searched(standalone))
+        found, parts = yield from (self._gather(standalone) if deep else self._search(standalone))
         standalone, plain = self.spelled or standalone, self.spelled or plain
         self._note(f"{len(found.hits)} hits; answering with {self.settings.model}")
         findings = {
@@ -103,15 +103,15 @@ class Run:
             "usage": self.usage,
             "request_id": self.request_id,
             "parts": parts,
-            "dated": self._dated,
+            "dated": self._add_dates,
             "report": self._report if self.reports else None,
             **self.ground.evidence(found),
         }
         asked = standalone if self._model() else what_to_answer(plain, standalone)
         for event in self.answerer.stream(asked, found.hits, settings=self.settings, **findings):
-            yield self._finished(event, question)
+            yield self._finish(event, question)
 
-    def _finished(self, event: Event, question: str) -> Event:
+    def _finish(self, event: Event, question: str) -> Event:
         if event.answer is None:
             return event
         self._note(f"{event.type}: {len(event.answer.citations)} footnotes, {event.answer.took_ms:.0f} ms")
@@ -129,7 +129,7 @@ class Run:
 
     # ── before the search
 
-    def _condensed(self, question: str) -> Generator[Event, None, str]:
+    def _condense(self, question: str) -> Generator[Event, None, str]:
         """The question made to stand alone, where there was a conversation."""
         history = self.options.history
         standalone = question
@@ -159,13 +159,13 @@ class Run:
 
     # ── the search
 
-    def _searched(self, question: str) -> Generator[Event, None, Gathering]:
+    def _search(self, question: str) -> Generator[Event, None, Gathering]:
         """One search, or several merged where the question was expanded or compares two things."""
         variants = self._variants(question)
         found = self.ground.search(question, **self.options.searching())
         asked = question
         for _ in range(SPELLINGS):
-            if not (spelled := self._spelled(question, found)):
+            if not (spelled := self._correct_spelling(question, found)):
                 break
             question = self.spelled = spelled
             found = self.ground.search(question, **self.options.searching())
@@ -221,7 +221,7 @@ class Run:
         hits = merged_hits([found.hits, *(each.hits for each in searches)], self.options.searching()["limit"])
         return replace(found, hits=tuple(replace(hit, score=scores[hit.chunk_id]) for hit in hits))
 
-    def _spelled(self, question: str, found: SearchResult) -> str:
+    def _correct_spelling(self, question: str, found: SearchResult) -> str:
         """The question with its slips corrected by the passages' own words; empty where it has none."""
         share = self.ground.evidence(found)["document_frequency"]
         if share is None or not found.hits:
@@ -236,7 +236,7 @@ class Run:
         except (SearchUnavailable, OptionError):
             return replace(first, hits=(), degraded=True)
 
-    def _gathered(self, question: str) -> Generator[Event, None, Gathering]:
+    def _gather(self, question: str) -> Generator[Event, None, Gathering]:
         """What an agent gathers in several searches."""
         chosen, model = self.settings, self._model()
         agent = Agent(self._reader(), Budget(chosen.agent_steps, chosen.agent_tokens, chosen.agent_seconds), model)
@@ -261,7 +261,7 @@ class Run:
 
     # ── without documents
 
-    def _ungrounded(self, question: str, error: FootnotesError) -> Iterator[Event]:
+    def _answer_without_sources(self, question: str, error: FootnotesError) -> Iterator[Event]:
         """An answer of the model alone, where the caller allows it: marked, and without a footnote."""
         model = self.answerer.model(self.settings)
         assert model is not None
@@ -291,7 +291,7 @@ class Run:
             ungrounded=True,
             prompt=prompt_text(request),
         )
-        yield self._finished(ending(answer, broken), question)
+        yield self._finish(ending(answer, broken), question)
 
     # ── parts
 
@@ -335,7 +335,7 @@ class Run:
                 best = (answer, passages_of([placed])[0])
         return best
 
-    def _dated(self, document_id: str) -> str:
+    def _add_dates(self, document_id: str) -> str:
         """When a document was written, as it says itself, as its name has it, or as it was last taken in."""
         (document,) = self.ground.documents(where=Condition("document_id", "eq", document_id)) or (None,)
         return "" if document is None else when_written(document)

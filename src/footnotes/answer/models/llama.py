@@ -61,7 +61,7 @@ class LlamaChat:
     def chat(self, request: ChatRequest, *, deadline: Deadline) -> Iterator[Piece]:
         with self._lock:
             if self._chat is None:
-                self._chat = self._started()
+                self._chat = self._start()
             yield from self._chat.chat(request, deadline=deadline)
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class LlamaChat:
                 self._chat.close()
             self._chat = self._server = None
 
-    def _started(self) -> OpenAIChat:
+    def _start(self) -> OpenAIChat:
         """The model served on loopback under a key of this process alone."""
         try:
             import xllamacpp

@@ -157,7 +157,7 @@ class _Asking:
         if operation == "average" and not columns and len(self.valued) > 1:
             return self._over([(row, column) for column in self.valued], operation)
         if operation == "count" and self.asked.bound is not None:
-            return self._counted(row)
+            return self._count(row)
         if (
             operation in ("lookup", "most", "least")
             and self.asked.bound is not None
@@ -173,9 +173,9 @@ class _Asking:
         if operation in ("growth",) and not self._is_percent(row):
             return None
         if len(columns) > 1:
-            return self._found([(row, column) for column in columns])
+            return self._build_found([(row, column) for column in columns])
         column = self.best_column(row)
-        return None if column is None or not self.table.rows[row][column].text else self._found([(row, column)])
+        return None if column is None or not self.table.rows[row][column].text else self._build_found([(row, column)])
 
     def _through(self, columns: Sequence[int]) -> list[int]:
         """All columns of a span of years where the question names its ends: "from 2017 to 2019"."""
@@ -235,12 +235,12 @@ class _Asking:
             return None
         written = [self.table.rows[row][at].text for row, at in cells]
         if operation == "difference":
-            return self._made(cells, f"{bare(written[0])} − {bare(written[1])}", first - second)
+            return self._build_answer(cells, f"{bare(written[0])} − {bare(written[1])}", first - second)
         if not second:
             return None
         percent = operation == "share"
         quotient = first / second * (100 if percent else 1)
-        return self._made(cells, f"{bare(written[0])} ÷ {bare(written[1])}", quotient, "%" if percent else "")
+        return self._build_answer(cells, f"{bare(written[0])} ÷ {bare(written[1])}", quotient, "%" if percent else "")
 
     def _of_two_columns(self, row: int, later: int, earlier: int) -> TableAnswer | None:
         cells = [(row, later), (row, earlier)]
@@ -251,14 +251,14 @@ class _Asking:
         if self.asked.operation == "growth":
             if not old:
                 return None
-            return self._made(
+            return self._build_answer(
                 cells,
                 f"({written[0]} − {written[1]}) ÷ {written[1]}",
                 (new - old) / abs(old) * 100 * (1 if old > 0 else -1),
                 "%",
             )
         unit = "%" if all("%" in self.table.rows[at][column].text for at, column in cells) else ""
-        return self._made(cells, f"{written[0]} − {written[1]}", new - old, unit)
+        return self._build_answer(cells, f"{written[0]} − {written[1]}", new - old, unit)
 
     def _values(self, cells: Sequence[tuple[int, int]]) -> list[float | None]:
         return [self.table.rows[row][column].value for row, column in cells]
@@ -275,8 +275,8 @@ class _Asking:
         joined = " + ".join(bare(self.table.rows[row][column].text) for (row, column), _ in kept)
         places = [cell for cell, _ in kept]
         if operation == "average":
-            return self._made(places, f"({joined}) ÷ {len(kept)}", total / len(kept))
-        return self._made(places, joined, total)
+            return self._build_answer(places, f"({joined}) ÷ {len(kept)}", total / len(kept))
+        return self._build_answer(places, joined, total)
 
     def _over_rows(self) -> TableAnswer | None:
         """A question of no single row: the row with most or least in a column."""
@@ -299,14 +299,14 @@ class _Asking:
         )
         row, column = chosen[1]
         name = self._period(column) if by_column else self.table.label(row)
-        return self._scored(TableAnswer(self.table, (name,), ((row, column),)))
+        return self._score(TableAnswer(self.table, (name,), ((row, column),)))
 
     def _period(self, column: int) -> str:
         """A column as an answer to "which year": its year where it has one."""
         years = years_in(self.table.columns[column])
         return years[0] if len(years) == 1 else self.table.columns[column]
 
-    def _counted(self, row: int) -> TableAnswer | None:
+    def _count(self, row: int) -> TableAnswer | None:
         assert self.asked.bound is not None
         cells = [(row, column) for column in self.valued]
         kept = [
@@ -316,7 +316,7 @@ class _Asking:
         ]
         names = ", ".join(self.table.columns[column] for _, column in kept)
         formula = f"count({names})" if names else "count()"
-        return self._scored(TableAnswer(self.table, (str(len(kept)),), tuple(kept or cells), formula, float(len(kept))))
+        return self._score(TableAnswer(self.table, (str(len(kept)),), tuple(kept or cells), formula, float(len(kept))))
 
     def _years_within(self, row: int) -> TableAnswer | None:
         assert self.asked.bound is not None
@@ -328,16 +328,18 @@ class _Asking:
         ]
         if not kept:
             return None
-        return self._scored(TableAnswer(self.table, tuple(self._period(column) for _, column in kept), tuple(kept)))
+        return self._score(TableAnswer(self.table, tuple(self._period(column) for _, column in kept), tuple(kept)))
 
-    def _found(self, cells: Sequence[tuple[int, int]]) -> TableAnswer:
+    def _build_found(self, cells: Sequence[tuple[int, int]]) -> TableAnswer:
         texts = tuple(bare(self.table.rows[row][column].text) for row, column in cells)
-        return self._scored(TableAnswer(self.table, texts, tuple(cells)))
+        return self._score(TableAnswer(self.table, texts, tuple(cells)))
 
-    def _made(self, cells: Sequence[tuple[int, int]], formula: str, value: float, unit: str = "") -> TableAnswer:
-        return self._scored(TableAnswer(self.table, (shown(value) + unit,), tuple(cells), formula, value))
+    def _build_answer(
+        self, cells: Sequence[tuple[int, int]], formula: str, value: float, unit: str = ""
+    ) -> TableAnswer:
+        return self._score(TableAnswer(self.table, (shown(value) + unit,), tuple(cells), formula, value))
 
-    def _scored(self, answer: TableAnswer) -> TableAnswer:
+    def _score(self, answer: TableAnswer) -> TableAnswer:
         """How much of the question is said by the rows, columns and what stands around the table."""
         own = set[str]()
         for row, column in answer.cells:

@@ -47,7 +47,7 @@ def best_answer(question: str, passages: Sequence[Passage], read: ReadText | Non
             if last <= passage.start or first >= passage.end or (passage.document_id, first) in seen:
                 continue
             seen.add((passage.document_id, first))
-            answer = _asked(question, table, about, whole=whole)
+            answer = _ask(question, table, about, whole=whole)
             if answer is not None and answer.score - LATER * place > value:
                 best, value = (answer, passage), answer.score - LATER * place
     return best
@@ -62,12 +62,12 @@ def answer_in(question: str, document_id: str, name: str, read: ReadText) -> Tab
     found = [
         answer
         for table in tables_in(text)
-        if (answer := _asked(question, table, _spaced(name), whole=len(text) < MOST)) is not None
+        if (answer := _ask(question, table, _spaced(name), whole=len(text) < MOST)) is not None
     ]
     return max(found, key=lambda answer: answer.score, default=None)
 
 
-def _asked(question: str, table: Table, about: str, *, whole: bool) -> TableAnswer | None:
+def _ask(question: str, table: Table, about: str, *, whole: bool) -> TableAnswer | None:
     answer = ask_records(question, table, about) or ask_table(question, table, about)
     if answer is None or (answer.over_rows and not whole):
         return None  # of a table that was not read to its end nothing is counted or added up

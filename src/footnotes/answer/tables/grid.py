@@ -163,19 +163,19 @@ def _table(text: str, lines: list[Line], above: str, begin: int) -> Table | None
     kept = [line for line in lines if not _RULE.match(text[slice(*line)])]
     piped = sum("|" in text[slice(*line)] for line in kept) * 2 >= len(kept)
     framed = piped and all(text[slice(*line)].strip().startswith("|") for line in kept)
-    rows = [_piped(text, line, begin, framed) if piped else _tabbed(text, line, begin) for line in kept]
+    rows = [_split_pipes(text, line, begin, framed) if piped else _split_tabs(text, line, begin) for line in kept]
     width = max((len(row) for row in rows), default=0)
     if width < _FEWEST_CELLS or len(rows) < _FEWEST_CELLS:
         return None
     if not piped:
-        rows = _aligned(rows, width)
+        rows = _align(rows, width)
     full = [(*row, *([Cell("", -1, -1)] * (width - len(row)))) for row in rows]
     spans = [(begin + a, begin + b) for a, b in kept]
     headers = 1 if ruled == 1 else _header_count(full)
     return Table(tuple(full), tuple(spans), headers, above, loose=not piped, source=text, begin=begin)
 
 
-def _piped(text: str, line: Line, begin: int, framed: bool) -> list[Cell]:
+def _split_pipes(text: str, line: Line, begin: int, framed: bool) -> list[Cell]:
     start, end = line
     cells, at = [], start
     for piece in text[start:end].split("|"):
@@ -188,7 +188,7 @@ def _piped(text: str, line: Line, begin: int, framed: bool) -> list[Cell]:
     return cells
 
 
-def _tabbed(text: str, line: Line, begin: int) -> list[Cell]:
+def _split_tabs(text: str, line: Line, begin: int) -> list[Cell]:
     """The cells of a line cut at tabs; a currency sign belongs to the number after it, a `%` or `)` to that before."""
     start, end = line
     cells: list[Cell] = []
@@ -219,7 +219,7 @@ def _cell(text: str, start: int, end: int, begin: int) -> Cell:
     return Cell(bare, begin + first, begin + first + len(bare)) if bare else Cell("", -1, -1)
 
 
-def _aligned(rows: list[list[Cell]], width: int) -> list[list[Cell]]:
+def _align(rows: list[list[Cell]], width: int) -> list[list[Cell]]:
     """Rows of different length in one grid: values fill it from the right, a header above them evenly.
 
     So do as many values as a header has names that each stand over several columns: one for each of two years.

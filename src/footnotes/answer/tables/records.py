@@ -186,7 +186,7 @@ class _Records:
         texts = tuple(dict.fromkeys(bare(self._text(row, column)) for row, column in cells if self._text(row, column)))
         if not texts:
             return None
-        return self._scored(TableAnswer(self.table, texts, tuple(cells)), [*(row for row, _ in cells), *extra])
+        return self._score(TableAnswer(self.table, texts, tuple(cells)), [*(row for row, _ in cells), *extra])
 
     def _count(self, rows: Sequence[int], used: frozenset[int]) -> TableAnswer | None:
         asked = re.search(
@@ -215,7 +215,7 @@ class _Records:
         if self.picks or self.asked.bound is not None or self._all_asked():
             cells = tuple((row, column) for row in rows)
             answer = TableAnswer(self.table, (str(len(rows)),), cells, f"count of {len(rows)} rows", float(len(rows)))
-            return self._scored(answer, rows)
+            return self._score(answer, rows)
         return None
 
     def _all_asked(self) -> bool:
@@ -247,9 +247,7 @@ class _Records:
         value = total / len(kept) if operation == "average" else total
         formula = f"({joined}) ÷ {len(kept)}" if operation == "average" else joined
         places = tuple(cell for cell, _ in kept)
-        return self._scored(
-            TableAnswer(self.table, (shown(value),), places, formula, value), [row for row, _ in places]
-        )
+        return self._score(TableAnswer(self.table, (shown(value),), places, formula, value), [row for row, _ in places])
 
     def _difference(self) -> TableAnswer | None:
         """The difference of one column between two rows that the question names."""
@@ -268,7 +266,7 @@ class _Records:
         made = TableAnswer(
             self.table, (shown(first - second),), tuple((row, column) for row in two), formula, first - second
         )
-        return self._scored(made, two)
+        return self._score(made, two)
 
     def _choice(self) -> TableAnswer | None:
         """ "A or B?": the one of two named rows with more, less, or earlier in the column asked about."""
@@ -343,11 +341,9 @@ class _Records:
         if count < 2:
             return None
         cells = tuple((row, column) for row in rows if _without_count(self._text(row, column)) == name)
-        return self._scored(
-            TableAnswer(self.table, (name,), cells, f"count of {count} rows"), [row for row, _ in cells]
-        )
+        return self._score(TableAnswer(self.table, (name,), cells, f"count of {count} rows"), [row for row, _ in cells])
 
-    def _scored(self, answer: TableAnswer, rows: Sequence[int]) -> TableAnswer:
+    def _score(self, answer: TableAnswer, rows: Sequence[int]) -> TableAnswer:
         """How much of the question is said by the phrases that picked rows, the headers, and what stands around."""
         said = set(self.about)
         for pick in self.picks:

@@ -20,7 +20,9 @@ Span = tuple[int, int]
 def written_table(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Citation, ...]]:
     """The text of a table's answer and its footnotes."""
     if answer.formula:
-        return _computed(answer, passage) if len(answer.cells) <= MOST_OPERANDS else _summarised(answer, passage)
+        return (
+            _write_computed(answer, passage) if len(answer.cells) <= MOST_OPERANDS else _write_summary(answer, passage)
+        )
     return _rows(answer, passage)
 
 
@@ -58,7 +60,7 @@ def _in_units(answer: TableAnswer) -> str:
     )
 
 
-def _computed(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Citation, ...]]:
+def _write_computed(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Citation, ...]]:
     """A formula, a footnote behind every operand; the same cell is the same footnote."""
     text = f"{_named(answer)}: "
     cells = {bare(cell.text): cell for cell in answer.operands}
@@ -98,7 +100,7 @@ def _operands(formula: str, cells: Sequence[str]) -> Iterator[tuple[str, str]]:
     yield operand, between
 
 
-def _summarised(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Citation, ...]]:
+def _write_summary(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Citation, ...]]:
     """A formula over many rows, with the runs of rows it was computed from."""
     column = bare(answer.table.columns[answer.cells[0][1]]) or "rows"
     operation = "COUNT" if answer.formula.startswith("count") else "AVERAGE" if "÷" in answer.formula else "SUM"

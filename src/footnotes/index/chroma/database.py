@@ -106,30 +106,30 @@ class ChromaIndex(RemoteIndex):
         if limit < 1 or lets_nothing_through(allowed):
             return Found()
         try:
-            return self._searched(vector, limit, allowed)
+            return self._search(vector, limit, allowed)
         except IndexMissing:
             if not self.refresh():
                 raise
-            return self._searched(vector, limit, allowed)  # another process made it again
+            return self._search(vector, limit, allowed)  # another process made it again
 
-    def _searched(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
+    def _search(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
         known, vector = self._filled(), np.asarray(vector, dtype=np.float32)
         if known is None:
             return Found()
         if allowed is None:
-            return self._unfiltered(known, vector, limit)
+            return self._search_unfiltered(known, vector, limit)
         if not allowed.listed:
             return self._as_said(known, vector, limit, allowed)
         if len(allowed.keys) <= EXACT_KEYS:
-            return self._compared(known, vector, limit, allowed.keys)
+            return self._compare(known, vector, limit, allowed.keys)
         return (
             self._by_facets(known, vector, limit, allowed)
             or self._by_luck(known, vector, limit, allowed.keys)
             or self._by_name(known, vector, limit, allowed.keys)
-            or self._compared(known, vector, limit, allowed.keys)
+            or self._compare(known, vector, limit, allowed.keys)
         )
 
-    def _unfiltered(self, known: KnownCollection, vector: Vector, limit: int) -> Found:
+    def _search_unfiltered(self, known: KnownCollection, vector: Vector, limit: int) -> Found:
         """What the graph finds. After deletions it may not reach all: few enough are then compared."""
         found = best(*self._calls.query(known, vector, limit), limit)
         if len(found.keys) >= limit:
@@ -138,7 +138,7 @@ class ChromaIndex(RemoteIndex):
         if len(found.keys) >= count or count > EXACT_KEYS:
             return found
         keys = [key for page in self._calls.pages(known) for key in page]
-        return self._compared(known, vector, limit, np.array(sorted(keys), dtype=np.int64))
+        return self._compare(known, vector, limit, np.array(sorted(keys), dtype=np.int64))
 
     def _as_said(self, known: KnownCollection, vector: Vector, limit: int, allowed: Allowed) -> Found:
         """What Chroma lets through by facets alone: the caller looks at it once more."""
@@ -181,7 +181,7 @@ class ChromaIndex(RemoteIndex):
             return None
         return found if len(found.keys) >= min(limit, len(named)) else None
 
-    def _compared(self, known: KnownCollection, vector: Vector, limit: int, allowed: Keys) -> Found:
+    def _compare(self, known: KnownCollection, vector: Vector, limit: int, allowed: Keys) -> Found:
         """The allowed ones are fetched and compared with the vector, one and all."""
         top = Found()
         for keys in batches(allowed):

@@ -31,14 +31,14 @@ def translated(address: str, secrets: Sequence[str] = ()) -> Iterator[None]:
         ) from error
     except Exception as error:
         # Nothing of it goes on: texts and frames of other people's errors may hold the key.
-        raise _error_of(error, address, secrets) from None
+        raise _build_error(error, address, secrets) from None
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # how Rust fails; it does not count as an Exception
             raise
         raise IndexFailed(f"{address} failed within: {redact(str(error), secrets)}") from None
 
 
-def _error_of(error: Exception, address: str, secrets: Sequence[str]) -> IndexFailed:
+def _build_error(error: Exception, address: str, secrets: Sequence[str]) -> IndexFailed:
     from chromadb import errors
 
     said = redact(str(error), secrets)

@@ -34,7 +34,7 @@ def flattened(metadata: Metadata) -> Flat:
     """The metadata as names with plain values; raises `ValueError` for numbers that JSON does not know."""
     flat: Flat = {}
     for name, value in metadata.items():
-        _flatten(_reserved(_escaped(name)), value, flat)
+        _flatten(_reserved(_escape(name)), value, flat)
     return flat
 
 
@@ -44,7 +44,7 @@ def restored(flat: Mapping[str, object]) -> dict[str, JsonValue]:
     for name, value in flat.items():
         if name.startswith(OWN):
             continue
-        *path, last = (_unescaped(part) for part in name.split("."))
+        *path, last = (_unescape(part) for part in name.split("."))
         inner = metadata
         for part in path:
             inner = cast("dict[str, JsonValue]", inner.setdefault(part, {}))
@@ -55,12 +55,12 @@ def restored(flat: Mapping[str, object]) -> dict[str, JsonValue]:
 def _flatten(name: str, value: JsonValue, flat: Flat) -> None:
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            _flatten(f"{name}.{_escaped(key)}", item, flat)
+            _flatten(f"{name}.{_escape(key)}", item, flat)
     else:
-        flat[name] = _written(value)
+        flat[name] = _encode(value)
 
 
-def _written(value: JsonValue) -> str | int | float | bool:
+def _encode(value: JsonValue) -> str | int | float | bool:
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and not value.startswith(_JSON) and not _SURROGATE.search(value):
@@ -86,7 +86,7 @@ def _read(value: object) -> JsonValue:
     return cast("JsonValue", value)
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     return _SPECIAL.sub(lambda found: _code(found[0]), name) or "~"
 
 
@@ -99,5 +99,5 @@ def _code(character: str) -> str:
     return f"~{ord(character):04x}"
 
 
-def _unescaped(part: str) -> str:
+def _unescape(part: str) -> str:
     return "" if part == "~" else _ESCAPED.sub(lambda found: chr(int(found[1], 16)), part)

@@ -31,7 +31,7 @@ class ServerConnection:
         self._circuit.enter()
         try:
             with translated(self._endpoint.shown, self._endpoint.secrets):
-                yield self._opened()
+                yield self._connect()
         except IndexUnavailable as error:
             self._circuit.failed(error.message)
             raise
@@ -52,7 +52,7 @@ class ServerConnection:
         """The files are the server's: what was removed stays in them until its owner runs `chroma vacuum`."""
         return False
 
-    def _opened(self) -> Any:
+    def _connect(self) -> Any:
         with self._opening:
             if self._client is None:
                 self._client = _client(self._endpoint)

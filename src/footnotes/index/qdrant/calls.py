@@ -20,7 +20,7 @@ from footnotes.errors import (
     IndexUnavailable,
     MissingExtra,
 )
-from footnotes.index.qdrant.points import NotOurs
+from footnotes.index.qdrant.points import ForeignResponse
 from footnotes.index.qdrant.settings import Endpoint
 from footnotes.remote.circuit import Circuit
 from footnotes.remote.deadline import backoff
@@ -72,11 +72,11 @@ class Calls:
 
     def read(self, call: Callable[[QdrantClient], T]) -> T:
         """What a search waits for: one try, and one more at once where only a kept connection was gone."""
-        return self._tried(call, lambda fault, attempt: fault.cut and attempt == 1)
+        return self._attempt(call, lambda fault, attempt: fault.cut and attempt == 1)
 
     def write(self, call: Callable[[QdrantClient], T]) -> T:
         """What may take a while, and may be done twice: tried again with longer and longer waits."""
-        return self._tried(call, self._waited)
+        return self._attempt(call, self._wait)
 
     def close(self) -> None:
         with self._opening:
@@ -93,9 +93,9 @@ class Calls:
 
     # ── tries
 
-    def _tried(self, call: Callable[[QdrantClient], T], again: Callable[[Fault, int], bool]) -> T:
+    def _attempt(self, call: Callable[[QdrantClient], T], again: Callable[[Fault, int], bool]) -> T:
         self._circuit.enter()
-        client = self._opened()
+        client = self._connect()
         with tracing.span("index", database="qdrant"):
             for attempt in itertools.count(1):
                 try:
@@ -120,7 +120,7 @@ class Calls:
         else:
             self._circuit.succeeded()
 
-    def _waited(self, fault: Fault, attempt: int) -> bool:
+    def _wait(self, fault: Fault, attempt: int) -> bool:
         """As long as the server asked for, or longer each time with full jitter; False when it is no use."""
         if attempt >= WRITE_ATTEMPTS or fault.late or not isinstance(fault.error, IndexUnavailable):
             return False
@@ -128,7 +128,7 @@ class Calls:
         self._sleep(min(LONGEST_WAIT, wait))
         return True
 
-    def _opened(self) -> QdrantClient:
+    def _connect(self) -> QdrantClient:
         with self._opening:
             if self._client is None:
                 self._client = self._new_client()
@@ -190,7 +190,9 @@ class Calls:
         if isinstance(error, ResponseHandlingException):
             return self._of_connection(error.source)
         # The client takes any 200 for an answer of Qdrant's, and stumbles over what it finds in it.
-        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | AssertionError | RecursionError | NotOurs):
+        if isinstance(
+            error, json.JSONDecodeError | UnicodeDecodeError | AssertionError | RecursionError | ForeignResponse
+        ):
             return self._of_connection(error)
         if isinstance(error, QdrantException):
             pause = getattr(error, "retry_after_s", None)
@@ -233,7 +235,7 @@ class Calls:
             return self.failed(IndexFailed, "refused a call because there was too much in it (413)")
         if said is None:
             return self.failed(IndexUnavailable, f"answered {status}, and not as a Qdrant would")
-        return self.failed(*_meaning(status, said, redact(said, self.endpoint.secrets)))
+        return self.failed(*_classify(status, said, redact(said, self.endpoint.secrets)))
 
 
 def _bounded(stream: Any, request: httpx.Request, until: float) -> Any:
@@ -246,7 +248,7 @@ def _bounded(stream: Any, request: httpx.Request, until: float) -> Any:
             for piece in stream:
                 size += len(piece)
                 if size > MAX_BODY:
-                    raise NotOurs(f"more than {MAX_BODY >> 20} MB")
+                    raise ForeignResponse(f"more than {MAX_BODY >> 20} MB")
                 if time.monotonic() > until:
                     raise httpx.ReadTimeout("the answer did not end in time", request=request)
                 yield piece
@@ -257,7 +259,7 @@ def _bounded(stream: Any, request: httpx.Request, until: float) -> Any:
     return Bounded()
 
 
-def _meaning(status: int, said: str, quoted: str) -> tuple[type[IndexFailed], str]:
+def _classify(status: int, said: str, quoted: str) -> tuple[type[IndexFailed], str]:
     if status == 409 or "already exists" in said:
         return IndexForeign, f"has something else of that name: {quoted}"
     if status == 404 and "ollection" in said:

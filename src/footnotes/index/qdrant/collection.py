@@ -40,7 +40,7 @@ class Collections:
             return
         info = self._info(name)
         if info is None:
-            info = self._made(name, scope)
+            info = self._create(name, scope)
         self._check_shape(name, info, scope)
         self._check_mark(name, info)
         self._add_indexes(name, info)
@@ -60,7 +60,7 @@ class Collections:
 
     # ── made
 
-    def _made(self, name: str, scope: Scope) -> models.CollectionInfo:
+    def _create(self, name: str, scope: Scope) -> models.CollectionInfo:
         # There already: another process was quicker, or an answer was lost. Whose it is is checked like any other's.
         with suppress(IndexForeign):
             self._calls.write(lambda client: client.create_collection(name, **_shape(self._options, scope.dimensions)))

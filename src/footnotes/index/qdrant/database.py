@@ -24,7 +24,7 @@ from footnotes.index.address import check_legs, need
 from footnotes.index.qdrant.calls import Calls
 from footnotes.index.qdrant.collection import Collections
 from footnotes.index.qdrant.filling import Filling, Points
-from footnotes.index.qdrant.points import SHELF, NotOurs, any_key, key_of, mark_id, sayable, within
+from footnotes.index.qdrant.points import SHELF, ForeignResponse, any_key, key_of, mark_id, sayable, within
 from footnotes.index.qdrant.search import Search
 from footnotes.index.qdrant.settings import LEGS, Options, endpoint_of, options_of
 from footnotes.index.remote import RemoteIndex, Scope
@@ -116,7 +116,7 @@ class QdrantIndex(RemoteIndex):
             found = [key_of(one) for page in self._points.pages(within(self._scope)) for one in page]
         except IndexMissing:
             found = []
-        except NotOurs as error:
+        except ForeignResponse as error:
             raise self._calls.strange() from error
         return np.sort(np.asarray(found, dtype=np.int64))
 

@@ -29,7 +29,7 @@ DEEPEST = 40
 """So far values may be inside values; metadata of libraries that were made by older versions may go further."""
 
 
-class NotOurs(Exception):
+class ForeignResponse(Exception):
     """An answer that no Qdrant gives that was filled by us."""
 
 
@@ -44,7 +44,7 @@ def key_of(identifier: object) -> int:
     try:
         low = uuid.UUID(str(identifier)).int & _KEY
     except ValueError as error:
-        raise NotOurs("an id that is none of ours") from error
+        raise ForeignResponse("an id that is none of ours") from error
     return low - (1 << 64) if low >> 63 else low
 
 

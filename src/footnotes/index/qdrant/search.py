@@ -13,7 +13,7 @@ from footnotes.index.qdrant.calls import Calls
 from footnotes.index.qdrant.points import (
     DENSE,
     LEXICAL,
-    NotOurs,
+    ForeignResponse,
     any_facet,
     any_key,
     key_of,
@@ -79,7 +79,7 @@ class Search:
         found: list[int] = []
         offset: Any = None
         while len(found) < limit:
-            keys, offset = self._scrolled(wanted, offset, limit if checked is None else max(limit, SCROLLED))
+            keys, offset = self._scroll(wanted, offset, limit if checked is None else max(limit, SCROLLED))
             found.extend(keys if checked is None else _among(Found(keys, [0.0] * len(keys)), checked.keys).keys)
             if offset is None:
                 break
@@ -134,7 +134,7 @@ class Search:
                 with_payload=False,
                 with_vectors=False,
             )
-            return _ranked(answer.points[:limit])  # more than were asked for are not believed
+            return _rank(answer.points[:limit])  # more than were asked for are not believed
 
         return self._calls.read(ask)
 
@@ -150,21 +150,21 @@ class Search:
             quantization=quantization if self._options.quantization else None,
         )
 
-    def _scrolled(self, wanted: models.Filter, offset: Any, limit: int) -> tuple[list[int], Any]:
+    def _scroll(self, wanted: models.Filter, offset: Any, limit: int) -> tuple[list[int], Any]:
         def ask(client: QdrantClient) -> tuple[list[int], Any]:
             found, after = client.scroll(
                 self._collection, wanted, limit=limit, offset=offset, with_payload=False, with_vectors=False
             )
             if after is not None and after == offset:
-                raise NotOurs("a page without end")
+                raise ForeignResponse("a page without end")
             return [key_of(record.id) for record in found], after
 
         return self._calls.read(ask)
 
 
-def _ranked(points: Sequence[Any]) -> Found:
+def _rank(points: Sequence[Any]) -> Found:
     if not all(math.isfinite(point.score) for point in points):
-        raise NotOurs("a score that is no number")
+        raise ForeignResponse("a score that is no number")
     ranked = sorted((-point.score, key_of(point.id)) for point in points)
     return Found([key for _, key in ranked], [-score for score, _ in ranked])
 

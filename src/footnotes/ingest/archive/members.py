@@ -142,7 +142,7 @@ def _zip_members(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[M
 
 
 def _tar_members(path: Path, filename: str) -> Iterator[Member]:
-    with translate_damage(filename), _open_decompressed(path) as raw:
+    with translate_damage(filename), _decompress(path) as raw:
         counted = _LimitedStream(raw, filename)
         with tarfile.open(fileobj=cast(Any, counted), mode="r|") as archive:
             for entry in archive:
@@ -156,7 +156,7 @@ def _tar_members(path: Path, filename: str) -> Iterator[Member]:
                 vars(archive)["members"] = []  # a stream never goes back: free the memory
 
 
-def _open_decompressed(path: Path) -> IO[bytes]:
+def _decompress(path: Path) -> IO[bytes]:
     try:
         with path.open("rb") as file:
             start = file.read(6)

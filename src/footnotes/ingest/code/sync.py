@@ -113,12 +113,12 @@ class RepositorySync(FolderSync):
         return as_text(self._git.top / path) if self._git else path
 
     @cached_property
-    def _deleted(self) -> set[str]:
+    def _delete_missing(self) -> set[str]:
         """Files that were removed from git, which may still exist."""
         return {self._source(change.path) for change in self._changes if change.status == "D"} - set(self._seen)
 
     def _is_gone(self, source: str) -> bool:
-        if source in self._deleted or source in self._seen:
+        if source in self._delete_missing or source in self._seen:
             return True
         return super()._is_gone(source)
 
@@ -139,8 +139,8 @@ class RepositorySync(FolderSync):
     def said(self, plan: Plan) -> Iterator[Followed]:
         yield from (replace(file, **self._rename_fields(file.path)) for file in super().said(plan))
 
-    def _followed(self, added: Added) -> Followed:
-        followed = super()._followed(added)
+    def _build_followed(self, added: Added) -> Followed:
+        followed = super()._build_followed(added)
         return replace(followed, **self._rename_fields(added.path)) if followed.status == "changed" else followed
 
     def _rename_fields(self, source: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from footnotes.ingest.importing.fields import MOST_PAGES, filename_of, headings_of, title_of
 from footnotes.ingest.importing.spool import SpooledRecord
 from footnotes.ingest.work import chunk_id, input_hash
-from footnotes.store.records import NewChunk
+from footnotes.store.records import ChunkDraft
 from footnotes.types import Block, Part
 
 CHUNKER = "records-1"
@@ -40,7 +40,7 @@ class GroupedPart:
     """A part with its chunks and their records."""
 
     part: Part
-    chunks: tuple[tuple[NewChunk, SpooledRecord], ...]
+    chunks: tuple[tuple[ChunkDraft, SpooledRecord], ...]
 
 
 def outline_records(records: Iterable[SpooledRecord], group: str | None) -> Outline:
@@ -89,7 +89,7 @@ def group_records(records: Iterable[SpooledRecord], outline: Outline) -> Iterato
 
 
 def _part(records: list[SpooledRecord], start: int, index: int, outline: Outline, *, is_last: bool) -> GroupedPart:
-    at, texts, blocks, chunks = start, list[str](), list[Block](), list[tuple[NewChunk, SpooledRecord]]()
+    at, texts, blocks, chunks = start, list[str](), list[Block](), list[tuple[ChunkDraft, SpooledRecord]]()
     for place, record in enumerate(records):
         end = at + len(record.text)
         headings = headings_of(record.metadata)
@@ -101,10 +101,10 @@ def _part(records: list[SpooledRecord], start: int, index: int, outline: Outline
     return GroupedPart(Part(start, text, tuple(blocks)), tuple(chunks))
 
 
-def _chunk(record: SpooledRecord, index: int, start: int, headings: tuple[str, ...], outline: Outline) -> NewChunk:
+def _chunk(record: SpooledRecord, index: int, start: int, headings: tuple[str, ...], outline: Outline) -> ChunkDraft:
     """Build the chunk of a record. Its vector is made from its text alone, as in the other tool."""
     end = start + len(record.text)
-    return NewChunk(
+    return ChunkDraft(
         index=index,
         id=chunk_id(outline.file_hash, CHUNKER, index, start, end),
         start=start,

@@ -20,7 +20,7 @@ from footnotes.ingest.embedding import check_embedder, open_generation
 from footnotes.ingest.importing.addresses import build_reader
 from footnotes.ingest.importing.grouping import CHUNKER, GroupedPart, Outline, group_records, outline_records
 from footnotes.ingest.importing.reading import Reading
-from footnotes.ingest.importing.records import ImportChoices, ImportOptions, Reader, TakenOver, VectorCounts
+from footnotes.ingest.importing.records import ImportChoices, ImportOptions, ImportResult, Reader, VectorCounts
 from footnotes.ingest.importing.spool import Spool, SpooledDocument, SpooledRecord
 from footnotes.ingest.importing.vectors import (
     OTHER_SIZE,
@@ -35,7 +35,7 @@ from footnotes.ingest.transfer import IMPORTED
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import OnProgress, Progress, input_hash, quiet
 from footnotes.store import Store
-from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Publication
+from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Publication
 from footnotes.text.script import stated_language
 from footnotes.text.sketch import Sketcher
 from footnotes.types import JsonValue
@@ -46,7 +46,7 @@ _STOPPED = Interrupted(
 )
 
 
-def import_collection(context: IngestContext, source: str, choices: ImportChoices) -> TakenOver:
+def import_collection(context: IngestContext, source: str, choices: ImportChoices) -> ImportResult:
     """Import the collection of an address."""
     on_progress = choices.get("on_progress")
     options = ImportOptions(
@@ -66,7 +66,7 @@ def import_collection(context: IngestContext, source: str, choices: ImportChoice
 
 def _import_records(
     context: IngestContext, reader: Reader, options: ImportOptions, embedder: Embedder, on_progress: OnProgress
-) -> TakenOver:
+) -> ImportResult:
     """Import the records of a reader. All of them are read before the first document is stored."""
     store, user_id, embed_batch = context.store, context.user, context.settings.embed_batch
     if (serving := store.generations.serving(user_id)) is not None:
@@ -76,7 +76,7 @@ def _import_records(
         reading.run()
         work = Importer(store, user_id, spool, options, reader.origin, embedder, embed_batch, on_progress)
         work.run()
-    return TakenOver(
+    return ImportResult(
         source=reader.origin,
         records=reading.total,
         added=work.added,
@@ -240,7 +240,7 @@ class Importer:
         self._batch.chunks += len(made.chunks)
         self._batch.characters += len(made.part.text)
 
-    def _keep_vector(self, chunk: NewChunk, record: SpooledRecord) -> None:
+    def _keep_vector(self, chunk: ChunkDraft, record: SpooledRecord) -> None:
         """Keep the vector of a record, or count the reason why it is made again."""
         if record.vector is None:
             return
@@ -288,7 +288,7 @@ class Importer:
         if draft.refused is not None:
             raise StoreLocked(draft.refused.message, remedy=draft.refused.remedy)
         if draft.elsewhere is not None:
-            self._store.documents.await_settled(self._user_id, draft.elsewhere)
+            self._store.documents.wait_for_publish(self._user_id, draft.elsewhere)
             row = self._store.documents.find_by_hash(self._user_id, draft.collection, draft.file_hash)
             if row is None or row.current is None:
                 raise StoreLocked(f"another writer gave up {draft.filename}", remedy="Run the same import again.")

@@ -73,7 +73,7 @@ class VectorCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenOver:
+class ImportResult:
     """The result of an import. `left_out` counts the records that were left out, by reason."""
 
     source: str

@@ -78,7 +78,7 @@ class SourceSync(SyncPass):
         if (unchanged := self._unchanged_plan()) is not None:
             return unchanged
         self._look()
-        looks = Looks(_refuse_to_read, self._is_current, self._is_gone, self._owner_of)
+        looks = Looks(_refuse_to_read, self._is_current, self._is_gone, self._find_owner)
         plan = make_plan(self._seen, self._known, looks, made_by())
         if self._source.stamps_are_hashes:
             self._find_renames(plan)
@@ -125,7 +125,7 @@ class SourceSync(SyncPass):
                 size = -1 if item.size is None else item.size
                 self._seen[source] = Seen(Path(item.key), Signature(size, 0, 0, 0), item.stamp)
 
-    def _owner_of(self, source: str) -> str | None:
+    def _find_owner(self, source: str) -> str | None:
         """The entry of a part: of an attachment, or of a member of an archive."""
         owner, inside, _ = source.partition(INSIDE)
         return owner if inside and source not in self._seen else None
@@ -165,7 +165,7 @@ class SourceSync(SyncPass):
                 self._origins.mend_names(set(plan.changed))
             gone = [known for known in plan.gone if known.source not in moves]
             deleted = list(self._forget(gone))
-        yield from self._settled(plan)
+        yield from self._report_unchanged(plan)
         yield from deleted
         if self._is_whole and self._version:
             with self._writing():
@@ -230,7 +230,7 @@ class SourceSync(SyncPass):
         moved_here = set(moves.values())
         with self._writing():
             yield from (file for file in self._ingest(fine) if file.error or file.path not in moved_here)
-            self._note([self._origin_of(read, read.error) for read in batch if read.error and self._is_final(read)])
+            self._note([self._build_origin(read, read.error) for read in batch if read.error and self._is_final(read)])
 
     def _moved_from(self, read: _ReadEntry, vacated: dict[str | None, KnownSource]) -> KnownSource | None:
         """The source that is gone and had the same bytes as this entry."""
@@ -253,7 +253,7 @@ class SourceSync(SyncPass):
             self._note([Origin(new, now, etag=stamp, modified=name) for new, stamp in stamps.items()])
             for new in moves.values():
                 self._touch(new)
-        yield from (self._moved(old, new) for old, new in moves.items())
+        yield from (self._build_moved(old, new) for old, new in moves.items())
 
     def _touch(self, source: str) -> None:
         """Update the metadata of a moved entry: it may name its path."""
@@ -269,11 +269,11 @@ class SourceSync(SyncPass):
         owner = {file.source: read.source for read in reads for file in read.files}
         for added in self._ingestor.ingest_files([file for file in files if file.source not in packed], self._target):
             results[owner[added.path]].append(added)
-            yield self._followed(added)
+            yield self._build_followed(added)
         for file in (file for file in files if file.source in packed):
             for added in self._ingestor.unpacked(file, self._target):
                 results[owner[file.source]].append(added)
-                yield self._followed(added)
+                yield self._build_followed(added)
         for read in reads:
             yield from self._finish_entry(read, results[read.source])
 
@@ -288,7 +288,7 @@ class SourceSync(SyncPass):
         yield from self._forget([known for known in before if known.source not in there])
         own = next((added.error for added in errors if added.path == read.source), None)
         parts = [Origin(each.path, read.began, error=each.error) for each in errors if each.path != read.source]
-        self._note([self._origin_of(read, own), *parts])
+        self._note([self._build_origin(read, own), *parts])
 
     def _failure(self, read: _ReadEntry) -> Followed:
         known = self._known.get(read.source)
@@ -299,7 +299,7 @@ class SourceSync(SyncPass):
     def _is_final(read: _ReadEntry) -> bool:
         return read.error is not None and not may_change(read.error.code)
 
-    def _origin_of(self, read: _ReadEntry, error: ErrorInfo | None) -> Origin:
+    def _build_origin(self, read: _ReadEntry, error: ErrorInfo | None) -> Origin:
         return Origin(read.source, read.began, etag=read.entry.stamp, modified=as_text(self.root), error=error)
 
     def _record(self, version: str | None) -> None:
@@ -313,8 +313,8 @@ class SourceSync(SyncPass):
 
     # ── reporting
 
-    def _settled(self, plan: Plan) -> Iterator[Followed]:
-        yield from super()._settled(plan)
+    def _report_unchanged(self, plan: Plan) -> Iterator[Followed]:
+        yield from super()._report_unchanged(plan)
         for known in plan.unchanged:
             if known.document_id:
                 yield from self._members(known.source)

@@ -72,9 +72,9 @@ class ZoteroSource(BaseSource):
 
     def _metadata(self, number: int, item: sqlite3.Row) -> dict[str, JsonValue]:
         if not hasattr(self, "_fields"):
-            self._fields = _grouped(self._rows("fields"))
-            self._creators, self._tags = _grouped(self._rows("creators")), _grouped(self._rows("tags"))
-            self._collections = _grouped(self._rows("collections"))
+            self._fields = _group(self._rows("fields"))
+            self._creators, self._tags = _group(self._rows("creators")), _group(self._rows("tags"))
+            self._collections = _group(self._rows("collections"))
         found: dict[str, JsonValue] = {"item_type": item["typeName"]}
         for row in self._fields.get(number, ()):
             if row["fieldName"] in _SHOWN:
@@ -115,7 +115,7 @@ def _filename(path: str | None) -> str:
     return (path or "").removeprefix(_STORED).replace("\\", "/").rpartition("/")[2]
 
 
-def _grouped(rows: list[sqlite3.Row]) -> dict[int, list[sqlite3.Row]]:
+def _group(rows: list[sqlite3.Row]) -> dict[int, list[sqlite3.Row]]:
     found: dict[int, list[sqlite3.Row]] = {}
     for row in rows:
         found.setdefault(row["itemID"], []).append(row)

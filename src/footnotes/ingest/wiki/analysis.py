@@ -133,12 +133,12 @@ def _by_path(value: object, key: str) -> dict[str, list[str]]:
 
 
 def _texts(value: object, key: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in _names_of(value)):
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in _parse_names(value)):
         raise _InvalidAnalysis(f"{key} must be a list of names")
-    return [each for each in _names_of(value) if each]
+    return [each for each in _parse_names(value) if each]
 
 
-def _names_of(value: Iterable[Any]) -> list[Any]:
+def _parse_names(value: Iterable[Any]) -> list[Any]:
     return [each.get("name") if isinstance(each, dict) else each for each in value]
 
 

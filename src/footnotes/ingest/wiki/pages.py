@@ -103,7 +103,7 @@ def find_described_file(path: str, title: str, text: str, vocabulary: Vocabulary
         if name in vocabulary.files:
             return name
     alike = [known for known in vocabulary.files if _stem(known) == bare or _stem(known).endswith("/" + bare)]
-    named = set(alike) or set(_files_named(text, vocabulary.files))
+    named = set(alike) or set(_named_files(text, vocabulary.files))
     return named.pop() if len(named) == 1 else None
 
 
@@ -138,10 +138,10 @@ def _layer(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[str, st
     for pattern, layer in layers.items():
         if glob(pattern).fullmatch(path):
             return layer
-    named = (vocabulary.layer(each) for each in _files_named(text, vocabulary.files))
+    named = (vocabulary.layer(each) for each in _named_files(text, vocabulary.files))
     counted = Counter(layer for layer in named if layer and layer != OTHER)
     return counted.most_common(1)[0][0] if counted else guess_layer(path) or DOCS
 
 
-def _files_named(text: str, files: frozenset[str]) -> Iterable[str]:
+def _named_files(text: str, files: frozenset[str]) -> Iterable[str]:
     return (match[0].removeprefix("./") for match in _PATH.finditer(text) if match[0].removeprefix("./") in files)

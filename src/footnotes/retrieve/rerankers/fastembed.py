@@ -52,11 +52,11 @@ class _FastEmbed(ABC):
         for start in range(0, len(hits), BATCH):
             if deadline.over:
                 raise ProviderTimeout("reranking did not finish in time")
-            scores += self._scored(model, question, [hit.text or " " for hit in hits[start : start + BATCH]])
+            scores += self._score(model, question, [hit.text or " " for hit in hits[start : start + BATCH]])
         return scores
 
     @abstractmethod
-    def _scored(self, model: Any, question: str, texts: list[str]) -> list[float]: ...
+    def _score(self, model: Any, question: str, texts: list[str]) -> list[float]: ...
 
     @cached_property
     def _loaded(self) -> Any:
@@ -68,7 +68,7 @@ class FastEmbedReranker(_FastEmbed):
 
     kind = TextCrossEncoder
 
-    def _scored(self, model: Any, question: str, texts: list[str]) -> list[float]:
+    def _score(self, model: Any, question: str, texts: list[str]) -> list[float]:
         return [float(score) for score in model.rerank(question, texts, batch_size=BATCH)]
 
 
@@ -77,7 +77,7 @@ class FastEmbedLateReranker(_FastEmbed):
 
     kind = LateInteractionTextEmbedding
 
-    def _scored(self, model: Any, question: str, texts: list[str]) -> list[float]:
+    def _score(self, model: Any, question: str, texts: list[str]) -> list[float]:
         (asked,) = (np.asarray(one) for one in model.query_embed(question))
         passages = (np.asarray(one) for one in model.passage_embed(texts))
         return [float((asked @ passage.T).max(axis=1).sum()) for passage in passages]

@@ -42,7 +42,7 @@ async def change(
         raise RequestInvalid("nothing is to be changed", remedy="Give filename, collection, tags or reindex.")
     job = await state.pools.short.run(_resubmit, state, caller.tenant, library, before, body)
     if job.collection != before.collection:
-        task = asyncio.create_task(_delete_moved(state, caller.tenant, document_id, job))
+        task = asyncio.create_task(_delete_original(state, caller.tenant, document_id, job))
         _moving.add(task)
         task.add_done_callback(_moving.discard)
     return job
@@ -63,7 +63,7 @@ def _resubmit(state: ServerState, tenant: str, library: Library, found: Document
         )
 
 
-async def _delete_moved(state: ServerState, tenant: str, document_id: str, job: ServerJob) -> None:
+async def _delete_original(state: ServerState, tenant: str, document_id: str, job: ServerJob) -> None:
     """Delete the old document when the new one is ready."""
     done = await state.intake.wait_for(job, _LONGEST_MOVE)
     if done.state != "ready":

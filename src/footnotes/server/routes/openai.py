@@ -163,7 +163,7 @@ def _pieces(events: Iterator[Event], head: dict[str, Any], wants_usage: bool) ->
             yield chunk({"content": f" [{event.citation.marker}]"})
         answer = event.answer or answer
     assert answer is not None
-    if closing := _closing(sent, answer):
+    if closing := _build_closing(sent, answer):
         yield chunk({"content": closing})
     yield chunk({}, _reason(answer), **to_json(_extension(answer)))
     if wants_usage:
@@ -172,7 +172,7 @@ def _pieces(events: Iterator[Event], head: dict[str, Any], wants_usage: bool) ->
     yield "data: [DONE]\n\n"
 
 
-def _closing(sent: str, answer: Answer) -> str:
+def _build_closing(sent: str, answer: Answer) -> str:
     """The footnotes, preceded by the answer if it is not the text that was sent."""
     if sent.strip() != answer.answer.strip():
         return ("\n\n" if sent else "") + answer_as_text(answer)

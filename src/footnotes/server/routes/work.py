@@ -101,10 +101,10 @@ async def _changes(state: ServerState, caller: Caller, job_id: str | None) -> As
 
 
 def _first_jobs(jobs: Jobs, tenant: str, job_id: str | None) -> list[ServerJob]:
-    return [jobs.find(tenant, job_id)] if job_id else _unfinished(jobs, tenant)
+    return [jobs.find(tenant, job_id)] if job_id else _list_unfinished(jobs, tenant)
 
 
-def _unfinished(jobs: Jobs, tenant: str) -> list[ServerJob]:
+def _list_unfinished(jobs: Jobs, tenant: str) -> list[ServerJob]:
     return [found for name in ("running", "queued") for found in reversed(jobs.all(tenant, state=name, limit=1_000))]
 
 

@@ -26,7 +26,7 @@ FILLED_AT_ONCE = 4
 """So many indexes a process fills at once."""
 
 
-class PostgresTruth(BaseChangeFeed):
+class PostgresChangeFeed(BaseChangeFeed):
     """The truth of a database as a vector database sees it. Any number of servers may want to fill an index."""
 
     def __init__(self, database: Database, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:

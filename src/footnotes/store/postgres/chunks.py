@@ -16,17 +16,17 @@ from footnotes.store.packing import half_vectors
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.cursor import pack_json
 from footnotes.store.postgres.words import Words, weighed
-from footnotes.store.records import Generation, NewChunk
+from footnotes.store.records import ChunkDraft, Generation
 from footnotes.store.weights import FIELDS, Averages, averages_of, lengths_of
 
 _ROWS_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class NewRow:
+class ChunkRow:
     """A chunk with its text and terms, ready to be weighed and written."""
 
-    chunk: NewChunk
+    chunk: ChunkDraft
     text: str
     terms: Terms
 
@@ -49,7 +49,7 @@ class Where:
     version: int
 
 
-def analyzed(chunks: Iterable[NewChunk], text_of: Callable[[int, int], str], named: Named) -> list[NewRow]:
+def analyzed(chunks: Iterable[ChunkDraft], text_of: Callable[[int, int], str], named: Named) -> list[ChunkRow]:
     """Chunks with their terms: the costly part, done before any row is locked."""
     rows = []
     for chunk in chunks:
@@ -63,17 +63,17 @@ def analyzed(chunks: Iterable[NewChunk], text_of: Callable[[int, int], str], nam
             prefix=chunk.prefix,
             metadata=metadata,
         )
-        rows.append(NewRow(chunk, text, terms))
+        rows.append(ChunkRow(chunk, text, terms))
     return rows
 
 
-def averages_for(database: Database, user_id: str, generation: int, rows: Sequence[NewRow]) -> Averages:
+def averages_for(database: Database, user_id: str, generation: int, rows: Sequence[ChunkRow]) -> Averages:
     """The averages by which a generation's words are weighed; the first chunks to come decide for those that follow."""
     with database.read(user_id) as cursor:
         return averages_in(cursor, generation, rows)
 
 
-def averages_in(cursor: Cursor, generation: int, rows: Sequence[NewRow]) -> Averages:
+def averages_in(cursor: Cursor, generation: int, rows: Sequence[ChunkRow]) -> Averages:
     known = cursor.one("averages", generation=generation)
     if (known is None or known["body"] is None) and rows:
         lengths = averages_of([lengths_of(row.terms) for row in rows])
@@ -85,7 +85,7 @@ def averages_in(cursor: Cursor, generation: int, rows: Sequence[NewRow]) -> Aver
 def put(
     cursor: Cursor,
     model: int,
-    rows: Sequence[tuple[Where, NewRow]],
+    rows: Sequence[tuple[Where, ChunkRow]],
     averages: Averages,
     vectors: Callable[[bytes], Any],
 ) -> None:
@@ -95,7 +95,7 @@ def put(
         cursor.many("put_chunks", [{"model": model, **_row(where, row, averages, vectors)} for where, row in batch])
 
 
-def _row(where: Where, row: NewRow, averages: Averages, vectors: Callable[[bytes], Any]) -> dict[str, Any]:
+def _row(where: Where, row: ChunkRow, averages: Averages, vectors: Callable[[bytes], Any]) -> dict[str, Any]:
     chunk, words = row.chunk, weighed(row.terms, averages)
     page_first, page_last = chunk.pages or (None, None)
     line_first, line_last = chunk.lines or (None, None)

@@ -44,7 +44,7 @@ def claim(database: Database, user_id: str, holder: int, drafts: Sequence[Draft]
 
     def attempt() -> _Claims:
         with database.write(user_id) as cursor:
-            return _claimed(cursor, holder, drafts)
+            return _claim_rows(cursor, holder, drafts)
 
     claims = retry(attempt)
     for draft in drafts:
@@ -58,20 +58,20 @@ def claim(database: Database, user_id: str, holder: int, drafts: Sequence[Draft]
             draft.refused = StoreLocked(f"another writer is at the document of {draft.source}").info()
 
 
-def _claimed(cursor: Cursor, holder: int, drafts: Sequence[Draft]) -> _Claims:
+def _claim_rows(cursor: Cursor, holder: int, drafts: Sequence[Draft]) -> _Claims:
     cursor.run("make_user")
     cursor.run("make_collections", names=sorted({draft.collection for draft in drafts}))
     claims = _Claims()
-    new = _replacing(cursor, holder, drafts, claims)
+    new = _select_replacing(cursor, holder, drafts, claims)
     if new:
-        _inserting(cursor, holder, new, claims)
+        _insert(cursor, holder, new, claims)
     hashes = {claims.keys[id(draft)][0]: draft.file_hash for draft in drafts if id(draft) in claims.keys}
     rows = cursor.all("make_versions", holder=holder, documents=list(hashes), hashes=list(hashes.values()))
     claims.versions = {row["document"]: row["pk"] for row in rows}
     return claims
 
 
-def _replacing(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Claims) -> list[Draft]:
+def _select_replacing(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Claims) -> list[Draft]:
     """Claim the documents that get a next version. Returns the drafts of new ones, also where the old one is gone."""
     wanted = {draft.replaces.pk: draft for draft in drafts if draft.replaces is not None}
     rows = cursor.all("claim_for_replacing", holder=holder, documents=sorted(wanted))
@@ -91,7 +91,7 @@ def _replacing(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Cl
     return new
 
 
-def _inserting(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Claims) -> None:
+def _insert(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Claims) -> None:
     rows = cursor.all("claim_documents", holder=holder, **_columns(_free_ids(cursor, drafts), drafts))
     made = {(row["collection"], row["file_hash"]): row for row in rows}
     others = _made_by_others(cursor, [draft for draft in drafts if _place(draft) not in made])

@@ -60,12 +60,10 @@ class Connection:
 
     def _run(self, method: str, *arguments: Any, **options: Any) -> Any:
         with translated():  # a connection that was lost says so before there is anything to wait for
-            return _awaited(getattr(self._connection, method)(*arguments, **options), self._loop)
+            return _await(getattr(self._connection, method)(*arguments, **options), self._loop)
 
 
-def _awaited(
-    work: Coroutine[Any, Any, Result], loop: asyncio.AbstractEventLoop, seconds: float | None = None
-) -> Result:
+def _await(work: Coroutine[Any, Any, Result], loop: asyncio.AbstractEventLoop, seconds: float | None = None) -> Result:
     """The result of work on another thread. Where nobody waits for it any more, it is called off."""
     future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
@@ -118,7 +116,7 @@ class Database:
     def run(self, work: Coroutine[Any, Any, Result], *, seconds: float | None = None) -> Result:
         """Wait for work on the connections' own thread."""
         with translated():
-            return _awaited(work, self._loop, seconds)
+            return _await(work, self._loop, seconds)
 
     def fetch(self, user_id: str, statement: str, *bindings: Any) -> list[Any]:
         """One statement on any connection: one change of threads where `reading` needs three."""
@@ -134,7 +132,7 @@ class Database:
     @contextmanager
     def pinned(self, user_id: str) -> Iterator[None]:
         """All that this thread reads of a tenant inside is of one state."""
-        with self._begun(user_id, isolation="repeatable_read", readonly=True) as connection:
+        with self._begin(user_id, isolation="repeatable_read", readonly=True) as connection:
             self._pinned.user_id, self._pinned.connection = user_id, connection
             try:
                 yield
@@ -175,13 +173,13 @@ class Database:
         if (pinned := self._pinned_for(user_id)) is not None:
             yield pinned
             return
-        with self._taken(self._acquire(user_id)) as connection:
+        with self._take(self._acquire(user_id)) as connection:
             yield connection
 
     @contextmanager
     def transaction(self, user_id: str) -> Iterator[Connection]:
         """One transaction: all of it or nothing."""
-        with self._begun(user_id) as connection:
+        with self._begin(user_id) as connection:
             yield connection
 
     @contextmanager
@@ -190,7 +188,7 @@ class Database:
         if (pinned := self._pinned_for(user_id)) is not None:
             yield pinned
             return
-        with self._begun(user_id, isolation="repeatable_read", readonly=True) as connection:
+        with self._begin(user_id, isolation="repeatable_read", readonly=True) as connection:
             yield connection
 
     @contextmanager
@@ -204,11 +202,11 @@ class Database:
 
     def lasting(self, user_id: str) -> Any:
         """A tenant's connection of its own, for locks that live as long as it; close it with `let_go`."""
-        return Lasting(self._loop, self.run(self._prepared(user_id)))
+        return OwnedConnection(self._loop, self.run(self._prepared(user_id)))
 
     @contextmanager
-    def _begun(self, user_id: str, **options: Any) -> Iterator[Connection]:
-        with self._taken(self._acquire(user_id)) as connection:
+    def _begin(self, user_id: str, **options: Any) -> Iterator[Connection]:
+        with self._take(self._acquire(user_id)) as connection:
             with translated():  # what was lost says so before there is anything to wait for
                 begun = connection._connection.transaction(**options)
                 self.run(begun.start())
@@ -233,7 +231,7 @@ class Database:
             connection.terminate()
 
     @contextmanager
-    def _taken(self, work: Coroutine[Any, Any, Any]) -> Iterator[Connection]:
+    def _take(self, work: Coroutine[Any, Any, Any]) -> Iterator[Connection]:
         connection = self.run(work)
         try:
             yield Connection(self._loop, connection)
@@ -322,7 +320,7 @@ class Pooled:
             return connection.execute(statement, *bindings)
 
 
-class Lasting(Connection):
+class OwnedConnection(Connection):
     """A connection that is nobody else's."""
 
     @property

@@ -41,14 +41,14 @@ def rewrite(cursor: Cursor, generation: int, averages: Averages | None = None) -
     after = 0
     while rows := cursor.all("words_of_generation", generation=generation, after=after, limit=AT_ONCE):
         terms = [stored_terms(row, Named(row["title"], row["filename"])) for row in rows]
-        averages = averages or _measured(cursor, generation, terms)
+        averages = averages or _measure(cursor, generation, terms)
         made = [(row["key"], weighed(each, averages)) for row, each in zip(rows, terms, strict=True)]
         put_words(cursor, made)
         after = rows[-1]["key"]
     cursor.run("log_all_again", generation=generation)
 
 
-def _measured(cursor: Cursor, generation: int, terms: Sequence[Terms]) -> Averages:
+def _measure(cursor: Cursor, generation: int, terms: Sequence[Terms]) -> Averages:
     """The averages of some chunks, which the generation is weighed by from now on."""
     averages = averages_of([lengths_of(each) for each in terms])
     cursor.run("set_averages", generation=generation, **asdict(averages), chunks=len(terms))

@@ -11,11 +11,11 @@ from footnotes.errors import GenerationReplaced, StoreLocked
 from footnotes.store import documents, generations, near
 from footnotes.store.database import Cursor, Database
 from footnotes.store.postgres import chunks
-from footnotes.store.postgres.chunks import NewRow, Where
+from footnotes.store.postgres.chunks import ChunkRow, Where
 from footnotes.store.postgres.claiming import Handle
 from footnotes.store.postgres.clean import clean
 from footnotes.store.postgres.cursor import pack_json
-from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Publication
+from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Publication
 from footnotes.store.retry import retry
 from footnotes.store.rows import document_row
 from footnotes.store.texts import SpanReader, TextRows, TextWriter
@@ -33,7 +33,7 @@ class _Work:
 
     draft: Draft
     handle: Handle
-    rows: list[NewRow]
+    rows: list[ChunkRow]
     writer: TextWriter
 
     @property
@@ -83,7 +83,7 @@ def _write(
 ) -> None:
     for work in works:
         work.writer = copy.deepcopy(work.handle.writer)
-    before = _entered(cursor, holder, generation, works)
+    before = _check_claims(cursor, holder, generation, works)
     _write_texts(cursor, works)
     rows = [(_where(generation, work), row) for work in works for row in work.rows]
     chunks.put(cursor, generation.model, rows, averages, vectors)
@@ -128,7 +128,7 @@ class _Texts:
         return part.text[start - part.start : end - part.start]
 
 
-def _entered(cursor: Cursor, holder: int, generation: Generation, works: Sequence[_Work]) -> dict[int, int | None]:
+def _check_claims(cursor: Cursor, holder: int, generation: Generation, works: Sequence[_Work]) -> dict[int, int | None]:
     """See that the generation serves and that the documents are still the writer's. Returns what they served before.
 
     A switch of generations waits for this transaction, and the other way round.
@@ -227,19 +227,21 @@ def _relate(
         if listed:
             documents.put_facets(cursor, listed, new=fresh)
     cursor.many("put_sources", _sources(works))
-    cursor.many("put_planned", [_planned(generation, work) for work in works])
+    cursor.many("put_planned", [_plan(generation, work) for work in works])
     _put_sketches(cursor, works, {pk for pk, version in before.items() if version is None})
 
 
 def _put_sketches(cursor: Cursor, works: Sequence[_Work], fresh: Container[int]) -> None:
     """Keep the sketches of documents, those of new ones together, and say which other one each nearly equals."""
-    new: list[tuple[Draft, near.NewSketch]] = []
+    new: list[tuple[Draft, near.SketchDraft]] = []
     for work in works:
         draft, pk, collection = work.draft, work.handle.pk, clean(work.draft.collection)
         if pk not in fresh:
             draft.near_duplicate_of = near.put(cursor, collection, pk, draft.sketch, new=False)
         elif draft.sketch is not None:
-            new.append((draft, near.NewSketch(collection, pk, draft.document_id, clean(draft.filename), draft.sketch)))
+            new.append(
+                (draft, near.SketchDraft(collection, pk, draft.document_id, clean(draft.filename), draft.sketch))
+            )
     for (draft, _), alike in zip(new, near.put_new(cursor, [each for _, each in new]), strict=True):
         draft.near_duplicate_of = alike
 
@@ -250,7 +252,7 @@ def _sources(works: Sequence[_Work]) -> Iterable[dict[str, Any]]:
     return [{"collection": place[0], "source": place[1], "document": pk} for place, pk in named.items()]
 
 
-def _planned(generation: Generation, work: _Work) -> dict[str, Any]:
+def _plan(generation: Generation, work: _Work) -> dict[str, Any]:
     made = {"ingestion_version": work.draft.ingestion_version, "chunks": work.publication.chunks}
     return {"generation": generation.pk, "document": work.handle.pk, **made}
 
@@ -266,7 +268,7 @@ def save_reindexed(
     user_id: str,
     generation: Generation,
     row: DocumentRow,
-    made: Sequence[NewChunk],
+    made: Sequence[ChunkDraft],
     version: str,
     vectors: VectorOf,
 ) -> None:

@@ -105,7 +105,7 @@ def _migrate(connection: Connection, to: int | None) -> list[int]:
 def _put_functions(connection: Connection, *, again: bool = False) -> None:
     """Put functions in place that are not there as they should be. Those of older servers are called as before."""
     for name, script in _outdated_functions(connection, again=again).items():
-        version, digest = _described(script)
+        version, digest = _describe(script)
         noted = f"""
             INSERT INTO footnotes_functions (name, version, digest) VALUES ('{name}', {version:d}, '{digest}')
             ON CONFLICT (name) DO UPDATE SET version = excluded.version, digest = excluded.digest"""  # noqa: S608
@@ -116,7 +116,7 @@ def _outdated_functions(connection: Connection, *, again: bool = False) -> dict[
     """Those that are missing or older here, `again` also the same. What a newer version put there stays."""
     rows = _cursor(connection).all("known_functions")
     known = {row["name"]: (row["version"], row["digest"]) for row in rows}
-    here = {name: _described(script) for name, script in functions().items()}
+    here = {name: _describe(script) for name, script in functions().items()}
     older = {name for name, made in here.items() if _is_older(known.get(name), made)}
     same = {name for name, made in here.items() if again and known.get(name) == made}
     wanted = older | same
@@ -129,7 +129,7 @@ def _is_older(known: tuple[int, str] | None, here: tuple[int, str]) -> bool:
     return known is None or known[0] < here[0] or (known[0] == here[0] and known != here)
 
 
-def _described(script: str) -> tuple[int, str]:
+def _describe(script: str) -> tuple[int, str]:
     """The version in a function's first line, `-- version 3`, and the digest of all of it."""
     first = script.partition("\n")[0]
     return int(first.removeprefix("-- version ")), hashlib.sha256(script.encode()).hexdigest()

@@ -25,7 +25,7 @@ from footnotes.store.database import Cursor
 from footnotes.store.files import Files, FolderFiles, files_of
 from footnotes.store.originals import FOLDER, Originals
 from footnotes.store.postgres import chunks, saving, schema, statistics, upkeep
-from footnotes.store.postgres.change_feed import PostgresTruth
+from footnotes.store.postgres.change_feed import PostgresChangeFeed
 from footnotes.store.postgres.chunks import Where
 from footnotes.store.postgres.claiming import claim
 from footnotes.store.postgres.cursor import PostgresCursor
@@ -34,7 +34,7 @@ from footnotes.store.postgres.indexes import Indexes
 from footnotes.store.postgres.remote_legs import RemoteLegs
 from footnotes.store.postgres.view import PostgresSearchView, Served
 from footnotes.store.postgres.writers import Writers
-from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Problem
+from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Problem
 from footnotes.store.remote_keeper import RemoteKeeper, vector_database
 from footnotes.store.retry import retry, retrying
 from footnotes.store.rows import generation_row
@@ -106,7 +106,7 @@ class PostgresStore(BaseStore):
     def _make_remote(self, vectors: VectorDatabase, legs: Sequence[str], tells: bool) -> RemoteKeeper:
         with self.database.read("") as cursor:
             library = str(cursor.value("library_id"))
-        feed = PostgresTruth(self.database, library, vectors.address, legs, tells=tells)
+        feed = PostgresChangeFeed(self.database, library, vectors.address, legs, tells=tells)
         return RemoteKeeper(vectors, legs, library, feed)
 
     @classmethod
@@ -283,7 +283,7 @@ class PostgresStore(BaseStore):
             raise StoreLocked("another writer is indexing the library again")
 
     def fill_generation(
-        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[NewChunk], version: str
+        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[ChunkDraft], version: str
     ) -> None:
         """The chunks of a document in a generation that does not serve yet, in one transaction."""
         vectors = self._writers.vectors(user_id, generation.model)
@@ -324,7 +324,7 @@ class PostgresStore(BaseStore):
         cursor: Cursor,
         generation: Generation,
         row: DocumentRow,
-        made: Sequence[NewChunk],
+        made: Sequence[ChunkDraft],
         vectors: Mapping[bytes, bytes],
     ) -> None:
         """Write chunks of the version that is served, with vectors in half precision where there are any."""
@@ -404,7 +404,7 @@ class PostgresStore(BaseStore):
     def _bring_what_is_missing(self, user_id: str) -> None:
         if self.remote is not None and (generation := self.generations.serving(user_id)) is not None:
             self.remote.note(generation)
-            self.remote.bring_what_is_missing(generation)
+            self.remote.fill_missing(generation)
 
     def _bring(self, generation: Generation) -> None:
         if self.remote is not None:

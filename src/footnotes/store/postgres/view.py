@@ -15,7 +15,7 @@ from footnotes.store.database import Database, Row
 from footnotes.store.legs import LegResult, LegsView, waited
 from footnotes.store.postgres.remote_legs import Given, RemoteLegs, said_in_facets
 from footnotes.store.postgres.words import definition
-from footnotes.store.records import ChunkSpan, Generation, HitRow
+from footnotes.store.records import ChunkSpan, Generation, StoredHit
 from footnotes.store.rows import hit_row
 from footnotes.store.views import Question, Symbols
 from footnotes.store.weights import FIELDS, cut, place
@@ -114,7 +114,7 @@ class PostgresSearchView(LegsView):
 
     def run_legs(self, question: Question) -> tuple[LegResult, LegResult, Allowed | None]:
         """Both legs in one round trip: the question is embedded first, then everything is asked for together."""
-        embedded = None if question.vector is None else _attempted(question.vector)
+        embedded = None if question.vector is None else _attempt(question.vector)
         began = time.perf_counter()
         self._fetch(question, embedded if isinstance(embedded, np.ndarray) else None)
         ms = round((time.perf_counter() - began) * 1000, 3)
@@ -181,8 +181,8 @@ class PostgresSearchView(LegsView):
         if self._remote is not None:
             self._remote.look_after(behind=found.behind > 0)
         found.rows = {row["key"]: row for row in rows if row["key"] is not None}
-        found.lexical = _ranked(found.rows, "lexical_rank")
-        found.dense = _ranked(found.rows, "dense_rank")
+        found.lexical = _rank(found.rows, "lexical_rank")
+        found.dense = _rank(found.rows, "dense_rank")
         if not self._trial:
             self._current = first["serving"] == (self._generation.pk if self._generation else None)
             self._served = Served(self._generation, first["changed"] or 0, first["waiting"] or 0, first["reached"] or 0)
@@ -191,7 +191,7 @@ class PostgresSearchView(LegsView):
     # ── looking at it
 
     def chunk_count(self) -> int:
-        return self.document_frequency(_CHUNKS) if self._fetched is None else self._known().chunks
+        return self.document_frequency(_CHUNKS) if self._fetched is None else self._fetch_known().chunks
 
     def document_frequency(self, term: str) -> int:
         known = self._fetched.frequencies if self._fetched else {}
@@ -210,44 +210,44 @@ class PostgresSearchView(LegsView):
         return Allowed(np.sort(np.array([row["key"] for row in rows], dtype=np.int64)))
 
     def search_lexical(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> Found:
-        found = self._known("lexical")
+        found = self._fetch_known("lexical")
         return Found(found.lexical[:limit], [found.rows[key]["lexical_score"] for key in found.lexical[:limit]])
 
     def score_lexical(self, terms: Mapping[str, float], keys: Sequence[int]) -> dict[int, float]:
-        rows = self._known().rows
+        rows = self._fetch_known().rows
         return {key: rows[key]["lexical_score"] or 0.0 for key in keys if key in rows}
 
     def defining(self, symbols: Symbols, allowed: Allowed | None) -> list[int]:
-        return [row["key"] for row in self._known().rows.values() if row["defines"]]
+        return [row["key"] for row in self._fetch_known().rows.values() if row["defines"]]
 
     def using(self, symbols: Symbols, keys: Sequence[int]) -> set[int]:
-        rows = self._known().rows
+        rows = self._fetch_known().rows
         return {key for key in keys if key in rows and rows[key]["uses"]}
 
     def search_dense(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
-        found = self._known("dense")
+        found = self._fetch_known("dense")
         return Found(found.dense[:limit], [found.rows[key]["dense_score"] for key in found.dense[:limit]])
 
     def score_dense(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
-        rows = self._known().rows
+        rows = self._fetch_known().rows
         known = {key: rows[key]["dense_score"] for key in keys if key in rows}
         return {key: score for key, score in known.items() if score is not None}
 
     def vectors(self, keys: Sequence[int]) -> Vector | None:
-        rows = self._known().rows
+        rows = self._fetch_known().rows
         found = [rows[key]["embedding"] for key in keys if key in rows]
         if len(found) < len(keys) or any(vector is None for vector in found):
             return None
         return np.stack([vector.to_numpy() for vector in found]).astype(np.float32) if found else None
 
     def places_of(self, keys: Sequence[int]) -> dict[int, ChunkSpan]:
-        rows = self._known().rows
+        rows = self._fetch_known().rows
         found = ((key, rows[key]) for key in keys if key in rows)
         return {key: (row["document"], row["start_offset"], row["end_offset"]) for key, row in found}
 
-    def hits(self, keys: Sequence[int]) -> list[HitRow]:
+    def hits(self, keys: Sequence[int]) -> list[StoredHit]:
         """Chunks in the order asked for. Texts that were not expected to be shown are asked for now."""
-        rows = self._known().rows
+        rows = self._fetch_known().rows
         known = [rows[key] for key in keys if key in rows]
         missing = [row["key"] for row in known if row["content"] is None]
         texts: dict[int, str] = {}
@@ -259,7 +259,7 @@ class PostgresSearchView(LegsView):
             hit_row(row, row["content"] or texts[row["key"]]) for row in known if row["content"] or row["key"] in texts
         ]
 
-    def _known(self, leg: str = "") -> _Fetched:
+    def _fetch_known(self, leg: str = "") -> _Fetched:
         if self._fetched is None:
             return _Fetched()
         if (error := self._fetched.failures.get(leg, self._fetched.error)) is not None:
@@ -267,7 +267,7 @@ class PostgresSearchView(LegsView):
         return self._fetched
 
 
-def _attempted(embed: Callable[[], Vector]) -> Vector | Exception:
+def _attempt(embed: Callable[[], Vector]) -> Vector | Exception:
     """The question's vector, or what kept it from being made: the dense leg says so, the lexical one runs."""
     try:
         return embed()
@@ -281,6 +281,6 @@ def _given_or_raised(embedded: Vector | Exception) -> Vector:
     return embedded
 
 
-def _ranked(rows: Mapping[int, Any], rank: str) -> list[int]:
+def _rank(rows: Mapping[int, Any], rank: str) -> list[int]:
     listed = [row for row in rows.values() if row[rank] is not None]
     return [row["key"] for row in sorted(listed, key=lambda row: int(row[rank]))]

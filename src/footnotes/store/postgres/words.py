@@ -37,7 +37,7 @@ def weighed(terms: Terms, averages: Averages) -> Words:
     from pgvector import SparseVector
 
     counts = counts_of(terms)
-    if (kept := _fitting(counts)) is not None:
+    if (kept := _fit(counts)) is not None:
         counts = {field: {term: n for term, n in found.items() if term in kept} for field, found in counts.items()}
     weights = weights_of(counts, terms, averages)
     return Words(_tsvector(counts, terms.defines), SparseVector(weights, PLACES), lengths_of(terms))
@@ -48,7 +48,7 @@ def definition(name: str) -> str:
     return cut(f"={name}")
 
 
-def _fitting(counts: Mapping[str, Mapping[str, int]]) -> set[str] | None:
+def _fit(counts: Mapping[str, Mapping[str, int]]) -> set[str] | None:
     """As many terms as a tsvector and a sparsevec can hold, the shortest first; None where all of them fit."""
     if sum(map(len, counts.values())) <= MANY_TERMS:
         return None

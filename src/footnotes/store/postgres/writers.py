@@ -17,7 +17,7 @@ from typing import Any
 from footnotes.errors import FootnotesError, StoreError, StoreUnavailable
 from footnotes.store import recovery
 from footnotes.store.postgres.cursor import PostgresCursor
-from footnotes.store.postgres.database import Database, Lasting
+from footnotes.store.postgres.database import Database, OwnedConnection
 
 _KEPT_OPEN = 4
 
@@ -30,7 +30,7 @@ class Writer:
     """
 
     number: int
-    connection: Lasting
+    connection: OwnedConnection
     depth: int = 0
     builds: bool = False
     vectors: dict[int, dict[bytes, Any]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Writers:
         mine: dict[str, Writer] = self._local.__dict__.setdefault("writers", {})
         writer = mine.get(user_id)
         if writer is None:
-            writer = mine[user_id] = self._begun(user_id)
+            writer = mine[user_id] = self._begin(user_id)
         writer.depth += 1
         try:
             yield writer
@@ -114,8 +114,8 @@ class Writers:
         mine: dict[str, Writer] = self._local.__dict__.get("writers", {})
         return mine.get(user_id)
 
-    def _begun(self, user_id: str) -> Writer:
-        writer = self._reused() or self._made(user_id)
+    def _begin(self, user_id: str) -> Writer:
+        writer = self._reuse() or self._create(user_id)
         try:
             if recovery.is_unfinished(self._database, user_id):
                 recovery.recover(self._database, user_id)
@@ -125,7 +125,7 @@ class Writers:
             raise
         return writer
 
-    def _reused(self) -> Writer | None:
+    def _reuse(self) -> Writer | None:
         """Connecting takes longer than a small document: connections are used again."""
         with self._guard:
             while self._idle:
@@ -134,7 +134,7 @@ class Writers:
                     return writer
         return None
 
-    def _made(self, user_id: str) -> Writer:
+    def _create(self, user_id: str) -> Writer:
         connection = self._database.lasting(user_id)
         cursor = PostgresCursor(connection, user_id)
         number = int(cursor.value("next_holder"))

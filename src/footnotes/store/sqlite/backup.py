@@ -63,7 +63,7 @@ def restore_folder(source: Path, folder: Path, *, snapshot: int | None = None) -
             remedy = "Restore into an empty folder, or move this one away."
             raise CopyTargetInUse(f"{folder} is not an empty folder", remedy=remedy)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _placed(folder) as draft:
+        with _replace_at_end(folder) as draft:
             _extract(file, found, draft)
     return found
 
@@ -97,7 +97,7 @@ def _translated(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _placed(folder: Path) -> Iterator[Path]:
+def _replace_at_end(folder: Path) -> Iterator[Path]:
     """A folder to fill that takes the place of `folder` at the end, or is removed."""
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:

@@ -160,7 +160,7 @@ def _put_sketches(cursor: SqliteCursor, new: Sequence[_New]) -> None:
     """Keep the sketches of documents, and say which other one each is nearly the same as, of any before it."""
     sketched = [(each.draft, each.draft.sketch, each.pk) for each in new if each.draft.sketch is not None]
     made = [
-        near.NewSketch(draft.collection, pk, draft.document_id, draft.filename, sketch)
+        near.SketchDraft(draft.collection, pk, draft.document_id, draft.filename, sketch)
         for draft, sketch, pk in sketched
     ]
     for (draft, _, _), alike in zip(sketched, near.put_new(cursor, made), strict=True):

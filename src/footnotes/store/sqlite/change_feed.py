@@ -29,7 +29,7 @@ CHUNKS_AT_ONCE = 4_000
 _MEASURED_DOCUMENTS = 100
 
 
-class SqliteTruth(BaseChangeFeed):
+class SqliteChangeFeed(BaseChangeFeed):
     """The truth of a folder as a vector database sees it."""
 
     def __init__(
@@ -102,7 +102,7 @@ class SqliteTruth(BaseChangeFeed):
                     facets=hidden((*facets, *(facet_term(DEFINES, name) for name in defines))),
                     vector=row["vector"] if complete and row["vector"] is not None else b"",
                     weights={} if found is None or averages is None else weights_of(counts_of(found), found, averages),
-                    metadata=_described(about, row) if self._tells and about is not None else {},
+                    metadata=_describe(about, row) if self._tells and about is not None else {},
                 )
 
     def _terms(self, cursor: SqliteCursor, generation: Generation, pk: int) -> Iterator[tuple[int, Terms]]:
@@ -149,6 +149,6 @@ class SqliteTruth(BaseChangeFeed):
                 cursor.run("mark_ready", generation=generation.pk, seq=min(seq, visible))
 
 
-def _described(about: Row, row: Row) -> dict[str, Any]:
+def _describe(about: Row, row: Row) -> dict[str, Any]:
     merged = {**json.loads(about["metadata"]), **json.loads(row["metadata"])}
     return described(about, row["id"], merged)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from footnotes.store.database import Cursor, Row
 from footnotes.store.packing import PIECE, half_vectors, pack_json
-from footnotes.store.records import ChunkSpan, Generation, HitRow, NewChunk
+from footnotes.store.records import ChunkDraft, ChunkSpan, Generation, StoredHit
 from footnotes.store.rows import hit_row
 from footnotes.store.texts import read_span
 
@@ -19,12 +19,12 @@ Where: TypeAlias = tuple[str, int, int, int]
 """The tenant, the generation, the document and the version that a chunk is of."""
 
 
-def put(cursor: Cursor, generation: int, document: int, version: int, chunks: Iterable[NewChunk]) -> None:
+def put(cursor: Cursor, generation: int, document: int, version: int, chunks: Iterable[ChunkDraft]) -> None:
     where = (cursor.user_id, generation, document, version)
     cursor.insert("put_chunks", (row(where, chunk) for chunk in chunks))
 
 
-def row(where: Where, chunk: NewChunk) -> tuple[Any, ...]:
+def row(where: Where, chunk: ChunkDraft) -> tuple[Any, ...]:
     """A chunk as `put_chunks` writes it."""
     return (
         *where,
@@ -59,7 +59,7 @@ def places_of(cursor: Cursor, generation: int, keys: Sequence[int]) -> dict[int,
     return {row["key"]: (row["document"], row["start_offset"], row["end_offset"]) for row in rows}
 
 
-def hits(cursor: Cursor, generation: int, keys: Sequence[int]) -> list[HitRow]:
+def hits(cursor: Cursor, generation: int, keys: Sequence[int]) -> list[StoredHit]:
     """Chunks by key, those that are still served, in the order asked for."""
     return [hit_row(row, _text(cursor, row)) for row in cursor.all("hits", generation=generation, keys=keys)]
 

@@ -44,7 +44,7 @@ class SqliteCursor:
         return self._rows(self._queries[query], None, values)
 
     def all(self, query: str, where: Filter | None = None, /, **values: Any) -> list[Row]:
-        sql, bindings = self._filled(self._queries[query], where, values)
+        sql, bindings = self._fill(self._queries[query], where, values)
         cursor = self._connection.execute(sql, bindings)
         try:
             names = _names(cursor)
@@ -54,7 +54,7 @@ class SqliteCursor:
 
     def keys(self, query: str, where: Filter | None = None, /, **values: Any) -> NDArray[np.int64]:
         """The only column of very many rows."""
-        sql, bindings = self._filled(self._queries[query], where, values)
+        sql, bindings = self._fill(self._queries[query], where, values)
         rows: list[Any] = self._connection.execute(sql, bindings).fetchall()
         return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
 
@@ -74,7 +74,7 @@ class SqliteCursor:
     def many(self, query: str, rows: Iterable[Mapping[str, Any]]) -> None:
         found = self._queries[query]
         if found.parameters[1:] == ("rows",):  # a statement that takes all of them, as a table
-            self.run(query, rows=Json([{name: _unpacked(value) for name, value in row.items()} for row in rows]))
+            self.run(query, rows=Json([{name: _unpack(value) for name, value in row.items()} for row in rows]))
             return
         self.insert(query, (self._bindings(found, row) for row in rows))
 
@@ -97,14 +97,14 @@ class SqliteCursor:
         return rows
 
     def _rows(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> Iterator[Row]:
-        sql, bindings = self._filled(query, where, values)
+        sql, bindings = self._fill(query, where, values)
         cursor = self._connection.execute(sql, bindings)
         names: list[str] = []
         for row in cursor:
             names = names or _names(cursor)
             yield dict(zip(names, row, strict=False))
 
-    def _filled(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    def _fill(self, query: Query, where: Filter | None, values: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
         """A query with its filter and all that is bound in it."""
         sql, bindings = query.sql, self._bindings(query, values)
         if "{where}" not in sql:
@@ -125,11 +125,11 @@ def _several(sql: str, parameters: int, rows: int) -> str | None:
     if found is None:
         return None
     head, row, tail = found.groups()
-    moved = (_moved(row, by) for by in range(0, rows * parameters, parameters))
+    moved = (_shift_parameters(row, by) for by in range(0, rows * parameters, parameters))
     return f"{head}{', '.join(moved)}{tail}"
 
 
-def _moved(row: str, by: int) -> str:
+def _shift_parameters(row: str, by: int) -> str:
     """The values of a row that stands after others, whose parameters come before its own."""
     return _PARAMETER.sub(lambda parameter: f"?{int(parameter[1]) + by}", row)
 
@@ -139,7 +139,7 @@ def _names(cursor: apsw.Cursor) -> list[str]:
     return [column[0] for column in cursor.get_description()]
 
 
-def _unpacked(value: Any) -> Any:
+def _unpack(value: Any) -> Any:
     return value.value if isinstance(value, Json) else value
 
 

@@ -45,7 +45,7 @@ class Indexer:
     def ask(self, generation: Generation) -> bool:
         """Have the lexical index brought up to date. False when the process does not work."""
         try:
-            process = self._started()
+            process = self._start()
             assert process.stdin is not None
             process.stdin.write(json.dumps([generation.user_id, generation.pk]).encode() + b"\n")
             process.stdin.flush()
@@ -81,7 +81,7 @@ class Indexer:
                 pipe.close()
         process.wait()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             self._process = subprocess.Popen(  # noqa: S603 (our own module in our own interpreter)
                 [sys.executable, "-m", "footnotes.store.sqlite.indexer", str(self._folder.absolute())],

@@ -53,7 +53,7 @@ class Slot(Generic[I]):
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class IndexPositions:
     """How far the indexes have come: those of the folder, which searches wait for, and all of them."""
 
     own: int
@@ -121,7 +121,7 @@ class Indexes:
         open_now = [slot.index for slot in self._slots(generation)]
         return max(required, min([seq, *(seq if index is None else index.position for index in open_now)]))
 
-    def catch_up(self, generation: Generation, *, strictly: bool = False, soon: bool = False) -> Reached:
+    def catch_up(self, generation: Generation, *, strictly: bool = False, soon: bool = False) -> IndexPositions:
         """Bring all indexes to the last change there is, and say how far they came.
 
         A vector database that is away is left behind, unless `strictly` is asked for: then that is an error. Who has to
@@ -129,7 +129,7 @@ class Indexes:
         """
         own = [self._bring_up_to_date(slot, generation) for slot in self._slots(generation)]
         if self.remote is None:
-            return Reached(min(own), min(own))
+            return IndexPositions(min(own), min(own))
         bring = self.remote.catch_up if strictly else self.remote.attempt_soon if soon else self.remote.attempt
         return self._reached(generation, own, bring(generation))
 
@@ -137,9 +137,9 @@ class Indexes:
         """Bring the lexical index alone to the last change, and on with what comes meanwhile, in one commit: what is
         committed apart is a segment that every search goes through."""
         slot = self._lexical_slot(generation)
-        with self._held(slot, "updating an index"), slot.guard:
-            index = self._opened(slot, generation)
-            self._refreshed(slot, generation)
+        with self._hold(slot, "updating an index"), slot.guard:
+            index = self._open(slot, generation)
+            self._refresh(slot, generation)
             followed = feed.Followed(self._database, generation, index.position, slot.entries, goes_on)
             try:
                 with _disk_errors():
@@ -147,16 +147,16 @@ class Indexes:
             except IndexDamaged as damage:
                 slot.index = self._made_anew(slot, generation, str(damage))
 
-    def seen(self, generation: Generation) -> Reached:
+    def seen(self, generation: Generation) -> IndexPositions:
         """The last change that the lexical index on disk has seen, all others brought up to date with it."""
         slot = self._lexical_slot(generation)
         with slot.guard:
-            words = self._opened(slot, generation)
-            self._refreshed(slot, generation)
+            words = self._open(slot, generation)
+            self._refresh(slot, generation)
         others = [self._bring_up_to_date(slot, generation) for slot in self._slots(generation)[1:]]
         own = [words.position, *others]
         if self.remote is None:
-            return Reached(min(own), min(own))
+            return IndexPositions(min(own), min(own))
         return self._reached(generation, own, self.remote.attempt(generation))
 
     def go_back(self, generation: Generation) -> None:
@@ -187,8 +187,8 @@ class Indexes:
         _LOG.warning(loss_message(leg, seen, last))
         return True
 
-    def _reached(self, generation: Generation, own: list[int], remote: int) -> Reached:
-        return Reached(min(own, default=self._last(generation)), min([*own, remote]))
+    def _reached(self, generation: Generation, own: list[int], remote: int) -> IndexPositions:
+        return IndexPositions(min(own, default=self._last(generation)), min([*own, remote]))
 
     def _last(self, generation: Generation) -> int:
         with self._database.snapshot(generation.user_id) as cursor:
@@ -237,7 +237,7 @@ class Indexes:
             if index is None or not index.wants_graph():
                 return False
             grown = index.build_graph(progress=progress)
-            with self._held(slot, "saving a graph"), slot.guard:
+            with self._hold(slot, "saving a graph"), slot.guard:
                 index.refresh()
                 return index.publish_graph(grown)
 
@@ -247,7 +247,7 @@ class Indexes:
         if slot.index is None or not slot.index.is_scattered():
             return False
         fresh = slot.folder.with_name("lexical.new")
-        with self._held(slot, "joining an index"):
+        with self._hold(slot, "joining an index"):
             if not slot.index.is_scattered():  # somebody else has done it meanwhile
                 return False
             shutil.rmtree(fresh, ignore_errors=True)
@@ -312,9 +312,9 @@ class Indexes:
         if index is not None and index.position >= seq:
             return index
         with slot.guard:
-            index = self._opened(slot, generation)
+            index = self._open(slot, generation)
             if index.position < seq:
-                self._refreshed(slot, generation)
+                self._refresh(slot, generation)
         if index.position < seq:
             if slot.index is not None and slot.index.position == 0:  # searches expect it, so that it was there before
                 slot.rebuilt.append(f"{slot.folder.name}: rebuilt (it was gone)")
@@ -322,18 +322,18 @@ class Indexes:
         assert slot.index is not None
         return slot.index
 
-    def _opened(self, slot: Slot[I], generation: Generation) -> I:
+    def _open(self, slot: Slot[I], generation: Generation) -> I:
         if slot.distrust:
             slot.index = self._made_anew(slot, generation, slot.distrust)
             slot.distrust = ""
         if slot.index is None:
-            slot.index = self._trusted(slot, generation, slot.open)
+            slot.index = self._open_trusted(slot, generation, slot.open)
             if self._is_ahead(slot, generation, slot.index.position):
                 # Changes to come would count as seen.
                 slot.index = self._made_anew(slot, generation, "the library is older than what was made of it")
         return slot.index
 
-    def _refreshed(self, slot: Slot[I], generation: Generation) -> None:
+    def _refresh(self, slot: Slot[I], generation: Generation) -> None:
         index = slot.index
         assert index is not None
 
@@ -341,15 +341,15 @@ class Indexes:
             index.refresh()
             return index
 
-        slot.index = self._trusted(slot, generation, refresh)
+        slot.index = self._open_trusted(slot, generation, refresh)
 
-    def _trusted(self, slot: Slot[I], generation: Generation, read: Callable[[], I]) -> I:
+    def _open_trusted(self, slot: Slot[I], generation: Generation, read: Callable[[], I]) -> I:
         """What is read from the folder; where that fails, read again while nobody writes, and then made again."""
         with _unreadable():
             try:
                 return read()
             except _UNTRUSTWORTHY:
-                with self._held(slot, "checking an index"):
+                with self._hold(slot, "checking an index"):
                     try:
                         return slot.open()
                     except _UNTRUSTWORTHY as damage:
@@ -361,19 +361,19 @@ class Indexes:
         slot.index, slot.distrust = None, reason
 
     def _bring_up_to_date(self, slot: Slot[I], generation: Generation) -> int:
-        with self._held(slot, "updating an index"), slot.guard:
-            index = self._opened(slot, generation)
-            self._refreshed(slot, generation)
+        with self._hold(slot, "updating an index"), slot.guard:
+            index = self._open(slot, generation)
+            self._refresh(slot, generation)
             with self._database.snapshot(generation.user_id) as cursor:
                 if index.position == 0:
                     seq, changes = feed.everything(cursor, generation, slot.entries)
                 else:
                     seq, changes = feed.changes_after(cursor, generation, index.position, slot.entries)
                 if seq > index.position:
-                    index = self._applied(slot, generation, index, changes, seq)
+                    index = self._apply(slot, generation, index, changes, seq)
             return index.position
 
-    def _applied(self, slot: Slot[I], generation: Generation, index: I, changes: Iterable[Change], seq: int) -> I:
+    def _apply(self, slot: Slot[I], generation: Generation, index: I, changes: Iterable[Change], seq: int) -> I:
         """The index with changes. One that cannot take them in, though there is room, is made again, once."""
         try:
             with _disk_errors():
@@ -383,12 +383,12 @@ class Indexes:
         return index
 
     def _rebuild(self, slot: Slot[I], generation: Generation, reason: str) -> None:
-        with self._held(slot, "rebuilding an index"), slot.guard:
+        with self._hold(slot, "rebuilding an index"), slot.guard:
             slot.index = self._made_anew(slot, generation, reason)
 
     def _made_anew(self, slot: Slot[I], generation: Generation, reason: str) -> I:
         """An index rebuilt from the database. Another process may be doing the same: the lock decides who does."""
-        with self._held(slot, "rebuilding an index"), _unreadable():
+        with self._hold(slot, "rebuilding an index"), _unreadable():
             shutil.rmtree(slot.folder, ignore_errors=True)
             index = slot.open()
             with self._database.snapshot(generation.user_id) as cursor:
@@ -399,7 +399,7 @@ class Indexes:
         slot.rebuilt.append(f"{slot.folder.name}: rebuilt ({reason})")
         return index
 
-    def _held(self, slot: Slot[I], purpose: str) -> AbstractContextManager[None]:
+    def _hold(self, slot: Slot[I], purpose: str) -> AbstractContextManager[None]:
         """The lock of a leg: its index is written by one process at a time."""
         return self._locks[slot.folder.name].held(seconds=_LOCK_SECONDS, purpose=purpose)
 

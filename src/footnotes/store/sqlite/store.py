@@ -29,13 +29,13 @@ from footnotes.store.database import Cursor
 from footnotes.store.files import FolderFiles, write_error
 from footnotes.store.lock import FileLock
 from footnotes.store.originals import FOLDER, Originals
-from footnotes.store.records import DocumentRow, Draft, Generation, NewChunk, Problem
+from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Problem
 from footnotes.store.remote_keeper import RemoteKeeper, vector_database
 from footnotes.store.sqlite import batch, chunks, saving, staging
-from footnotes.store.sqlite.change_feed import SqliteTruth
+from footnotes.store.sqlite.change_feed import SqliteChangeFeed
 from footnotes.store.sqlite.connection import Database, migrate, schema_version
 from footnotes.store.sqlite.indexer import Indexer
-from footnotes.store.sqlite.indexes import Indexes, Reached, loss_message
+from footnotes.store.sqlite.indexes import Indexes, IndexPositions, loss_message
 from footnotes.store.sqlite.presence import check_present, mark, was_library
 from footnotes.store.sqlite.served import Served, served
 from footnotes.store.sqlite.sql import migrations
@@ -178,14 +178,14 @@ class SqliteStore(BaseStore):
         for generation in self.generations.all(user_id):
             self._indexes.go_back(generation)
         if self.remote is not None and (serving := self.generations.serving(user_id)) is not None:
-            self.remote.bring_what_is_missing(serving)
+            self.remote.fill_missing(serving)
         self._seen_whole.add(user_id)
 
     def _writing_nested(self) -> bool:
         return self._lock.depth > 1
 
     def _make_remote(self, vectors: VectorDatabase, legs: Sequence[str], library: str, tells: bool) -> RemoteKeeper:
-        feed = SqliteTruth(self.database, self.folder, library, vectors.address, legs, tells=tells)
+        feed = SqliteChangeFeed(self.database, self.folder, library, vectors.address, legs, tells=tells)
         return RemoteKeeper(vectors, legs, library, feed)
 
     def _library_id(self) -> str:
@@ -277,7 +277,7 @@ class SqliteStore(BaseStore):
             documents.set_failed(cursor, draft.handle.pk, error)
 
     def fill_generation(
-        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[NewChunk], version: str
+        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[ChunkDraft], version: str
     ) -> None:
         """The chunks of a document in a generation that does not serve yet, in one transaction."""
         assert row.current is not None
@@ -324,7 +324,7 @@ class SqliteStore(BaseStore):
         cursor: Cursor,
         generation: Generation,
         row: DocumentRow,
-        made: Sequence[NewChunk],
+        made: Sequence[ChunkDraft],
         vectors: Mapping[bytes, bytes],
     ) -> None:
         """Write chunks of the version that is served, with vectors in half precision where there are any."""
@@ -358,7 +358,7 @@ class SqliteStore(BaseStore):
             # What was replaced is shown no more: only now may indexes forget it.
             self._publish(user_id, generation, self._indexes.catch_up(generation))
 
-    def _publish(self, user_id: str, generation: Generation, reached: Reached) -> bool:
+    def _publish(self, user_id: str, generation: Generation, reached: IndexPositions) -> bool:
         """Show what the indexes have, all in one step. Says whether versions were replaced."""
         with self.database.write(user_id) as cursor:
             replaced = staging.show(cursor, generation, reached.own)

@@ -13,7 +13,7 @@ from footnotes.index import Allowed, Facets, Found, IndexDamaged, Vector
 from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.filters import facet_groups
 from footnotes.store.legs import LegsView
-from footnotes.store.records import ChunkSpan, HitRow
+from footnotes.store.records import ChunkSpan, StoredHit
 from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.filters import compile_filter
@@ -196,7 +196,7 @@ class SqliteSearchView(LegsView):
         with self._database.read(self._user_id) as cursor:
             return chunks.places_of(cursor, self._generation.pk, keys)
 
-    def hits(self, keys: Sequence[int]) -> list[HitRow]:
+    def hits(self, keys: Sequence[int]) -> list[StoredHit]:
         if self._generation is None or not keys:
             return []
         # One statement is one picture of the database; only a chunk longer than two pieces needs another.

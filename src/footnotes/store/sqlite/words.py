@@ -62,11 +62,11 @@ def put(cursor: Cursor, generation: int, documents: Mapping[int, Sequence[Terms]
         where = {"generation": generation, "document": document}
         before = cursor.value("document_words", **where)
         if before is not None:
-            added.subtract(_unpacked(before))
+            added.subtract(_unpack(before))
         if terms:
-            counted = _counted(terms)
+            counted = _count(terms)
             added.update(counted)
-            cursor.run("put_document_words", **where, counts=_packed(counted))
+            cursor.run("put_document_words", **where, counts=_pack(counted))
         elif before is not None:
             cursor.run("drop_document_words", **where)
     rows = [{"generation": generation, "place": at, "chunks": number} for at, number in added.items() if number]
@@ -75,7 +75,7 @@ def put(cursor: Cursor, generation: int, documents: Mapping[int, Sequence[Terms]
         cursor.run("drop_empty_counts", generation=generation)
 
 
-def _counted(terms: Sequence[Terms]) -> Counter[int]:
+def _count(terms: Sequence[Terms]) -> Counter[int]:
     """What the chunks of a document add, by place."""
     counted: Counter[int] = Counter({CHUNKS: len(terms)})
     for each in terms:
@@ -84,10 +84,10 @@ def _counted(terms: Sequence[Terms]) -> Counter[int]:
     return counted
 
 
-def _packed(counted: Mapping[int, int]) -> bytes:
+def _pack(counted: Mapping[int, int]) -> bytes:
     return np.array([list(counted), list(counted.values())], dtype=np.int64).astype("<i4").tobytes()
 
 
-def _unpacked(packed: bytes) -> dict[int, int]:
+def _unpack(packed: bytes) -> dict[int, int]:
     places, numbers = np.frombuffer(packed, dtype="<i4").reshape(2, -1).tolist()
     return dict(zip(places, numbers, strict=True))
