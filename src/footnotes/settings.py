@@ -40,7 +40,7 @@ SHORT_EMBEDDERS: Mapping[str, str] = {"multilingual": "onnx:intfloat/multilingua
 
 QUALITIES: Mapping[str, Mapping[str, str]] = {
     "standard": {},
-    "better": {"embedder": "local:bge-small"},
+    "better": {"embedder": "pair:minilm-l6+bge-small"},
 }
 """What a word for the quality of finding means, where the settings say nothing else."""
 
@@ -101,7 +101,7 @@ class Settings:
     fetch_max_pages: int = 10_000  # pages taken from a sitemap
 
     # ── retrieve
-    quality: str = "standard"  # standard, or better: vectors of bge-small, from the extra footnotes[better]
+    quality: str = "standard"  # standard, or better: vectors of two models, with the extra footnotes[better]
     mode: str = "hybrid"  # hybrid, lexical or dense
     limit: int = 10  # hits returned
     per_document: int = 0  # chunks a document may give in a search; 0 means as its length allows
