@@ -47,7 +47,7 @@ VALUES, WITHOUT_VALUE = {"number": NUMBER, "date": NUMBER}, 0.35
 """Kinds of which an answer must name one, and what is left of its likelihood where the best sentence does not."""
 DUPLICATE = 0.8
 AS_SURE = 0.75
-"""How likely the stretch around a further reason must answer, against that around the first: "because" is everywhere."""
+"""How likely the stretch around a further reason must answer, as a share of the first: "because" is everywhere."""
 NEARLY, BESIDE_IT = 0.1, 0.05
 """The share of the best sentence's odds that a further sentence must have; one of the same document where the question
 asks for a fact, which may be told in either."""
