@@ -58,7 +58,7 @@ def test_eval_makes_questions_and_never_overwrites(library: Library, golden: Pat
     made = tmp_path / "made.jsonl"
     assert json.loads(invoke(eval_command, made, "-l", library.folder, "--make", 3, "--json").stdout)["questions"] == 3
     assert len(read_golden(made)) == 3
-    with pytest.raises(OptionError, match="exists already"):
+    with pytest.raises(OptionError, match="already exists"):
         invoke(eval_command, golden, "-l", library.folder, "--make", 3)
 
 
