@@ -27,7 +27,7 @@ _MOST_KNOWN = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a request. `key_id` is empty where no keys are needed."""
+    """The caller of a request. `key_id` is empty if the server has no keys."""
 
     tenant: str
     key_id: str
@@ -61,7 +61,7 @@ class Keys:
         self._exist = False
 
     def cached_caller(self, key: str) -> Caller | None:
-        """The caller of a key that was looked up a moment ago, from memory alone."""
+        """Return the caller of a recently used key, from memory only."""
         with self._guard:
             caller, until = self._known.get(_hash(key), (None, 0.0))
         return caller if time.monotonic() < until else None
@@ -85,7 +85,7 @@ class Keys:
     def create(
         self, tenant: str, *, name: str = "", scopes: Iterable[str] = ("read",), days: float | None = None
     ) -> tuple[str, Key]:
-        """Create a key; return it, this once, and what is stored of it."""
+        """Create a key; return its secret, only this once, and the stored record."""
         wanted = _check_new_key(tenant, name, scopes, days)
         key_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         expires = None if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")

@@ -95,7 +95,7 @@ class SharedWork:
 
 
 class OwnWorker:
-    """A worker process that a server starts itself, so that one command is enough; restarted when it dies."""
+    """A worker process that a server starts itself, so one command is enough; restarted when it dies."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._arguments = (folder, settings, CONCURRENCY, os.getpid())

@@ -120,7 +120,7 @@ class _LockedIterator:
 
 
 def _ignore_result(task: asyncio.Task[object]) -> None:
-    """Retrieve the error of a step that is no longer awaited, so that asyncio does not log it."""
+    """Retrieve the error of a step that is no longer awaited, because asyncio would log it."""
     if not task.cancelled():
         task.exception()
 

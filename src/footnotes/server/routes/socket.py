@@ -25,14 +25,14 @@ NOT_TEXT = 1003
 
 
 class _NotText(Exception):
-    """A frame of bytes came."""
+    """Raised for a binary frame."""
 
 
 @router.websocket("/v1/ws")
 async def socket(websocket: WebSocket) -> None:
-    """`{"type": "key", "key": …}` first where the key is not in a header; then `{"type": "ask", "question": …}`.
+    """Send `{"type": "key", "key": …}` first if the key is not in a header; then `{"type": "ask", "question": …}`.
 
-    `{"type": "stop"}` ends the answer that is being made. Events carry the `id` the question had, if any.
+    `{"type": "stop"}` ends the current answer. Events carry the `id` of the question, if it has one.
     """
     state = state_of(websocket)
     await websocket.accept()
@@ -85,7 +85,7 @@ async def _converse(websocket: WebSocket, state: ServerState, caller: Caller, re
                 answer_events = None
             if message.get("type") == "ask":
                 answer_events = asyncio.create_task(_answer(websocket, state, caller, message, request_id))
-            elif message.get("type") not in ("stop", "key"):  # a key where none is needed does no harm
+            elif message.get("type") not in ("stop", "key"):  # an unneeded key is harmless
                 raise RequestInvalid("a message is of type ask or stop")
     finally:
         if answer_events is not None:
