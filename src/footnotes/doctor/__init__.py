@@ -1,4 +1,4 @@
-"""Checks everything on a machine that can keep Footnotes from working, and says what to do about each problem."""
+"""Checks of everything on a machine that can break Footnotes, with a remedy for each problem."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Checks = Iterator[Check]
 
 
 def guard(name: str, checks: Callable[[], Checks]) -> Checks:
-    """Run the checks of one topic. An error is reported as a problem, and other topics go on."""
+    """Run the checks of one topic. An error is reported as a problem; other topics continue."""
     try:
         yield from checks()
     except FootnotesError as error:

@@ -40,7 +40,7 @@ def _check_library(folder: Path, settings: Settings) -> Checks:
     try:
         library = Library(folder, settings=settings, create=False)
     except NotALibrary:
-        yield Check("database", "skipped", "there is no library yet: `footnotes add` makes one")
+        yield Check("database", "skipped", "no library yet: create one with `footnotes add`")
         return
     with library:
         yield from guard("database", lambda: check_database(library))

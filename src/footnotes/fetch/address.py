@@ -23,7 +23,7 @@ _INSIDE_4 = tuple(
     )
 )
 _METADATA = ("168.63.129.16", "100.100.100.200", "fd00:ec2::254")
-"""Metadata services of clouds, which hand out secrets, beside the link-local addresses."""
+"""Metadata services of clouds, which serve secrets, besides the link-local addresses."""
 _OUTSIDE_6 = IPv6Network("2000::/3")
 _INSIDE_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
 _TRANSLATED = IPv6Network("64:ff9b::/96")
@@ -31,7 +31,7 @@ _TRANSLATED = IPv6Network("64:ff9b::/96")
 
 
 def is_public(text: str) -> bool:
-    """Whether an address belongs to the public internet, however it is written or embedded.
+    """Return whether an address belongs to the public internet, in any notation or embedding.
 
     The ranges come from the registries of special addresses; those of the standard library depend on its version.
     """
@@ -85,7 +85,7 @@ def public_address(host: str, port: int, seconds: float) -> str:
 
 
 def check_not_metadata(host: str, port: int, seconds: float) -> None:
-    """Raise if a host is a metadata service, which hands secrets to virtual machines."""
+    """Raise if a host is a metadata service, which serves secrets to virtual machines."""
     for each in _resolve(host, port, seconds):
         address = ip_address(str(each[4][0]).partition("%")[0])
         bare = _embedded_ipv4(address) or address if isinstance(address, IPv6Address) else address

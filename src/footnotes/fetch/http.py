@@ -140,7 +140,7 @@ def _translate_errors(url: Url) -> Iterator[None]:
 
 def decompress(blocks: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress gzip or zlib in small steps: a small block may expand a thousandfold."""
-    unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip or zlib, as its first bytes say
+    unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip or zlib, by its first bytes
     for block in blocks:
         while block:
             if data := unpack.decompress(block, _BLOCK):
@@ -159,6 +159,6 @@ def limit_bytes(blocks: Iterator[bytes], max_bytes: int) -> Iterator[bytes]:
     for block in blocks:
         size += len(block)
         if size > max_bytes:
-            remedy = "Raise fetch_max_bytes in the settings if it is meant."
+            remedy = "Raise fetch_max_bytes in the settings if you trust the page."
             raise DocumentTooLarge(f"the page is larger than {max_bytes:,} bytes", remedy=remedy)
         yield block

@@ -65,7 +65,7 @@ def check_entries(archive: zipfile.ZipFile, source: Source) -> None:
 
 
 def _true_size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> int:
-    """How many bytes an entry really gives, counted no further than there is room."""
+    """Count the real bytes of an entry, up to the limit."""
     probe = copy.copy(entry)
     probe.file_size = room + 1  # read on past the declared size
     probe.CRC = None  # type: ignore[assignment]  # the sum is of the declared content

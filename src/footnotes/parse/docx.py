@@ -104,7 +104,7 @@ class _Reader:
             self.builder.add("list", "\n".join(items))
 
     def notes(self) -> Iterator[Part]:
-        """Footnotes, endnotes and comments, each under a heading of their own."""
+        """Footnotes, endnotes and comments, each under a separate heading."""
         from lxml import etree
 
         for name, title in _NOTES:

@@ -40,7 +40,7 @@ class EpubParser:
             package, folder = _package(archive, source)
             metadata = _metadata(package)
             stated = metadata.get("title")
-            # A book's first heading is that of its first chapter, or none of its own.
+            # A book's first heading belongs to its first chapter.
             builder.stated, builder.stated_wins = stated if isinstance(stated, str) else None, True
             for name in _spine(package, folder):
                 try:
@@ -60,7 +60,7 @@ class EpubParser:
 
 
 def _package(archive: zipfile.ZipFile, source: Source) -> tuple[object, str]:
-    """The book's own list of its contents, and the folder it stands in."""
+    """Return the book's table of contents, and its folder."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True)

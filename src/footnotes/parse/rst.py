@@ -46,7 +46,7 @@ class RstParser:
 
 
 class _Reader:
-    """Keeps what goes over from part to part: open sections, and the order of adornments."""
+    """State that carries over from part to part: open sections, and the order of adornments."""
 
     def __init__(self) -> None:
         self.title: str | None = None

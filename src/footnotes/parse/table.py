@@ -62,7 +62,7 @@ def guess_delimiter(sample: list[str]) -> str:
 
 
 def _lines(pieces: Iterator[str]) -> Iterator[str]:
-    """Lines with their ends, whatever pieces they come in."""
+    """Join pieces into lines with their ends."""
     held: list[str] = []
     for piece in pieces:
         first, newline, rest = piece.partition("\n")

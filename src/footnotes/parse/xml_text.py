@@ -86,7 +86,7 @@ class _Reader:
         self.flush()
 
     def _end_text(self, name: str) -> bool:
-        """Add what was collected under a name; whether there was anything."""
+        """Add the collected text under a name; return whether there was any."""
         text = " ".join("".join(self._text).split())
         self._text = []
         if not text:
