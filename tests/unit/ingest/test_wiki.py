@@ -221,7 +221,7 @@ def test_other_shapes_of_an_analysis() -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not valid JSON"),
         ("[]", "holds no object"),
         ("{}", "has none of"),
         ('{"symbols": 3}', "symbols must be"),
@@ -229,7 +229,7 @@ def test_other_shapes_of_an_analysis() -> None:
         ('{"entry_points": [3]}', "entry_points[0] must be"),
         ('{"layers": {"a": 3}}', "layers['a'] must be"),
         ('{"file_imports": {"a": [1]}}', "file_imports['a'] must be"),
-        ("[" * 100_000, "is no JSON"),
+        ("[" * 100_000, "is not valid JSON"),
     ],
 )
 def test_a_wrong_analysis_is_told_in_one_sentence(

@@ -58,7 +58,7 @@ class ArchiveLimits:
 class Member:
     """A regular file in an archive: its name as written there, and a function that opens it.
 
-    `claimed` is the size that the archive states, used only to give up early.
+    `claimed` is the size that the archive states, used only to stop early.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Unpacks the members of an archive in batches, so that an archive of any size needs little room."""
+"""Unpacks the members of an archive in batches, so archives of any size need little space."""
 
 from __future__ import annotations
 

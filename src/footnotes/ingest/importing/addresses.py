@@ -53,7 +53,7 @@ def build_reader(source: str, options: ImportOptions, settings: Settings, *, dim
         folder, _, collection = rest.rpartition("#") if "#" in rest else (rest, "", "")
         return ChromaFolderReader(Path(folder).expanduser(), collection)
     if not colon or not rest.startswith("//") or kind not in _PORTS:
-        raise OptionError("what stands after --from names no collection", remedy=_KNOWN)
+        raise OptionError("the address after --from names no collection", remedy=_KNOWN)
     address = parse_address(source)
     if address.kind == "chroma":
         from footnotes.ingest.importing.chroma import ChromaServerReader

@@ -91,7 +91,7 @@ class Reading:
         wanted = self._options.group_by
         if wanted not in ("", NO_GROUPS) and self._spool.count and not self._grouped:
             raise OptionError(
-                f"no record has the field {wanted!r} to group by; the fields there are: "
+                f"no record has the field {wanted!r} to group by; available fields: "
                 f"{_list_names(self._metadata_fields)}",
                 remedy="Name another field after --group-by, or `-` to make every record a document.",
             )

@@ -76,7 +76,7 @@ class VectorServer:
 
 
 class Missing(Exception):
-    """The server has no such thing. Readers catch it, and name what there is."""
+    """The server has no such resource. Readers catch it, and list the existing ones."""
 
 
 def missing_collection(collection: str, where: str, names: list[str]) -> SourceUnreadable:

@@ -26,7 +26,7 @@ _PUBLIC = ("host_key",)
 _TOKEN = re.compile(
     r"(gh[pousr]|github_pat|glpat|gldt|ATBB|ATCTT|xox[a-z]|hf|pat)[_-]\w{6}|(?=\w*\d)(?=\w*[A-Za-z])[\w-]{30}"
 )
-"""How tokens begin that hosts take in place of a user name; or a long mixture of letters and digits."""
+"""Prefixes of tokens that hosts accept instead of a user name; or a long mixture of letters and digits."""
 _PAGES = ("http", "https", "feed+http", "feed+https")
 """Schemes whose query belongs to the page: their options are given separately."""
 
@@ -50,7 +50,7 @@ class Address:
     trusted: bool = True
     secrets: Secrets = field(default_factory=Secrets, repr=False, compare=False)
     held: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
-    """What a source opens: closed with it, also if opening the source fails."""
+    """Resources of a source: closed with it, also if opening the source fails."""
 
     def folder(self) -> Path:
         """Create an empty folder that lasts as long as the source."""
@@ -168,15 +168,15 @@ def parse_address(
     if parts.password is not None:
         raise OptionError(
             f"the address of {host} carries a password",
-            remedy="Leave it out, and name where it is kept: -o password=env:NAME, file:PATH or keyring:SERVICE/USER.",
+            remedy="Remove it, and pass a reference: -o password=env:NAME, file:PATH or keyring:SERVICE/USER.",
         )
     user = unquote(parts.username or "")
     if not user.isprintable():
         raise OptionError("the user name of the address holds characters that no user name has")
     if _TOKEN.match(user):
         raise OptionError(
-            f"the address of {host} carries a token in place of a user name",
-            remedy="Leave it out, and name where it is kept: -o token=env:NAME, file:PATH or keyring:SERVICE/USER.",
+            f"the address of {host} contains a token instead of a user name",
+            remedy="Remove it, and pass a reference: -o token=env:NAME, file:PATH or keyring:SERVICE/USER.",
         )
     given = dict(options or {})
     query = parts.query
@@ -189,7 +189,7 @@ def parse_address(
         if _SECRET.search(name) and name not in _PUBLIC and value and not is_reference(value):
             raise OptionError(
                 f"the option {name} holds a secret in the clear",
-                remedy=f"Name where it is kept: {name}=env:NAME, file:PATH or keyring:SERVICE/USER.",
+                remedy=f"Pass a reference: {name}=env:NAME, file:PATH or keyring:SERVICE/USER.",
             )
     path = unquote(parts.path) if parts.netloc else unquote(text.partition(":")[2].partition("?")[0])
     shown = text.partition("#")[0].partition("?")[0] + (f"?{query}" if query else "")

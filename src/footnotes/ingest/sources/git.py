@@ -89,7 +89,7 @@ class GitSource(BaseSource):
     def _git(
         self, *arguments: str, given: bytes = b"", seconds: float = _SECONDS, into: BinaryIO | None = None
     ) -> bytes:
-        """What a command of git prints; with `into` it is written there instead."""
+        """Return the output of a git command; with `into`, write it there instead."""
         limit = max(seconds, self.address.settings.fetch_seconds)
         try:
             done = subprocess.run(  # noqa: S603
@@ -178,13 +178,13 @@ class GitSource(BaseSource):
 
 @cache
 def _ends_with_its_parent() -> tuple[str, ...]:
-    """What a command begins with so that it ends with this process, however that ends; nothing where there is none."""
+    """Return a command prefix that ends the command with this process; empty if there is none."""
     program = which("setpriv")
     return (program, "--pdeathsig", "KILL") if program else ()
 
 
 def _reason(errors: bytes) -> str:
-    """The line of git's errors that says what is wrong; hints follow it."""
+    """Return the line of git's errors with the cause; hints follow it."""
     lines = errors.decode("utf-8", "replace").strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))]
     return (fatal or lines or ["git failed"])[0]

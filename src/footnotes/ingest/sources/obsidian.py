@@ -26,7 +26,7 @@ _MOST_LINKS = 200
 
 
 class ObsidianSource(BaseSource):
-    """The notes of a vault and the files beside them. Hidden folders and the trash are left out."""
+    """The notes of a vault and other files in it. Skips hidden folders and the trash."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)

@@ -27,7 +27,7 @@ def is_source(text: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class SourceAccess:
     """What the caller of an address may reach. An untrusted caller came over a network; `sealed` are the secrets
-    that came with the address, by the names of their options."""
+    of the address, by the names of their options."""
 
     trusted: bool = True
     sealed: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -19,7 +19,7 @@ _STORED = "storage:"
 
 
 class ZoteroSource(BaseSource):
-    """Attachments, notes, and the records of items without a file. The trash is left out."""
+    """Attachments, notes, and the records of items without a file. Skips the trash."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)

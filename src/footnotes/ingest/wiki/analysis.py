@@ -91,7 +91,7 @@ def load_analysis(path: Path) -> RepositoryAnalysis:
     except OSError as error:
         raise SourceUnreadable(f"{path} cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
-        raise OptionError(f"{path} is no JSON: {str(error)[:200]}", remedy=_REMEDY) from error
+        raise OptionError(f"{path} is not valid JSON: {str(error)[:200]}", remedy=_REMEDY) from error
     return parse_analysis(read, str(path))
 
 

@@ -73,7 +73,7 @@ def test_private_networks_are_not_the_servers_files(parse: Parse, address: str, 
 @pytest.mark.parametrize("options", [{}, {"session_token": "x"}, {"access_key_id": "x"}])
 def test_a_bucket_needs_a_whole_key(parse: Parse, options: dict[str, str]) -> None:
     """With a part of one, the library would ask this machine for the rest."""
-    with pytest.raises(OptionError, match="needs a key of its own"):
+    with pytest.raises(OptionError, match="needs its own key"):
         ObjectSource(parse("s3://bucket", **options))
 
 
