@@ -70,6 +70,6 @@ def test_eval_needs_a_golden_set(library: Library) -> None:
 def test_tune_says_what_it_found_and_writes_only_gains(library: Library, golden: Path) -> None:
     write_golden(golden, MANY)
     result = invoke(tune_command, golden, "-l", library.folder, "--write")
-    assert "nothing is changed" in result.stdout
+    assert "nothing was changed" in result.stdout
     assert not (library.folder / "footnotes.toml").exists()
     assert "rrf" in json.loads(invoke(tune_command, golden, "-l", library.folder, "--json").stdout)["variants"]
