@@ -31,4 +31,4 @@ def guard(name: str, checks: Callable[[], Checks]) -> Checks:
     except FootnotesError as error:
         yield Check(name, "problem", error.message, error.remedy)
     except Exception as error:
-        yield Check(name, "problem", f"{type(error).__name__}: {error}", "Please report this; it should not happen.")
+        yield Check(name, "problem", f"{type(error).__name__}: {error}", "Please report this error.")

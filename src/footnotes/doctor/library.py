@@ -23,7 +23,7 @@ def check_database(library: Library) -> Checks:
         remedy = f"Run `footnotes reindex` to switch to {wanted}, or set embedder to {used}."
         yield Check("vectors", "warning", f"made by {used}, the settings name {wanted}", remedy)
     if status["waiting"]:
-        yield Check("vectors", "warning", f"{status['waiting']} documents wait for theirs", "Run `footnotes resume`.")
+        yield Check("vectors", "warning", f"{status['waiting']} documents wait for vectors", "Run `footnotes resume`.")
     if outdated := library.outdated():
         remedy = "Run `footnotes reindex`, or add the files again."
         yield Check("documents", "warning", f"{len(outdated)} were made by an older parser, chunker or model", remedy)

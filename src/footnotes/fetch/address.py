@@ -59,7 +59,7 @@ def connect(host: str, port: int, *, left: Callable[[], float], private: bool) -
     found = _resolve(host, port, left())
     allowed = [each for each in found if private or is_public(str(each[4][0]))]
     if not allowed:
-        raise UrlBlocked(f"{host} is an address inside a network, not on the internet")
+        raise UrlBlocked(f"{host} is an address in a private network, not on the internet")
     failure: OSError | None = None
     for family, kind, protocol, _, address in allowed:
         connection = socket.socket(family, kind, protocol)
@@ -81,7 +81,7 @@ def public_address(host: str, port: int, seconds: float) -> str:
     for each in _resolve(host, port, seconds):
         if is_public(str(each[4][0])):
             return str(each[4][0])
-    raise UrlBlocked(f"{host} is an address inside a network, not on the internet")
+    raise UrlBlocked(f"{host} is an address in a private network, not on the internet")
 
 
 def check_not_metadata(host: str, port: int, seconds: float) -> None:
@@ -107,6 +107,6 @@ def _resolve(host: str, port: int, seconds: float) -> list[Any]:
     try:
         return answer.result(seconds)
     except TimeoutError as error:
-        raise FetchFailed(f"the host {host} was not found in time") from error
+        raise FetchFailed(f"the host {host} could not be resolved in time") from error
     except (OSError, UnicodeError) as error:
         raise FetchFailed(f"the host {host} is not known ({error})") from error

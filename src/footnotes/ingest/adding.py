@@ -109,7 +109,7 @@ class Adding:
         chunker_of(name, "text/plain")  # a wrong name or option is an error before anything is read
         for path in paths:
             if not str(path):
-                raise OptionError("a path to add is empty", remedy="Name a file or folder; `.` is this folder.")
+                raise OptionError("a path is empty", remedy="Pass a file or folder; `.` is this folder.")
         with ExitStack() as held:
             held.enter_context(context.writing("adding documents"))
             with self._reindexing.journal("add", request, run) as journal:

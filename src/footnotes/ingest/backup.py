@@ -52,7 +52,7 @@ def restore_library(
         found = restore_folder(file, draft, snapshot=snapshot)
         with closing(open_store(drafted, draft)) as source, closing(open_store(settings, folder)) as target:
             if any(target.documents.all(tenant, limit=1) for tenant in target.users()):
-                raise CopyTargetInUse("the database has documents already", remedy="Restore into an empty database.")
+                raise CopyTargetInUse("the database already has documents", remedy="Restore into an empty database.")
             for tenant in source.users():
                 with suppress(NotFound):
                     copy_library(source, target, tenant, on_progress=quiet)

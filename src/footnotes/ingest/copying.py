@@ -55,10 +55,10 @@ def copy_state(source: Store, target: Store, user_id: str, *, on_progress: OnPro
         one, other = source.copy_side(user_id), target.copy_side(user_id)
         ids = one.document_ids()
         if not ids and not one.generations():
-            raise NotFound("there is nothing to copy")
+            raise NotFound("the source has no documents")
         there = set(other.document_ids())
         if strange := there - set(ids):
-            raise CopyTargetInUse(f"the target has {len(strange):,} documents that the source has not")
+            raise CopyTargetInUse(f"the target has {len(strange):,} documents that are not in the source")
         numbers = other.put_frame(one.generations(), one.collections())
         copied = 0
         for done, document_id in enumerate(ids):
@@ -88,11 +88,11 @@ def _compare(
 ) -> int:
     """Read every document back and compare it with its original; return the number of chunks."""
     if (found := other.document_ids()) != ids and sorted(found) != sorted(ids):
-        raise CopyMismatch(f"{len(ids):,} documents were copied, and {len(found):,} are there")
+        raise CopyMismatch(f"{len(ids):,} documents were copied, but the target has {len(found):,}")
     chunks = 0
     for done, document_id in enumerate(ids):
         on_progress(Progress("reading", done, len(ids)))
         if digest(one, document_id, numbers) != digest(other, document_id):
-            raise CopyMismatch(f"document {document_id} is not the same in the copy")
+            raise CopyMismatch(f"document {document_id} differs in the copy")
         chunks += one.document(document_id).document.chunks
     return chunks

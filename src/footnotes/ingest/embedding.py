@@ -41,7 +41,7 @@ def check_embedder(generation: Generation, embedder: Embedder) -> None:
     """Raise unless the embedder's vectors are comparable with those of the generation."""
     if generation.fingerprint != embedder.fingerprint:
         raise DimensionMismatch(
-            f"the library's vectors are of {generation.embedder} ({generation.dimensions} dimensions), "
+            f"the library's vectors are from {generation.embedder} ({generation.dimensions} dimensions), "
             f"the settings name {embedder.name} ({stored_dimensions(embedder)})",
         )
 

@@ -78,7 +78,7 @@ class Following:
             with self._open(str(source), target, options) as following:
                 done = synced(following, dry_run=dry_run, delete_all=delete_all, on_file=on_file)
         elif options.get("options"):
-            raise OptionError("a folder has no options", remedy="They belong to the address of a source.")
+            raise OptionError("a folder has no options", remedy="Options apply to sources with an address.")
         else:
             folder = FolderSync(
                 self._context.store,

@@ -334,7 +334,7 @@ class Pipeline:
                 if self._is_left_to_another(draft):
                     return
         if report is None or derive is None or derive.count == 0:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         work.warnings.extend([*report.warnings, *notes_of(chunker)])
         draft.publication = Publication(
             mime=report.mime,

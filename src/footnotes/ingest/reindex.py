@@ -54,7 +54,7 @@ class Reindex:
         """
         before = self._store.generations.serving(self._user_id)
         if before is None:
-            raise NotFound("the library has no documents to index again")
+            raise NotFound("the library has no documents to reindex")
         building = self._store.generations.begin(
             self._user_id,
             embedder=self._embedder.name,
@@ -105,7 +105,9 @@ class Reindex:
                 return documents, embedded
             more = self._fill(to)
             documents, embedded = documents + more[0], embedded + more[1]
-        raise StoreLocked("documents come faster than they can be indexed again", remedy="Retry when fewer do.")
+        raise StoreLocked(
+            "documents are added faster than they can be reindexed", remedy="Retry when fewer documents are added."
+        )
 
     def _plan(self) -> dict[str, object]:
         names = [collection["name"] for collection in self._store.collections.all(self._user_id)]

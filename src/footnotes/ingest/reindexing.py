@@ -118,7 +118,7 @@ class Reindexing:
         names = {choice[0] for name, choice in choices.items() if collection in (None, name)} or {None}
         if len(names) > 1:
             remedy = "Pass the chunker too, or the collection."
-            raise OptionError("collections have chosen different chunkers", remedy=remedy)
+            raise OptionError("the collections have different chunkers", remedy=remedy)
         return names.pop() or self._context.settings.chunker
 
     def _is_model_changed(self) -> bool:

@@ -80,10 +80,7 @@ class SyncPass(ABC):
         documents = [known for known in self._known.values() if known.document_id]
         gone = [known for known in plan.gone if known.document_id]
         if gone and len(gone) == len(documents) and (not self._seen or len(gone) >= MANY):
-            raise SyncRefused(
-                f"none of the {len(gone):,} documents the library has from {self.root} is there any more, "
-                "and all of them would be deleted"
-            )
+            raise SyncRefused(f"all {len(gone):,} documents from {self.root} are gone there, and would be deleted")
 
     def _forget(self, gone: Sequence[KnownSource]) -> Iterator[Followed]:
         if gone:
@@ -278,9 +275,7 @@ def checked_root(folder: Path) -> Path:
     except OSError as error:
         remedy = "Check that it is mounted and may be read; nothing was deleted."
         raise SourceUnreadable(f"the folder {folder} cannot be read ({error.strerror})", remedy=remedy) from error
-    raise SourceUnreadable(
-        f"{folder} is not a folder", remedy="Name a folder; a single file is added with `footnotes add`."
-    )
+    raise SourceUnreadable(f"{folder} is not a folder", remedy="Pass a folder; add a single file with `footnotes add`.")
 
 
 def _is_within(source: str, folder: str) -> bool:

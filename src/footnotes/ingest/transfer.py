@@ -177,7 +177,7 @@ def _check_fields(line: dict[str, Any]) -> None:
     if not isinstance(warnings, list) or not all(isinstance(warning, str) for warning in warnings):
         raise ValueError("warnings are not a list of texts")
     if not is_name(line["collection"]):
-        raise ValueError("the collection has no proper name")
+        raise ValueError("the collection has an invalid name")
     checked_metadata(line["metadata"])
 
 

@@ -40,7 +40,7 @@ class CodeParser:
         language = source.mime.removeprefix("text/x-")
         text = "".join(characters(source.readable, encoding))
         if not text.strip():
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         found = analyse(text, language)
         yield from _parts(text, [*_Blocks(text, language, found).all()])
         metadata: dict[str, JsonValue] = {"language": language, "encoding": encoding.codec}

@@ -50,7 +50,7 @@ class DocxParser:
         yield from reader.notes()
         yield from reader.builder.finish()
         if not reader.builder.position:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         title = reader.builder.stated or reader.builder.title
         yield Report(self.name, source.mime, reader.builder.position, title=title, metadata=metadata)
 

@@ -52,7 +52,7 @@ class EpubParser:
                 yield from builder.full()
         yield from builder.finish()
         if not builder.position:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         title = builder.stated or builder.title
         yield Report(
             self.name, source.mime, builder.position, title=title, metadata=metadata, warnings=tuple(warnings[:20])

@@ -51,7 +51,7 @@ class JsonParser:
         records.flush()
         yield from builder.finish()
         if not builder.position:
-            raise EmptyDocument(f"{source.filename} holds no values")
+            raise EmptyDocument(f"{source.filename} has no values")
         yield Report(self.name, source.mime, builder.position, warnings=tuple(warnings))
 
 

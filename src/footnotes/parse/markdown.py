@@ -55,7 +55,7 @@ class MarkdownParser:
         reader = _Reader()
         yield from reader.parts(runs(characters(source.readable, encoding)))
         if not reader.has_text:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         metadata = {**reader.front_matter, "encoding": encoding.codec}
         title = title_of(reader.front_matter) or reader.title
         yield Report(

@@ -41,7 +41,7 @@ class RstParser:
             yield Part(position, run, tuple(reader.blocks(run, position)))
             position += len(run)
         if not reader.has_text:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         yield text_report(self.name, source.mime, position, reader.title, encoding)
 
 

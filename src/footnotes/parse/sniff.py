@@ -81,7 +81,7 @@ def sniff(path: Path, filename: str, content: bytes | None = None) -> Sniffed:
         elif promised is not None and promised not in _TOLD_FROM_BYTES and not _holds_characters(promised):
             mime = promised
         else:
-            raise UnsupportedType(f"{filename} is in a binary format that is not known")
+            raise UnsupportedType(f"{filename} has an unknown binary format")
     if promised and promised != mime:
         return Sniffed(mime, (f"the name ends in {suffix}, but the content is {mime}",))
     return Sniffed(mime)

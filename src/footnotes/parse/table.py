@@ -39,7 +39,7 @@ class TableParser:
         yield from builder.table(rows, _locate)
         yield from builder.finish()
         if not builder.position:
-            raise EmptyDocument(f"{source.filename} holds no values")
+            raise EmptyDocument(f"{source.filename} has no values")
         metadata: Metadata = {"rows": rows.count, "encoding": encoding.codec}
         warnings = (*encoding.warnings, *rows.warnings)
         yield Report(self.name, source.mime, builder.position, metadata=metadata, warnings=warnings)

@@ -56,7 +56,7 @@ class TextParser:
             yield Part(position, text, tuple(blocks))
             position += len(text)
         if not seen:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         yield text_report(self.name, source.mime, position, title, encoding)
 
 

@@ -173,7 +173,7 @@ def _parse(parser: str, source: Source) -> Iterator[Part | Report | FootnotesErr
     except FootnotesError as error:
         yield error
     except MemoryError:
-        yield ParseLimit(f"{source.filename} needs more memory than a parser may have")
+        yield ParseLimit(f"{source.filename} needs more memory than the limit of a parser")
     except RecursionError:
         yield ParseLimit(f"{source.filename} is nested too deeply to read")
     except Exception as error:

@@ -141,9 +141,9 @@ class Jobs:
             room=room.left if room else -1,
         )
         if not rows and self.waiting(tenant) >= self._most_waiting:
-            raise ServerBusy(f"{self._most_waiting:,} documents wait already")
+            raise ServerBusy(f"{self._most_waiting:,} documents are already pending")
         if not rows:
-            raise StorageQuota("the tenant may not keep so many bytes")
+            raise StorageQuota("the tenant has reached its storage limit")
         return self._note(_job(rows[0]), tell=True)
 
     # ── looking
@@ -163,7 +163,7 @@ class Jobs:
     def find(self, tenant: str, job_id: str) -> ServerJob:
         row = one(self._database.all("find_job", tenant=tenant, id=job_id))
         if row is None:
-            raise NotFound(f"there is no job {job_id!r}", remedy="List the jobs to see the ids there are.")
+            raise NotFound(f"there is no job {job_id!r}", remedy="List the jobs to see their ids.")
         return self._current(_job(row))
 
     def all(self, tenant: str, *, state: str | None = None, limit: int = 100, offset: int = 0) -> list[ServerJob]:

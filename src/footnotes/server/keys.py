@@ -105,7 +105,7 @@ class Keys:
     def find(self, key_id: str, tenant: str | None = None) -> Key:
         row = one(self._database.all("find_key", id=key_id, tenant=tenant))
         if row is None:
-            raise NotFound(f"there is no key {key_id!r}", remedy="List the keys to see the ids there are.")
+            raise NotFound(f"there is no key {key_id!r}", remedy="List the keys to see their ids.")
         return _key(row)
 
     def all(self, tenant: str | None = None) -> list[Key]:
@@ -154,11 +154,11 @@ def _hash(secret: str) -> bytes:
 def _check_new_key(tenant: str, name: str, scopes: Iterable[str], days: float | None) -> list[str]:
     wanted = list(dict.fromkeys(scopes))
     if not wanted or set(wanted) - set(SCOPES):
-        raise OptionError(f"the scopes of a key are some of {', '.join(SCOPES)}")
+        raise OptionError(f"the scopes of a key must be among {', '.join(SCOPES)}")
     if not tenant.strip() or len(tenant) > _LONGEST_NAME or len(name) > _LONGEST_NAME:
         raise OptionError("the tenant or the name of a key is empty or too long")
     if not (tenant.isprintable() and (name.isprintable() or not name)):
-        raise OptionError("the tenant and the name of a key are printable")
+        raise OptionError("the tenant and the name of a key must be printable")
     if days is not None and not 0 < days <= 36_500:
-        raise OptionError("a key is valid for more than 0 and at most 36,500 days")
+        raise OptionError("a key must be valid for more than 0 and at most 36,500 days")
     return wanted

@@ -44,9 +44,9 @@ class ConnectionCounter:
         self.open += 1
         self._by_address[address] += 1
         if self._most and self.open > self._most:
-            raise ServerBusy(f"{self._most} connections are open already")
+            raise ServerBusy(f"{self._most} connections are already open")
         if self._most_of_address and self._by_address[address] > self._most_of_address:
-            raise ServerBusy(f"{self._most_of_address} connections of this address are open already")
+            raise ServerBusy(f"{self._most_of_address} connections of this address are already open")
 
     def remove(self, address: str) -> None:
         self.open -= 1

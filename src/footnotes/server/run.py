@@ -44,7 +44,7 @@ def serve(
         raise missing_extra(error) from error
     settings = load(folder, read_only=read_only or None, serve_workers=workers)
     if settings.read_only and not settings.store:
-        raise ConfigError("a server that only reads needs a store in PostgreSQL", remedy="Set FOOTNOTES_STORE.")
+        raise ConfigError("a read-only server needs a store in PostgreSQL", remedy="Set FOOTNOTES_STORE.")
     root = folder or Path(settings.library).expanduser()
     local, keyed = is_loopback(host), has_keys(root, settings)
     if not local and not keyed:

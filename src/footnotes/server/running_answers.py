@@ -217,7 +217,7 @@ def _interrupted_end(answering: RunningAnswer) -> TurnEnd:
     came = {"citations": answering.citations} if answering.citations else None
     if answering.is_stopped:
         return TurnEnd("stopped", answering.text, came, None, documents)
-    error = answering.failure or ServerBusy("the server stopped before the answer had ended", remedy="Ask again.")
+    error = answering.failure or ServerBusy("the server stopped before the answer was complete", remedy="Ask again.")
     return TurnEnd("failed", answering.text, came, error.info(), documents)
 
 

@@ -35,7 +35,7 @@ class Seal:
             opened: bytes = self._fernet().decrypt(sealed.encode())
         except InvalidToken:
             raise ConfigError(
-                "a secret was sealed by a server with another one",
+                "a server with another secret encrypted this value",
                 remedy="Set the same serve_secret on all servers, or enter the secret again.",
             ) from None
         return opened.decode()
@@ -45,7 +45,7 @@ class Seal:
             from cryptography.fernet import Fernet
         except ModuleNotFoundError as error:
             raise MissingExtra(
-                "secrets are sealed with the package 'cryptography', which is not installed",
+                "encryption needs the package 'cryptography', which is not installed",
                 remedy='pip install "footnotes[server]"',
             ) from error
         return Fernet(base64.urlsafe_b64encode(hashlib.sha256(self._secret()).digest()))

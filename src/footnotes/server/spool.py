@@ -57,7 +57,7 @@ class Spool:
             if self._is_shared_folder:
                 self._check_same_folder()
         except OSError as error:
-            raise StoreUnavailable(f"the folder {self.folder} cannot be used ({error.strerror})") from error
+            raise StoreUnavailable(f"cannot use the folder {self.folder} ({error.strerror})") from error
 
     def _check_same_folder(self) -> None:
         """The first machine writes a mark into the folder and the database; all others must find it."""
@@ -87,7 +87,7 @@ class Spool:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self._carrier.fetch(name, self.folder / name) and not (self.folder / name).is_file():
             raise StoreUnavailable(  # an older server stores them in its own folder
-                "the uploaded bytes cannot be reached from this machine",
+                "this machine cannot read the uploaded bytes",
                 remedy="Upload the document again. Update all servers and workers to the same version.",
             )
 

@@ -163,7 +163,7 @@ class Worker:
         """Claim jobs and run them; False if there are none."""
         with self._guard:
             if self.lease.is_lost:
-                raise StoreUnavailable("the worker has lost its connection to the database, and opens another")
+                raise StoreUnavailable("the worker lost its connection to the database; it reconnects")
             number = self.lease.number
             claimed = self._jobs.claim(BATCH, holder=number, at=self._at)
             self._at.update(job.id for job in claimed)

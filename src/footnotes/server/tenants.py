@@ -123,7 +123,7 @@ class Tenants:
                 return
             idle = next((tenant for tenant, found in self._libraries.items() if not found.users), None)
             if idle is None:
-                raise ServerBusy(f"{self._most} libraries are in use at once")
+                raise ServerBusy(f"{self._most} libraries are already in use")
             closed = self._libraries.pop(idle)
         closed.library.close()
 

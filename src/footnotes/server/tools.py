@@ -91,7 +91,7 @@ def _check_arguments(tool: Tool, given: Values) -> Values:
     """Check names, required arguments, types and ranges; return the arguments that are not null."""
     properties: dict[str, Values] = tool.input_schema["properties"]
     if unknown := sorted(set(given) - set(properties)):
-        raise OptionError(f"{tool.name} does not know {unknown[0][:60]!r}")
+        raise OptionError(f"{tool.name} has no parameter {unknown[0][:60]!r}")
     for name in tool.input_schema["required"]:
         if given.get(name) is None:
             raise OptionError(f"{tool.name} needs {name}")

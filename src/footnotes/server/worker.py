@@ -63,7 +63,7 @@ class WorkerProcess:
             self._send({"task": asdict(task)})
             if not self._listen(on_event, must_interrupt):
                 self.stop()
-                raise WorkerDied("the process that takes documents in does not start")
+                raise WorkerDied("the ingest process does not start")
 
     def _listen(self, on_event: Callable[[TaskEvent], None], must_interrupt: Callable[[], bool]) -> bool:
         """Pass events on until the task has ended. False if it did not begin."""
@@ -76,7 +76,7 @@ class WorkerProcess:
             for event in self._lines.read(LOOK_SECONDS):
                 if event is None:
                     if begun:
-                        raise WorkerDied(f"the process that takes documents in ended ({self._describe_exit()})")
+                        raise WorkerDied(f"the ingest process ended ({self._describe_exit()})")
                     return False
                 begun = True
                 on_event(event)

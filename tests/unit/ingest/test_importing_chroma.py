@@ -151,7 +151,7 @@ def test_a_server(
         library.import_from(f"{chroma_server.address}")
     with pytest.raises(SourceUnreadable, match="there is none"):
         library.import_from(f"{chroma_server.address}/{name}?tenant=nobody")
-    with pytest.raises(SourceUnreadable, match="does not answer as Qdrant does"):
+    with pytest.raises(SourceUnreadable, match="does not respond like Qdrant"):
         library.import_from(f"qdrant://127.0.0.1:{chroma_server.port}/{name}")
 
 

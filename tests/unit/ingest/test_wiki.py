@@ -222,7 +222,7 @@ def test_other_shapes_of_an_analysis() -> None:
     ("content", "says"),
     [
         ("{", "is not valid JSON"),
-        ("[]", "holds no object"),
+        ("[]", "is not an object"),
         ("{}", "has none of"),
         ('{"symbols": 3}', "symbols must be"),
         ('{"symbols": {"a.py": "x"}}', "symbols['a.py'] must be a list"),

@@ -180,7 +180,7 @@ def test_a_name_that_turns_inward_is_not_dialled(provider: ScriptedProvider) -> 
 
     connection = connect.Connection("compatible", "small-chat", provider.base_url, key=KEY, public=True)
     endpoint = connect._endpoint(connection, load(None), quoted=True)
-    with pytest.raises(ProviderRefused, match="inside a network"):
+    with pytest.raises(ProviderRefused, match="in a private network"):
         connect.Remote(endpoint).get("models")
     assert provider.requests == []
 

@@ -49,7 +49,7 @@ class ChromaServerReader:
             page = self._server.post(path, {"limit": PAGE, "offset": offset, "include": _INCLUDED})
             found = self._parse_page(page)
             if found and found[-1].id == last:
-                raise self._server.unexpected_answer("the same page without end")
+                raise self._server.unexpected_answer("the same page again and again")
             yield from found
             if len(found) < PAGE:
                 return

@@ -85,8 +85,8 @@ class Reading:
             reason = next(iter(self.left_out))
             problem = f"none of the {self.total:,} records can be taken over: {reason}"
             raise ImportFormatError(
-                f"{problem}; the fields there are: {_list_names(self._fields)}",
-                remedy="Name the field that holds the text: --text-field NAME.",
+                f"{problem}; available fields: {_list_names(self._fields)}",
+                remedy="Name the field with the text: --text-field NAME.",
             )
         wanted = self._options.group_by
         if wanted not in ("", NO_GROUPS) and self._spool.count and not self._grouped:

@@ -92,7 +92,7 @@ class Address:
         for name in self.options:
             if name not in known:
                 names = ", ".join(sorted(known)) or "none"
-                raise OptionError(f"{self.kind} sources know no option {name!r}; they know {names}")
+                raise OptionError(f"{self.kind} sources have no option {name!r}; available: {names}")
 
     def includes(self, path: str) -> bool:
         """Whether a path matches the option `include`, if given, and not the option `exclude`."""
@@ -164,15 +164,15 @@ def parse_address(
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise OptionError("the address cannot be read", remedy="Write it as scheme://host/path.") from None
+        raise OptionError("the address is invalid", remedy="Write it as scheme://host/path.") from None
     if parts.password is not None:
         raise OptionError(
-            f"the address of {host} carries a password",
+            f"the address of {host} contains a password",
             remedy="Remove it, and pass a reference: -o password=env:NAME, file:PATH or keyring:SERVICE/USER.",
         )
     user = unquote(parts.username or "")
     if not user.isprintable():
-        raise OptionError("the user name of the address holds characters that no user name has")
+        raise OptionError("the user name in the address has invalid characters")
     if _TOKEN.match(user):
         raise OptionError(
             f"the address of {host} contains a token instead of a user name",
@@ -188,7 +188,7 @@ def parse_address(
     for name, value in given.items():
         if _SECRET.search(name) and name not in _PUBLIC and value and not is_reference(value):
             raise OptionError(
-                f"the option {name} holds a secret in the clear",
+                f"the option {name} contains a plain secret",
                 remedy=f"Pass a reference: {name}=env:NAME, file:PATH or keyring:SERVICE/USER.",
             )
     path = unquote(parts.path) if parts.netloc else unquote(text.partition(":")[2].partition("?")[0])
@@ -212,6 +212,6 @@ def _check_query(query: str) -> None:
     for name, value in parse_qsl(query):
         if _SECRET.search(name) and len(value) >= 6:
             raise OptionError(
-                f"the address carries a secret in the clear: {name[:40]}",
-                remedy="Follow a page that needs none; the addresses of sources are stored and shown.",
+                f"the address contains a plain secret: {name[:40]}",
+                remedy="Use a page that needs no secret: addresses of sources are stored and shown.",
             )

@@ -41,7 +41,7 @@ class FeedSource(BaseSource):
             self._client.fetch(self._url, file)
             feed = feedparser.parse(file.read_bytes())
         if not feed.get("version"):
-            raise SourceAway(f"{self.root} is not a feed", remedy="Name the address of an RSS or Atom feed.")
+            raise SourceAway(f"{self.root} is not a feed", remedy="Pass the address of an RSS or Atom feed.")
         for item in feed.entries:
             named = item.get("id") or item.get("link") or item.get("title") or ""
             key = f"{digest(named)}.html"

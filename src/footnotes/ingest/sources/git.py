@@ -41,7 +41,7 @@ class GitSource(BaseSource):
             remedy = "Write git+https://host/path@branch."
             raise OptionError(f"{address.text} is not the address of a repository", remedy=remedy)
         if which("git") is None:
-            raise SourceAway("repositories are read by git, which is not installed", remedy="Install git.")
+            raise SourceAway("git is not installed", remedy="Install git.")
         self._host, self._path = address.host, path
         self._branch = branch
         self._folder = address.option("folder").strip("/")
@@ -102,7 +102,7 @@ class GitSource(BaseSource):
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise OSError(f"it did not answer within {limit:g} seconds") from None
+            raise OSError(f"it did not respond within {limit:g} seconds") from None
         if done.returncode:
             raise OSError(_reason(done.stderr))
         return done.stdout or b""

@@ -94,4 +94,6 @@ def _check_own_key(address: Address, secrets: Mapping[str, str]) -> None:
             f"{address.text} needs its own key: {needed}", remedy="Pass all parts of it, or anonymous=true."
         )
     if "gcs_base_url" in secrets.get("service_account_key", ""):
-        raise OptionError(f"the key of {address.text} names another server", remedy="Send the key as Google made it.")
+        raise OptionError(
+            f"the key of {address.text} names another server", remedy="Send the unmodified key from Google."
+        )

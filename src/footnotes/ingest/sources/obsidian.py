@@ -33,7 +33,7 @@ class ObsidianSource(BaseSource):
         self._top = address.local_path()
         self.root = self.name = f"obsidian:{self._top}"
         if not self._top.is_dir():
-            raise SourceUnreadable(f"there is no vault {self._top}", remedy="Name the folder of the vault.")
+            raise SourceUnreadable(f"there is no vault {self._top}", remedy="Pass the folder of the vault.")
         self._paths: dict[str, Path] = {}
         self._by_name: dict[str, str] = {}
         self._read: dict[str, tuple[dict[str, object], str]] = {}

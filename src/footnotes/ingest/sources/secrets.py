@@ -33,7 +33,7 @@ class Secrets:
         kind, _, where = reference.partition(":")
         if not local and f"{kind}:" != SEALED:
             remedy = "Send the secret itself; the server seals it."
-            raise OptionError(f"{name}: the server's own secrets are for its operator", remedy=remedy)
+            raise OptionError(f"{name}: only the operator may use the server's secrets", remedy=remedy)
         found = self._look_up(kind, where, name)
         if not found:
             raise OptionError(f"{name}: there is no secret at {kind}:{where}", remedy="Check the name of the secret.")

@@ -111,7 +111,7 @@ def _engine(address: Address) -> sqlalchemy.Engine:
     driver = _DRIVERS.get(address.carrier or ("postgresql" if address.host else "sqlite"))
     if driver is None:
         known = ", ".join(f"sql+{name}" for name in _DRIVERS)
-        raise OptionError(f"no database is known as {address.carrier!r}; known: {known}")
+        raise OptionError(f"unknown database {address.carrier!r}; known: {known}")
     if driver == "sqlite":
         path = address.local_path()
         if not path.is_file():

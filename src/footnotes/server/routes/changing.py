@@ -39,7 +39,7 @@ async def change(
     """
     before = await state.pools.short.run(library.document, document_id)
     if body.filename is None and body.collection is None and body.tags is None and not body.reindex:
-        raise RequestInvalid("nothing is to be changed", remedy="Send filename, collection, tags or reindex.")
+        raise RequestInvalid("the request changes nothing", remedy="Send filename, collection, tags or reindex.")
     job = await state.pools.short.run(_resubmit, state, caller.tenant, library, before, body)
     if job.collection != before.collection:
         task = asyncio.create_task(_delete_original(state, caller.tenant, document_id, job))

@@ -80,7 +80,7 @@ def models(body: TriedBody, state: State, caller: Admin) -> r.ListedModels:
 def found(state: State, caller: Admin) -> r.FoundServers:
     """Ollama, LM Studio and llama.cpp at their usual ports of loopback; for the operator's own tenant."""
     if not state.connections.are_allowed or caller.tenant != state.settings.user:
-        raise Forbidden("what else runs on this machine is for its operator")
+        raise Forbidden("only the operator may search for programs on this machine")
     return r.FoundServers(list(found_here(state.settings)))
 
 

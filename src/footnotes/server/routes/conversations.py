@@ -227,7 +227,7 @@ def _end_if_dead(turn: KeptTurn, conversation: str, library: Library, state: Ser
     key = (caller.tenant, conversation, turn.number)
     if not state.running_answers.is_dead(key, turn, is_alone=not state.settings.store) or state.settings.read_only:
         return turn
-    gone = ServerBusy("the server stopped before the answer had ended", remedy="Ask again.")
+    gone = ServerBusy("the server stopped before the answer was complete", remedy="Ask again.")
     end = TurnEnd("failed", turn.text, None, ErrorInfo(gone.code, gone.message, gone.remedy))
     library.conversations.end(caller.tenant, (conversation, turn.number), turn.holder, end)
     return library.conversations.turn(caller.tenant, conversation, turn.number)
@@ -238,4 +238,4 @@ def _check_may_change(state: ServerState, caller: Caller, library: Library, conv
     state.intake.check_may_change()
     found = library.conversations.one(caller.tenant, conversation)
     if found.owner != caller.key_id and not caller.may("write"):
-        raise Forbidden("the conversation was begun with another key", remedy="Use a key with the write scope.")
+        raise Forbidden("another key created the conversation", remedy="Use a key with the write scope.")

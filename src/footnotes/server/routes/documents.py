@@ -163,7 +163,7 @@ def _accept_message(state: State, tenant: str, body: bytes) -> list[ServerJob]:
 def _accept_json(state: State, tenant: str, body: bytes) -> ServerJob:
     given = validate(TextDocument, parse_json(body, _most_nodes(state)), place="")
     if (given.text is None) == (given.url is None):
-        raise RequestInvalid("exactly one of text and url must be given")
+        raise RequestInvalid("send exactly one of text and url")
     if given.url is not None:
         return state.intake.accept_url(tenant, given.url, collection=given.collection, metadata=given.metadata)
     content = io.BytesIO(str(given.text).encode("utf-8", "replace"))

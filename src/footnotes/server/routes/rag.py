@@ -92,7 +92,7 @@ def indexing_result(job: ServerJob) -> r.RagIndexed:
         kind = next((kind for kind in all_errors() if kind.code == job.error.code), DocumentError)
         raise kind(job.error.message, remedy=job.error.remedy)
     if job.state != "ready":
-        raise ServerBusy(f"the document waits as job {job.id}", remedy=f"Look at /v1/jobs/{job.id}.")
+        raise ServerBusy(f"the document is pending as job {job.id}", remedy=f"See /v1/jobs/{job.id}.")
     (row, *_) = job.result
     return r.RagIndexed(str(row.document_id), "deduplicated" if row.status == "deduplicated" else "indexed", row.chunks)
 
