@@ -96,7 +96,7 @@ def _show(done: ImportResult) -> None:
     totals = [
         f"{number:,} {what}"
         for number, what in (
-            (vectors.taken_over, "taken over"),
+            (vectors.taken_over, "imported"),
             (vectors.embedded, "made by the library's embedder"),
             (vectors.known, "known already"),
         )
@@ -105,7 +105,7 @@ def _show(done: ImportResult) -> None:
     if totals:
         click.echo(f"vectors: {', '.join(totals)}")
     for reason, number in vectors.reasons.items():
-        print_note(f"{count(number, 'vector')} not taken over: {reason}")
+        print_note(f"{count(number, 'vector')} not imported: {reason}")
     for reason, number in done.left_out.items():
         print_note(f"{count(number, 'record')} left out: {reason}")
     for note in done.notes:

@@ -70,7 +70,7 @@ class UploadOptions(TypedDict, total=False):
     chunker: str | None
     chunker_options: Mapping[str, Any] | None
     rename: bool
-    """A document with the same bytes takes over the filename and the metadata."""
+    """A document with the same bytes gets the new filename and metadata."""
     renew: bool
     """It is read, cut and embedded again although the same bytes are here."""
 

@@ -58,7 +58,7 @@ def import_collection(context: IngestContext, source: str, choices: ImportChoice
     )
     embedder = context.embedders.get()
     reader = build_reader(source, options, context.settings, dimensions=embedder.dimensions)
-    with context.writing("taking over a collection"):
+    with context.writing("importing a collection"):
         done = _import_records(context, reader, options, embedder, on_progress or quiet)
     context.finish_graph(on_progress)
     return done

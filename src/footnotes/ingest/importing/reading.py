@@ -83,7 +83,7 @@ class Reading:
         """Raise if an option fits no record at all."""
         if self.total and not self._spool.count:
             reason = next(iter(self.left_out))
-            problem = f"none of the {self.total:,} records can be taken over: {reason}"
+            problem = f"none of the {self.total:,} records can be imported: {reason}"
             raise ImportFormatError(
                 f"{problem}; available fields: {_list_names(self._fields)}",
                 remedy="Name the field with the text: --text-field NAME.",

@@ -66,7 +66,7 @@ class RagSearchBody(Body):
 
 @router.post("/rag/index", summary="Index a text and wait for it", responses=errors(*INGEST_ERRORS, body=True))
 async def rag_index(body: IndexBody, request: Request, state: State, caller: Writer) -> r.RagIndexed:
-    """The same content again takes over the filename and the metadata, and is `deduplicated`."""
+    """The same content again updates the filename and the metadata, and is `deduplicated`."""
 
     def accept() -> ServerJob:
         named = {"metadata": body.metadata, "collection": body.collection, **body.chunking()}
