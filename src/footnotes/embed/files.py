@@ -17,7 +17,7 @@ from footnotes.errors import EmbedderUnavailable, ModelDamaged
 
 VOCABULARY = "bert-uncased-vocab.txt"
 CODE_WEIGHTS = "minilm-code.onnx"
-CODE_SHA256 = "f4dde637884162847bb71c0c081c10c4b61e114eeef5dda5d399ccbb48d565bc"
+CODE_SHA256 = "f5765f96e991361176090e62f53bb315a035a0ec8efdb4aac11629ad8e1c1ca0"
 """all-MiniLM-L6-v2 taught where functions belong in its own space: see training/code."""
 
 
