@@ -1,4 +1,4 @@
-"""Writes docs/reference/{cli,settings,errors,chunkers,routes}.md from the code. A test fails when they differ from it.
+"""Write docs/reference/{cli,settings,errors,chunkers,routes}.md from the code. A test fails if they differ from it.
 
 python scripts/make_reference.py
 """
@@ -34,7 +34,7 @@ def settings_page() -> str:
         rows.append(f"| `{field.name}` | `FOOTNOTES_{field.name.upper()}` | `{default!r}` | {meaning} |")
     return (
         f"{WRITTEN_BY}# Settings\n\n"
-        "Order, last wins: defaults, `footnotes.toml` in the library's folder, the file `FOOTNOTES_CONFIG` names, "
+        "Order, the last wins: defaults, `footnotes.toml` in the library's folder, the file in `FOOTNOTES_CONFIG`, "
         "`FOOTNOTES_*` variables, arguments. An unknown name in a file, and a value of the wrong kind anywhere, "
         "is an error (`settings_invalid`).\n\n"
         '```toml\n# footnotes.toml\nchunker = "section"\nlimit = 20\n\n[chunker_options]\ntokens = 400\n```\n\n'
@@ -73,9 +73,9 @@ def command_page() -> str:
         inner = click.Context(command, info_name=name, parent=context, **_HELP)
         pages.append(_help(command, inner, f"footnotes {name}"))
     pages.append(
-        "## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | done |\n| 1 | an error, said on standard error "
-        "(with `--json` on standard output) |\n| 2 | the command was not understood |\n| 3 | some documents could not "
-        "be taken in; the others were |\n| 130 | stopped by Ctrl-C; what was reported is kept |\n"
+        "## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | done |\n| 1 | error, printed to standard error "
+        "(with `--json` on standard output) |\n| 2 | invalid command or option |\n| 3 | some documents failed; the "
+        "others were added |\n| 130 | stopped by Ctrl-C; finished work is stored |\n"
     )
     return "\n".join(pages)
 

@@ -79,38 +79,38 @@ class AsyncLibrary:
         return self._library
 
     async def add(self, *paths: str | Path, **options: Unpack[AddOptions]) -> list[Added]:
-        """Take in files and folders. One that cannot be taken in is reported and does not stop the others."""
+        """Add files and folders. A file that fails is reported and does not stop the others."""
         return await asyncio.to_thread(self.library.add, *paths, **options)
 
     def adding(self, *paths: str | Path, **options: Unpack[AddOptions]) -> AsyncIterator[Added]:
-        """As `add`, giving each result as soon as it is final."""
+        """Like `add`, but yield each result as soon as it is final."""
         return _each(self.library.adding(*paths, **options))
 
     async def add_text(self, text: str | bytes, *, filename: str, **options: Unpack[TextOptions]) -> Added:
-        """Take in a text or the bytes of a file under a name. The same `source` again replaces it."""
+        """Add a text or the bytes of a file under a name. The same `source` again replaces it."""
         return await asyncio.to_thread(self.library.add_text, text, filename=filename, **options)
 
     async def add_texts(self, texts: Sequence[str], **options: Unpack[TextsOptions]) -> list[Added]:
-        """Take in many texts at once; what became of each comes back in their order."""
+        """Add many texts at once; return their results in the same order."""
         return await asyncio.to_thread(self.library.add_texts, texts, **options)
 
     async def resume(self, *, on_progress: OnProgress | None = None) -> list[Added]:
-        """Go on with what was cut off, and try again what failed in a way that may pass."""
+        """Continue interrupted work, and retry temporary failures."""
         return await asyncio.to_thread(self.library.resume, on_progress=on_progress)
 
     def resuming(self, *, on_progress: OnProgress | None = None) -> AsyncIterator[Added]:
-        """As `resume`, giving each result as soon as it is final."""
+        """Like `resume`, but yield each result as soon as it is final."""
         return _each(self.library.resuming(on_progress=on_progress))
 
     async def jobs(self, *, files: bool = True) -> list[Job]:
-        """The journal: runs and, if wanted, the files of each, oldest first."""
+        """Return the journal, oldest first: runs and, on request, the files of each."""
         return await asyncio.to_thread(self.library.jobs, files=files)
 
     async def sync(self, folder: str | Path, **options: Unpack[SyncOptions]) -> Synced:
-        """Make a collection follow a folder: new, changed, renamed and deleted files; nothing from elsewhere.
+        """Update a collection from a folder: new, changed, renamed and deleted files. Other documents stay unchanged.
 
-        A folder that is missing is an error, and one whose files are all gone is only emptied with `delete_all`. In
-        place of a folder the address of a source may stand, with its `options`: docs/sources.md.
+        A missing folder is an error. If all files are gone, documents are deleted only with `delete_all`. Instead of
+        a folder, pass the address of a source with its `options`: docs/sources.md.
         """
         return await asyncio.to_thread(self.library.sync, folder, **options)
 
@@ -122,60 +122,60 @@ class AsyncLibrary:
         every: float = 300.0,
         **options: Unpack[SyncOptions],
     ) -> AsyncIterator[Synced | FootnotesError]:
-        """Follow a folder as it changes, with the options of `sync`, until `stop` is set.
+        """Sync a folder whenever it changes, with the options of `sync`, until `stop` is set.
 
-        Gives what each pass did, or why one could not be made; the next is tried all the same. A source by address is
-        looked at `every` so many seconds.
+        Yields the result of each pass, or the error of a failed one, and continues. A source by address is synced
+        `every` so many seconds.
         """
         stop = stop or threading.Event()
         return _each(self.library.watch(folder, stop=stop, every=every, **options), stop)
 
     async def add_code(self, repository: str | Path, **options: Unpack[CodeOptions]) -> list[Followed]:
-        """Take in the source of a repository; called again, follow what the commits since have changed.
+        """Add the source code of a repository; call again to follow later commits.
 
-        Files that git tracks; a folder without git is walked. A repository whose files are all gone is only emptied
+        Adds the files that git tracks; walks a folder without git. If all files are gone, documents are deleted only
         with `delete_all`.
         """
         return await asyncio.to_thread(self.library.add_code, repository, **options)
 
     def adding_code(self, repository: str | Path, **options: Unpack[CodeOptions]) -> AsyncIterator[Followed]:
-        """As `add_code`, giving each file as soon as it is final."""
+        """Like `add_code`, but yield each file as soon as it is final."""
         return _each(self.library.adding_code(repository, **options))
 
     async def add_wiki(self, folder: str | Path, **options: Unpack[WikiOptions]) -> list[Followed]:
-        """Take in pages that describe a repository; called again, follow what changed.
+        """Add pages that describe a repository; call again to follow changes.
 
-        What is known of the repository comes from its source in the folder `repository`, or from a prepared
-        `analysis` in a file; without either, pages are cut by their sections all the same.
+        Symbols and layers come from the source code in the folder `repository`, or from a prepared `analysis` in a
+        file. Without either, pages are only cut by section.
         """
         return await asyncio.to_thread(self.library.add_wiki, folder, **options)
 
     def adding_wiki(self, folder: str | Path, **options: Unpack[WikiOptions]) -> AsyncIterator[Followed]:
-        """As `add_wiki`, giving each page as soon as it is final."""
+        """Like `add_wiki`, but yield each page as soon as it is final."""
         return _each(self.library.adding_wiki(folder, **options))
 
     async def search(self, query: str, **choices: Unpack[SearchChoices]) -> SearchResult:
-        """The best chunks for a question, with the rank and score each leg gave them.
+        """Return the best chunks for a question, with the rank and score in each leg.
 
         Words of the question such as `layer:domain` are filters: see docs/reference/filters.md.
         """
         return await asyncio.to_thread(self.library.search, query, **choices)
 
     async def ask(self, question: str, **choices: Unpack[AskChoices]) -> Answer:
-        """An answer from the documents, each sentence with its footnote; abstains when nothing supports one.
+        """Answer a question from the documents, with a footnote for each sentence; abstain without support.
 
-        Settings of the answer, such as `model`, `strict` or `temperature`, may be given for this question alone.
+        Settings of the answer, such as `model`, `strict` or `temperature`, can be set for this question alone.
         """
         return await asyncio.to_thread(self.library.ask, question, **choices)
 
     def ask_stream(self, question: str, **choices: Unpack[AskChoices]) -> AsyncIterator[Event]:
-        """As `ask`, in events as they happen. The last is `done`, or `error` with as much of the answer as came."""
+        """Like `ask`, but yield events as they happen. The last is `done`, or `error` with the answer so far."""
         return _each(self.library.ask_stream(question, **choices))
 
     async def documents(
         self, *, where: Where | None = None, collection: str | None = None, limit: int | None = None, offset: int = 0
     ) -> list[Document]:
-        """The documents of the library, in the order they came."""
+        """Return the documents of the library, in the order they were added."""
         return await asyncio.to_thread(
             self.library.documents, where=where, collection=collection, limit=limit, offset=offset
         )
@@ -184,63 +184,63 @@ class AsyncLibrary:
         return await asyncio.to_thread(self.library.document, document_id)
 
     async def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
-        """Canonical text of a document, or a span of it."""
+        """Return the canonical text of a document, or a span of it."""
         return await asyncio.to_thread(self.library.text, document_id, start, end)
 
     async def page_start(self, document_id: str, page: int) -> int:
-        """Where the text of a page, counted from 1, begins in the canonical text."""
+        """Return the offset of a page, counted from 1, in the canonical text."""
         return await asyncio.to_thread(self.library.page_start, document_id, page)
 
     async def blocks(self, document_id: str, start: int = 0, end: int | None = None) -> list[Block]:
-        """The blocks of a document that touch a span of its canonical text, or all of them."""
+        """Return the blocks of a document that overlap a span of its canonical text, or all of them."""
         return await asyncio.to_thread(lambda: list(self.library.blocks(document_id, start, end)))
 
     async def find(self, document_id: str, words: str, limit: int = 500) -> list[tuple[int, int, int | None]]:
-        """Where words stand in a document, in any case and however they are broken into lines: start, end, page."""
+        """Find words in a document, ignoring case and line breaks; return start, end and page of each."""
         return await asyncio.to_thread(self.library.find, document_id, words, limit)
 
     async def chunks(self, document_id: str) -> list[Chunk]:
         return await asyncio.to_thread(self.library.chunks, document_id)
 
     async def near_duplicates(self) -> dict[str, NearDuplicate]:
-        """Documents that say nearly the same as another of their collection: their ids, each with that other one."""
+        """Return near-duplicates: the id of each, with the similar document of its collection."""
         return await asyncio.to_thread(self.library.near_duplicates)
 
     async def original(self, document_id: str) -> Path:
-        """The file a document was made from, where originals are kept. It is the library's: copy it, leave it alone."""
+        """Return the original file of a document, if it is stored. Copy the file, do not change it."""
         return await asyncio.to_thread(self.library.original, document_id)
 
     async def collections(self) -> list[dict[str, Any]]:
-        """The collections with their choices, and how many documents each has."""
+        """Return the collections with their options and number of documents."""
         return await asyncio.to_thread(self.library.collections)
 
     async def check_collection(self, name: str) -> None:
-        """Raise where there is no such collection."""
+        """Raise if the collection does not exist."""
         return await asyncio.to_thread(self.library.check_collection, name)
 
     async def generation(self) -> int | None:
-        """The number of the generation that serves."""
+        """The number of the current generation."""
         return await asyncio.to_thread(lambda: self.library.generation)
 
     async def outdated(self) -> list[Document]:
-        """Documents that were made by an older parser, or by another chunker or model than is set now."""
+        """Return documents that were made by an older parser, or with another chunker or model than the current one."""
         return await asyncio.to_thread(self.library.outdated)
 
     async def count_outdated(self) -> int:
-        """How many documents `outdated` names; counted again only when the library has changed."""
+        """Return the number of `outdated` documents; count again only after the library changed."""
         return await asyncio.to_thread(self.library.count_outdated)
 
     async def counts(self) -> dict[str, Any]:
-        """How many documents, chunks, characters and bytes the library holds."""
+        """Count the documents, chunks, characters and bytes of the library."""
         return await asyncio.to_thread(self.library.counts)
 
     async def status(self) -> dict[str, Any]:
-        """What the library holds, what serves it, and how large it is."""
+        """Return the contents, models and size of the library."""
         return await asyncio.to_thread(self.library.status)
 
     @property
     def index_failure(self) -> ErrorInfo | None:
-        """Why a vector database could not be told of the last changes; it is told when it is back."""
+        """Return why a remote index missed the last changes; it catches up when it is back."""
         return self.library.index_failure
 
     async def set_collection(
@@ -251,7 +251,7 @@ class AsyncLibrary:
         chunker_options: Mapping[str, object] | None = None,
         system_prompt: str | None = None,
     ) -> None:
-        """Choose a collection's chunker and system prompt; documents added from now on follow it."""
+        """Set a collection's chunker and system prompt; they apply to documents added from now on."""
         return await asyncio.to_thread(
             self.library.set_collection,
             name,
@@ -261,48 +261,48 @@ class AsyncLibrary:
         )
 
     async def delete(self, *document_ids: str, **options: Unpack[DeleteOptions]) -> list[str]:
-        """Remove documents by id, source, checksum or collection, which goes with them. Returns the ids that went.
+        """Delete documents by id, source, checksum or collection, with the collection. Return the deleted ids.
 
-        `compact` and `scrub` are those of `compact`.
+        `compact` and `scrub` are the options of `compact`.
         """
         return await asyncio.to_thread(self.library.delete, *document_ids, **options)
 
     async def compact(self, *, scrub: bool = False) -> None:
-        """Leave no byte of what was deleted in the folder.
+        """Remove every byte of deleted documents from the folder.
 
-        In PostgreSQL the space is given back while everybody works on; with `scrub` the tables are written again, so
-        that no page keeps a deleted text, and each is locked for all tenants while that is done.
+        In PostgreSQL this frees space without blocking others. With `scrub` the tables are rewritten, so no page
+        contains deleted text; each table is locked for all tenants meanwhile.
         """
         return await asyncio.to_thread(self.library.compact, scrub=scrub)
 
     async def reindex(self, **options: Unpack[ReindexOptions]) -> dict[str, object]:
-        """Build the next generation from stored text beside the one that serves, then switch in one step.
+        """Build the next generation from stored text beside the current one, then switch in one step.
 
-        A `gate` is given the number of the new generation before the switch, may look at it with `at_generation`, and
-        raises to refuse it.
+        `gate` gets the number of the new generation before the switch. It may inspect it with `at_generation`, and
+        raises an error to refuse it.
         """
         return await asyncio.to_thread(self.library.reindex, **options)
 
     async def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, Any]:
-        """Serve the generation that was kept, after filling in what came since."""
+        """Switch back to the kept generation, after adding newer documents to it."""
         return await asyncio.to_thread(self.library.rollback, on_progress=on_progress)
 
     async def verify(self, *, repair: bool = False) -> Verification:
-        """Check pages, spans, vectors and both indexes against each other; with `repair`, mend what can be."""
+        """Check pages, spans, vectors and both indexes against each other; with `repair`, rebuild what is damaged."""
         return await asyncio.to_thread(self.library.verify, repair=repair)
 
     async def refresh(self) -> None:
-        """See what other processes wrote. From the first call on no search looks for itself, or waits for it."""
+        """Read the changes of other processes. After the first call, searches no longer check for them."""
         return await asyncio.to_thread(self.library.refresh)
 
     async def settle(self, *, on_progress: OnProgress | None = None) -> None:
-        """Wait until what is built behind searches is built."""
+        """Wait for background builds to finish."""
         return await asyncio.to_thread(self.library.settle, on_progress=on_progress)
 
     async def backup(self, file: str | Path, *, keep: int | None = None) -> BackupSnapshot:
-        """Add a snapshot of the whole library, all its tenants, to a backup file; `keep` drops older snapshots.
+        """Add a snapshot of the whole library, with all tenants, to a backup file; `keep` drops older snapshots.
 
-        Others may read and write meanwhile. What did not change since the last snapshot is not stored again.
+        Others may read and write meanwhile. Unchanged data is not stored again.
         """
         return await asyncio.to_thread(self.library.backup, file, keep=keep)
 
@@ -311,17 +311,17 @@ class AsyncLibrary:
         return await asyncio.to_thread(self.library.export, file, collection=collection)
 
     def exporting(self, *, collection: str | None = None) -> AsyncIterator[str]:
-        """The lines `export` would write."""
+        """Yield the lines of an export."""
         return _each(self.library.exporting(collection=collection))
 
     async def import_(
         self, file: str | Path, *, collection: str | None = None, on_progress: OnProgress | None = None
     ) -> Imported:
-        """Append what an export holds, to `collection` when one is named; never overwrites what is there."""
+        """Import an export, into `collection` if given. Never overwrites."""
         return await asyncio.to_thread(self.library.import_, file, collection=collection, on_progress=on_progress)
 
     async def import_from(self, source: str, **options: Unpack[ImportChoices]) -> ImportResult:
-        """Take over a collection of another tool: `chroma://…`, `chroma:FOLDER#NAME`, `qdrant://…` or `json:FILE`.
+        """Import a collection of another tool: `chroma://…`, `chroma:FOLDER#NAME`, `qdrant://…` or `json:FILE`.
 
         Appends, never overwrites.
         """

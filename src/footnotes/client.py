@@ -41,9 +41,9 @@ from footnotes.types import (
 from footnotes.wire import from_json
 
 PAGE = 1_000
-"""Documents, chunks or texts in one request."""
+"""Documents, chunks or texts per request."""
 AHEAD = 32
-"""Files that are uploaded before the first job is awaited."""
+"""Files to upload before waiting for the first job."""
 _COUNTS = ("ready", "chunks", "characters", "bytes", "by_status", "near_duplicates")
 
 Submitted = Added | str
@@ -51,7 +51,7 @@ Submitted = Added | str
 
 
 class Client:
-    """The library of a key on a server. Safe to use from several threads; close it, or use it as a context."""
+    """The library of a key on a server. Thread-safe; close it, or use it as a context manager."""
 
     def __init__(self, address: str = "http://127.0.0.1:8765", *, key: str = "", timeout: float = 120.0) -> None:
         self._server = Connection(address, key=key, timeout=timeout)
@@ -66,7 +66,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connection, and remove the originals that were downloaded."""
+        """Close the connection, and remove downloaded originals."""
         self._server.close()
         if self._downloads is not None:
             self._downloads.cleanup()
@@ -75,7 +75,7 @@ class Client:
     # ── add
 
     def add(self, *paths: str | Path, collection: str | None = None, metadata: Metadata | None = None) -> list[Added]:
-        """Add files and folders of this machine, and addresses, and wait until they are ingested."""
+        """Add local files and folders, and addresses, and wait until they are ingested."""
         return list(self.adding(*paths, collection=collection, metadata=metadata))
 
     def adding(
@@ -104,7 +104,7 @@ class Client:
                     source = as_text(resolved(item, folders))
                     yield self._upload(item.read_bytes(), as_text(item.name), source, collection, metadata)
         except OSError as error:
-            yield Added(as_text(path), None, "failed", 0, SourceUnreadable(f"{path} cannot be read: {error}").info())
+            yield Added(as_text(path), None, "failed", 0, SourceUnreadable(f"cannot read {path}: {error}").info())
         except SourceUnreadable as error:
             yield Added(as_text(path), None, "failed", 0, error.info())
 
@@ -127,7 +127,7 @@ class Client:
             yield from_json(Added, {**row, "path": row.get("path") or job["name"]})
 
     def _job(self, job_id: str) -> dict[str, Any]:
-        """Wait for a job; a stream that ends early is opened again."""
+        """Wait for a job; reopen a stream that ends early."""
         while True:
             for job in self._server.events("GET", f"/v1/jobs/{job_id}/events"):
                 if job.get("state") in ("ready", "failed"):
@@ -160,7 +160,7 @@ class Client:
         each = [metadata or {}] * len(texts) if isinstance(metadata, Mapping | None) else list(metadata)
         for name, values in (("filenames", filenames), ("sources", sources), ("metadata", each)):
             if values is not None and len(values) != len(texts):
-                raise OptionError(f"there are {len(values)} {name} for {len(texts)} texts")
+                raise OptionError(f"got {len(values)} {name} for {len(texts)} texts")
         rows = [{"text": text, "metadata": dict(own)} for text, own in zip(texts, each, strict=True)]
         for name, given in (("filename", filenames), ("source", sources)):
             for row, value in zip(rows, given or (), strict=False):
@@ -190,7 +190,7 @@ class Client:
         reranker: str | None = None,
         expand: Sequence[str] | None = None,
     ) -> SearchResult:
-        """The best chunks for a question, with the rank and score each leg gave them."""
+        """Return the best chunks for a question, with the rank and score in each leg."""
         body = {
             "query": query,
             "limit": limit,
@@ -220,9 +220,9 @@ class Client:
         deep: bool = False,
         **settings: object,
     ) -> Answer:
-        """An answer from the documents, each sentence with its footnote; abstains when nothing supports one.
+        """Answer a question from the documents, with a footnote for each sentence; abstain without support.
 
-        Of the settings a server takes `model`, `strict`, `temperature` and `max_tokens` for one question.
+        A server accepts the settings `model`, `strict`, `temperature` and `max_tokens` for one question.
         """
         return last_answer(
             self.ask_stream(
@@ -268,7 +268,7 @@ class Client:
     def documents(
         self, *, where: Where | None = None, collection: str | None = None, limit: int | None = None, offset: int = 0
     ) -> list[Document]:
-        """The documents of the library, in the order they came."""
+        """Return the documents of the library, in the order they were added."""
         wanted = as_json(where)
         query = {"collection": collection, "where": wanted if wanted is None else json.dumps(wanted)}
         rows = self._pages("/v1/documents", "documents", query, limit, offset)
@@ -290,18 +290,18 @@ class Client:
         return from_json(Document, self._server.json("GET", f"/v1/documents/{_part(document_id)}"))
 
     def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
-        """Canonical text of a document, or a span of it."""
+        """Return the canonical text of a document, or a span of it."""
         span = {"start": start, "end": end}
         return str(self._server.json("GET", f"/v1/documents/{_part(document_id)}/text", params=span)["text"])
 
     def blocks(self, document_id: str, start: int = 0, end: int | None = None) -> Iterator[Block]:
-        """The blocks of a document that touch a span of its canonical text, without their headings."""
+        """Return the blocks of a document that overlap a span of its canonical text, without their headings."""
         span = {"start": start, "end": end, "limit": 10_000}
         for row in self._server.json("GET", f"/v1/documents/{_part(document_id)}/blocks", params=span)["blocks"]:
             yield from_json(Block, row)
 
     def find(self, document_id: str, words: str, limit: int = 500) -> list[tuple[int, int, int | None]]:
-        """Find words in a document, in any case and across line breaks: start, end, page."""
+        """Find words in a document, ignoring case and line breaks; return start, end and page of each."""
         places = self._server.json("GET", f"/v1/documents/{_part(document_id)}/find", params={"q": words})["places"]
         return [(place["start"], place["end"], place["page"]) for place in places[:limit]]
 
@@ -311,7 +311,7 @@ class Client:
         ]
 
     def near_duplicates(self) -> dict[str, NearDuplicate]:
-        """Documents that nearly equal another of their collection: by id, with that other one."""
+        """Return near-duplicates: the id of each, with the similar document of its collection."""
         found = {document.id: document.near_duplicate_of for document in self.documents()}
         return {document_id: near for document_id, near in found.items() if near is not None}
 
@@ -325,11 +325,11 @@ class Client:
         return file
 
     def collections(self) -> list[dict[str, Any]]:
-        """The collections with their choices, and how many documents each has."""
+        """Return the collections with their options and number of documents."""
         return list(self._server.json("GET", "/v1/collections")["collections"])
 
     def check_collection(self, name: str) -> None:
-        """Raise if there is no such collection."""
+        """Raise if the collection does not exist."""
         if name not in {row["name"] for row in self.collections()}:
             raise NotFound(f"there is no collection {name!r}")
 
@@ -341,32 +341,32 @@ class Client:
         chunker_options: Mapping[str, object] | None = None,
         system_prompt: str | None = None,
     ) -> None:
-        """Choose a collection's chunker and system prompt; documents added from now on follow it."""
+        """Set a collection's chunker and system prompt; they apply to documents added from now on."""
         body = {"chunker": chunker, "chunker_options": chunker_options, "system_prompt": system_prompt}
         self._server.json("PUT", f"/v1/collections/{_part(name)}", json=body)
 
     def counts(self) -> dict[str, Any]:
-        """How many documents, chunks, characters and bytes the library holds."""
+        """Count the documents, chunks, characters and bytes of the library."""
         status = self.status()
         return {name: status[name] for name in _COUNTS}
 
     def count_outdated(self) -> int:
-        """How many documents were made by an older parser, or by another chunker or model than the settings name."""
+        """Return the number of documents made by an older parser, or with another chunker or model."""
         return int(self.status()["outdated"])
 
     def status(self) -> dict[str, Any]:
-        """What the library holds and what serves it."""
+        """Return the contents and models of the library."""
         return dict(self._server.json("GET", "/v1/status"))
 
     @property
     def generation(self) -> int | None:
-        """The number of the generation that serves."""
+        """The number of the current generation."""
         number = self.status()["generation"]
         return None if number is None else int(number)
 
     @property
     def index_failure(self) -> ErrorInfo | None:
-        """Why the vector database missed the last changes; it gets them when it is back."""
+        """Return why the remote index missed the last changes; it catches up when it is back."""
         error = (self.status()["index"] or {}).get("error")
         return from_json(ErrorInfo, error) if error else None
 
@@ -379,7 +379,7 @@ class Client:
         collection: str | None = None,
         checksum: str | None = None,
     ) -> list[str]:
-        """Delete documents by id, source, checksum or collection, with the collection. Returns the deleted ids."""
+        """Delete documents by id, source, checksum or collection, with the collection. Return the deleted ids."""
         if not document_ids and source is None and checksum is None and collection is not None:
             return list(self._server.json("DELETE", f"/v1/collections/{_part(collection)}")["deleted"])
         ids = [*document_ids, *self._ids_of(source, collection, checksum)]
@@ -409,7 +409,7 @@ class Client:
         outdated: bool = False,
         keep: bool = False,
     ) -> dict[str, object]:
-        """Build the next generation from stored text beside the one that serves, then switch; wait until it serves."""
+        """Build the next generation from stored text beside the current one, switch, and wait for the switch."""
         body = {
             "collection": collection,
             "chunker": chunker,
@@ -430,5 +430,5 @@ class Client:
 
 
 def _part(name: str) -> str:
-    """An id or a name as one part of a path, whatever it holds: `..` too."""
+    """Quote an id or a name as one part of a path, including `..`."""
     return quote(name, safe="").replace(".", "%2E")

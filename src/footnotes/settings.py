@@ -1,8 +1,8 @@
 """Settings: the only reader of the environment and of footnotes.toml.
 
-Order, last wins: defaults, variables that other programs read too, `footnotes.toml` in the library's folder, the
-file FOOTNOTES_CONFIG names, `FOOTNOTES_*` variables, keyword arguments. Settings are frozen and passed in; nothing
-else reads them from anywhere.
+Order, the last wins: defaults, variables shared with other programs, `footnotes.toml` in the library's folder, the
+file in FOOTNOTES_CONFIG, `FOOTNOTES_*` variables, keyword arguments. Settings are frozen and passed in; no other
+module reads them.
 """
 
 from __future__ import annotations
@@ -29,180 +29,180 @@ STANDARD_NAMES: Mapping[str, str] = {
     "cohere_api_key": "COHERE_API_KEY",
     "gemini_api_key": "GEMINI_API_KEY",
 }
-"""Variables that other programs read too; a setting of our own comes before them."""
+"""Variables shared with other programs; the own setting takes precedence."""
 SHORT_MODELS: Mapping[str, Mapping[str, Any]] = {
     "cohere": {"model": "cohere:command-r-08-2024", "temperature": 0.3, "max_tokens": 2_000},
 }
-"""What the name of a provider alone means, where the settings say nothing else."""
+"""The default model of a provider that is named without one."""
 
 SHORT_EMBEDDERS: Mapping[str, str] = {"multilingual": "onnx:intfloat/multilingual-e5-small"}
-"""What a word means as the name of an embedder."""
+"""Short names of embedders."""
 
 QUALITIES: Mapping[str, Mapping[str, str]] = {
     "standard": {},
-    "better": {"embedder": "local:bge-small"},
+    "better": {"embedder": "pair:minilm-l6+bge-small"},
 }
-"""What a word for the quality of finding means, where the settings say nothing else."""
+"""The settings that a quality level implies, unless they are set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that can be set. Each field's comment is its line in the reference."""
+    """All settings. The comment of a field is its text in the reference."""
 
     # ── where
-    library: str = "~/.footnotes"  # the folder of the library
-    store: str = field(default="", repr=False)  # postgresql://… of a store that servers share; empty for the folder
-    user: str = "local"  # the tenant whose documents are meant
-    collection: str = "default"  # the collection documents are added to
-    migrate: bool = True  # bring the schema of such a database up to date when it is opened
-    read_only: bool = False  # search and ask alone: for a replica of such a database
-    primary: str = ""  # the server that changes are sent to instead, as it is named to a caller that tries one
-    originals: str = ""  # with such a database: a folder or s3://bucket/prefix for originals that are kept
+    library: str = "~/.footnotes"  # folder of the library
+    store: str = field(default="", repr=False)  # postgresql://… for a store that servers share; empty for the folder
+    user: str = "local"  # the tenant
+    collection: str = "default"  # the collection for new documents
+    migrate: bool = True  # migrate the schema of the store when it is opened
+    read_only: bool = False  # only search and ask, on a replica of PostgreSQL
+    primary: str = ""  # address of the server that accepts changes, shown to callers of a read-only one
+    originals: str = ""  # with PostgreSQL: a folder or s3://bucket/prefix for originals
 
-    # ── a vector database in place of an index of our own
-    index: str = field(default="", repr=False)  # qdrant://host:6333, chroma://host:8000 or chroma:FOLDER; or none
-    index_legs: tuple[str, ...] = ("dense",)  # the legs it serves: "dense" and, with qdrant, "lexical"
+    # ── a vector database instead of the built-in index
+    index: str = field(default="", repr=False)  # qdrant://host:6333, chroma://host:8000, chroma:FOLDER or empty
+    index_legs: tuple[str, ...] = ("dense",)  # legs that it serves: "dense" and, with qdrant, "lexical"
     index_api_key: str = field(default="", repr=False)  # its key
-    index_metadata: bool = True  # tell it names and metadata too; without, it has numbers and vectors alone
-    index_seconds: float = 10.0  # time one call to it may take
-    index_options: Mapping[str, Any] = field(default_factory=dict)  # its shards, replicas and more: docs/vectors.md
+    index_metadata: bool = True  # send names and metadata too, not only numbers and vectors
+    index_seconds: float = 10.0  # timeout of one call to it
+    index_options: Mapping[str, Any] = field(default_factory=dict)  # shards, replicas and more: docs/vectors.md
 
-    # ── taking over a collection
-    import_api_key: str = field(default="", repr=False)  # key of the vector database `footnotes import --from` reads
+    # ── importing a collection
+    import_api_key: str = field(default="", repr=False)  # key of the vector database for `footnotes import --from`
 
     # ── ingest
-    chunker: str = "passages"  # the chunker of collections that chose none
-    chunker_options: Mapping[str, Any] = field(default_factory=dict)  # its options
-    code_chunker: str = "code"  # the chunker of source code in such collections
-    layers: Mapping[str, Any] = field(default_factory=dict)  # globs of a repository's paths → layers; the first wins
-    contextual: str = ""  # provider:model that says in a sentence what each chunk is about; empty for none
-    embedder: str = "local:minilm-l6"  # provider:model of the embedder, or multilingual (of the hub)
-    embedder_threads: int = 0  # threads of the local embedder; 0 means one a core
+    chunker: str = "passages"  # default chunker of collections
+    chunker_options: Mapping[str, Any] = field(default_factory=dict)  # options of the chunker
+    code_chunker: str = "code"  # default chunker for source code
+    layers: Mapping[str, Any] = field(default_factory=dict)  # path patterns → layers; the first match wins
+    contextual: str = ""  # provider:model that writes a sentence about each chunk; empty for none
+    embedder: str = "local:minilm-l6"  # provider:model of the embedder, or multilingual (from a hub)
+    embedder_threads: int = 0  # threads of the local embedder; 0 means one per core
     embedder_variant: str = "int8"  # local weights: int8 as shipped; fast takes 0.6 of the time (footnotes[fast])
-    embedder_dimensions: int = 0  # dimensions to ask of models that can shorten their vectors; 0 for their own
-    embed_query_seconds: float = 10.0  # time a remote embedder has for a question; after it the search goes on without
-    embed_batch: int = 32  # texts in a call to the embedder
-    models_dir: str = "~/.cache/footnotes/models"  # where models of a hub are kept, and looked for before it is asked
-    model_dir: str = ""  # a folder with model.onnx and vocab.txt, used before the packaged model
+    embedder_dimensions: int = 0  # dimensions to request from models that can shorten their vectors; 0 for the default
+    embed_query_seconds: float = 10.0  # timeout of a remote embedder for a question; then only words are searched
+    embed_batch: int = 32  # texts per call to the embedder
+    models_dir: str = "~/.cache/footnotes/models"  # folder of downloaded models, searched before the hub
+    model_dir: str = ""  # a folder with model.onnx and vocab.txt, used instead of the packaged model
     max_file_bytes: int = 512 * 1024 * 1024  # larger files are refused
     parse_memory_bytes: int = 512 * 1024**2  # address space of the parser process
-    parse_seconds: int = 300  # processor time a document may take to parse
-    parse_max_characters: int = 1_000_000_000  # text a document may give
+    parse_seconds: int = 300  # processor time to parse a document
+    parse_max_characters: int = 1_000_000_000  # characters extracted from a document
     lock_seconds: float = 10.0  # how long to wait for another writer
-    keep_originals: bool = False  # keep a copy of every file that is added; what is uploaded is kept always
-    archive_max_bytes: int = 2 * 1024**3  # what a zip or tar of documents may unpack to
-    archive_max_members: int = 10_000  # members it may have
+    keep_originals: bool = False  # store a copy of every added file; uploads are always stored
+    archive_max_bytes: int = 2 * 1024**3  # total unpacked size of a zip or tar
+    archive_max_members: int = 10_000  # members of a zip or tar
 
     # ── fetch
-    fetch_private: bool = False  # fetch from private, loopback and link-local addresses too
-    fetch_max_bytes: int = 100 * 1024 * 1024  # larger pages are refused, before and after unpacking
-    fetch_seconds: float = 60.0  # time a page may take, redirects included
-    fetch_delay: float = 1.0  # seconds between two requests to one host, or more where its robots.txt asks for it
-    fetch_max_pages: int = 10_000  # pages taken from a sitemap
+    fetch_private: bool = False  # also fetch from private, loopback and link-local addresses
+    fetch_max_bytes: int = 100 * 1024 * 1024  # larger pages are refused, before and after decompression
+    fetch_seconds: float = 60.0  # timeout of a page, including redirects
+    fetch_delay: float = 1.0  # seconds between two requests to one host, or more if its robots.txt asks
+    fetch_max_pages: int = 10_000  # pages read from a sitemap
 
     # ── retrieve
-    quality: str = "standard"  # standard, or better: vectors of bge-small, from the extra footnotes[better]
+    quality: str = "standard"  # standard, or better: vectors of two models, with the extra footnotes[better]
     mode: str = "hybrid"  # hybrid, lexical or dense
-    limit: int = 10  # hits returned
-    per_document: int = 0  # chunks a document may give in a search; 0 means as its length allows
+    limit: int = 10  # number of hits
+    per_document: int = 0  # chunks per document in a search; 0 depends on the document's length
     fusion: str = "adaptive"  # adaptive, alpha or rrf
     alpha: float = 0.7  # weight of the dense leg in alpha fusion
     rrf_k: int = 60  # the constant of reciprocal rank fusion
     weights: tuple[float, ...] = (1.0, 1.0)  # weights of the lexical and the dense leg in reciprocal rank fusion
-    missing_rank: int = 0  # the rank such fusion gives what a leg did not list; 0 gives it nothing
-    candidates: int = 50  # chunks each leg puts forward
+    missing_rank: int = 0  # the rank for a hit missing in a leg in reciprocal rank fusion; 0 gives it no score
+    candidates: int = 50  # candidates of each leg
     max_query_chars: int = 20_000  # longer questions are refused
     question_adapter: str = ""  # a file of `footnotes tune --write` that turns questions' vectors; empty for none
     reranker: str = ""  # late, llm, onnx, server:model or cohere:model; empty for none
-    rerank_candidates: int = 30  # hits a reranker is shown
-    rerank_seconds: float = 2.0  # after this the order stays as it was, and that is said
+    rerank_candidates: int = 30  # hits passed to the reranker
+    rerank_seconds: float = 2.0  # timeout of the reranker; then the order stays, and the result reports it
     rerank_base_url: str = ""  # address of the reranker server, without /rerank
     rerank_api_key: str = field(default="", repr=False)  # its key
-    rerank_model_dir: str = ""  # folder of the reranker onnx: model.onnx and tokenizer.json
+    rerank_model_dir: str = ""  # folder of the onnx reranker: model.onnx and tokenizer.json
 
     # ── answer
-    model: str = "extractive"  # provider:model of the answer, or extractive
-    answer_passages: int = 0  # passages an answer may draw on; 0 means 20
+    model: str = "extractive"  # provider:model of answers, or extractive
+    answer_passages: int = 0  # passages for an answer; 0 means 20
     answer_sentences: int = 3  # sentences of an extractive answer
-    reader: bool = True  # read sentences and claims with the small model that comes with Footnotes; else by words alone
-    answer_vectors: bool = False  # weigh its sentences by their vectors too: slower, abstains a little better
-    strict: bool = False  # leave out sentences nothing supports; a failing model is an error
-    repair: bool = False  # ask a model once more, with what was found, where sentences of its answer are not supported
-    formulas: bool = False  # let a model write a formula where a question computes over a table; code computes it
-    ungrounded: bool = False  # answer without documents when no leg of the search could run, marked as such
-    prompt_template: str = ""  # a file to use in place of the prompt that comes with Footnotes
-    context_tokens: int = 0  # tokens of context a model takes; 0 means what is known of the model
-    temperature: float = 0.0  # randomness of a model; below zero leaves it to the model
-    max_tokens: int = 700  # tokens an answer may have
-    stop: tuple[str, ...] = ()  # sequences at which a model stops
+    reader: bool = True  # check sentences and claims with the packaged small model; otherwise by words alone
+    answer_vectors: bool = False  # also weigh sentences by their vectors: slower, abstains slightly better
+    strict: bool = False  # omit unsupported sentences; a failing model is an error
+    repair: bool = False  # ask the model again, with the passages found, if sentences of its answer are unsupported
+    formulas: bool = False  # let a model write a formula for a question about a table; code computes the result
+    ungrounded: bool = False  # answer without documents if no leg could run, and mark the answer
+    prompt_template: str = ""  # a file to use instead of the packaged prompt
+    context_tokens: int = 0  # context size of the model in tokens; 0 means the known size
+    temperature: float = 0.0  # randomness of the model; below zero uses the model's default
+    max_tokens: int = 700  # maximum tokens of an answer
+    stop: tuple[str, ...] = ()  # sequences at which the model stops
     seed: int = -1  # the model's seed; below zero sends none
-    answer_seconds: float = 120.0  # time an answer may take, all calls and waits together
-    expand: tuple[str, ...] = ()  # further searches: "synonyms" (also of a plain search), "multi" and "hyde"
-    synonyms_file: str = ""  # words that stand for each other, one group a line, beside those that come with Footnotes
-    agent_steps: int = 6  # tools a deep question may use
-    agent_tokens: int = 50_000  # tokens it may use
-    agent_seconds: float = 120.0  # time it may take before it answers
-    query_cache: int = 256  # answers remembered for repeated questions; 0 remembers none
+    answer_seconds: float = 120.0  # timeout of an answer, all calls and waits together
+    expand: tuple[str, ...] = ()  # additional searches: "synonyms" (also for a plain search), "multi" and "hyde"
+    synonyms_file: str = ""  # a file of synonyms, one group per line, in addition to the packaged ones
+    agent_steps: int = 6  # tool calls for a deep question
+    agent_tokens: int = 50_000  # tokens for a deep question
+    agent_seconds: float = 120.0  # time for a deep question before it answers
+    query_cache: int = 256  # cached answers for repeated questions; 0 disables the cache
 
-    # ── models behind a network
-    openai_api_key: str = field(default="", repr=False)  # key of openai: models
+    # ── remote models
+    openai_api_key: str = field(default="", repr=False)  # key for openai: models
     openai_base_url: str = "https://api.openai.com/v1"  # any OpenAI-compatible server
-    anthropic_api_key: str = field(default="", repr=False)  # key of anthropic: models
-    anthropic_base_url: str = "https://api.anthropic.com/v1"  # address of Anthropic's Messages interface
+    anthropic_api_key: str = field(default="", repr=False)  # key for anthropic: models
+    anthropic_base_url: str = "https://api.anthropic.com/v1"  # address of Anthropic's Messages API
     ollama_base_url: str = "http://localhost:11434/v1"  # the OpenAI-compatible address of Ollama
-    cohere_api_key: str = field(default="", repr=False)  # key of cohere: models
+    cohere_api_key: str = field(default="", repr=False)  # key for cohere: models
     cohere_base_url: str = "https://api.cohere.com"  # address of Cohere
-    gemini_api_key: str = field(default="", repr=False)  # key of gemini: models
+    gemini_api_key: str = field(default="", repr=False)  # key for gemini: models
     gemini_base_url: str = "https://generativelanguage.googleapis.com/v1beta/openai"  # its OpenAI-compatible address
-    models_file: str = ""  # a table of models, contexts and prices in place of the one that comes with Footnotes
-    model_timeout: float = 60.0  # seconds one call to a model may take
-    quote_providers: bool = True  # errors quote what a provider said; never those of a server
-    proxy: str = field(default="", repr=False)  # an HTTP proxy for all of these
+    models_file: str = ""  # a table of models, contexts and prices to use instead of the packaged one
+    model_timeout: float = 60.0  # timeout of one call to a model
+    quote_providers: bool = True  # include the provider's response in errors; a server never does
+    proxy: str = field(default="", repr=False)  # an HTTP proxy for remote models
 
-    # ── watching
-    otel_endpoint: str = ""  # where spans go as OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT is read too
+    # ── monitoring
+    otel_endpoint: str = ""  # where to send spans as OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT works too
 
     # ── the server
-    serve_rate: int = 600  # requests a key may make a minute
-    serve_burst: int = 100  # requests it may make at once
-    serve_answers: int = 10_000  # answers a tenant may have a calendar month
-    serve_key_budget: float = 0.0  # US dollars a key may spend on models a calendar month; 0 for no limit
+    serve_rate: int = 600  # requests per key and minute
+    serve_burst: int = 100  # requests per key at once
+    serve_answers: int = 10_000  # answers per tenant and calendar month
+    serve_key_budget: float = 0.0  # US dollars a key may spend on models per calendar month; 0 for no limit
     serve_body_bytes: int = 32 * 1024 * 1024  # larger JSON bodies are refused
     serve_json_nodes: int = 100_000  # JSON bodies with more values and keys are refused
-    serve_upload_bytes: int = 1024**3  # larger uploads are refused, all files of one request together
-    serve_body_seconds: float = 30.0  # time a body may take, and a second more for each 64 KB that came
-    serve_streams: int = 256  # streams open at once
-    serve_queue: int = 10_000  # documents of a tenant that may wait to be taken in
-    serve_log_level: str = "info"  # debug says of every search its k, scores and durations too
-    serve_workers: int = 0  # processes that search beside the server's own, each on a core; 0 searches in the server
-    serve_worker: bool = True  # take documents in in a process of its own, at low priority
+    serve_upload_bytes: int = 1024**3  # larger uploads are refused, counting all files of one request
+    serve_body_seconds: float = 30.0  # time to send a body, plus a second for each 64 KB received
+    serve_streams: int = 256  # open streams
+    serve_queue: int = 10_000  # pending documents per tenant
+    serve_log_level: str = "info"  # debug also logs the k, scores and durations of every search
+    serve_workers: int = 0  # search processes beside the server, one per core; 0 searches in the server
+    serve_worker: bool = True  # ingest in a separate process, at low priority
     serve_worker_threads: int = 0  # threads of its embedder; 0 leaves one core to searches
-    serve_libraries: int = 64  # libraries of tenants that are open at once; those not used for longest are closed
-    serve_tenant_bytes: int = 0  # bytes of documents a tenant may keep; 0 for no limit
-    serve_header_seconds: float = 10.0  # time the headers of a request may take
-    serve_send_seconds: float = 60.0  # time a client may read nothing of what it is sent
-    serve_connections: int = 4_096  # connections open at once; 0 for no limit
-    serve_address_connections: int = 2_048  # connections of one address; 0 for no limit, behind a proxy
-    serve_embedders: tuple[str, ...] = ()  # embedders that callers may choose in a reindex, beside that of the server
-    serve_conversations: int = 10_000  # conversations kept for a tenant; 0 keeps none
+    serve_libraries: int = 64  # open tenant libraries; the least recently used are closed
+    serve_tenant_bytes: int = 0  # stored bytes per tenant; 0 for no limit
+    serve_header_seconds: float = 10.0  # time to send the headers of a request
+    serve_send_seconds: float = 60.0  # time a client may read nothing of its response
+    serve_connections: int = 4_096  # open connections; 0 for no limit
+    serve_address_connections: int = 2_048  # connections per address; 0 for no limit, behind a proxy
+    serve_embedders: tuple[str, ...] = ()  # embedders that callers may choose for a reindex, besides the server's own
+    serve_conversations: int = 10_000  # stored conversations per tenant; 0 stores none
     serve_models: bool = True  # let admins connect models on the page and over the API
     serve_questions: bool = True  # let the connected model write sample questions, once for the same documents
-    serve_secret: str = field(default="", repr=False)  # seals the keys of such models; alike on all servers of a store
+    serve_secret: str = field(default="", repr=False)  # encrypts keys of models and sources; equal on all servers
     serve_cors: tuple[str, ...] = ()  # origins whose pages may call the server
 
-    # ── workers of a store that servers share
-    worker_host: str = "127.0.0.1"  # where a worker answers /livez, /readyz and /metrics
-    worker_port: int = 0  # its port; 0 for none
-    worker_heal_seconds: float = 300.0  # a worker that cannot reach the database for so long ends with an error
-    worker_retry_seconds: float = 2.0  # before a job is tried again; twice as long each time, five attempts in all
+    # ── workers of a shared store
+    worker_host: str = "127.0.0.1"  # address where a worker serves /livez, /readyz and /metrics
+    worker_port: int = 0  # port of these; 0 for none
+    worker_heal_seconds: float = 300.0  # a worker exits with an error if it cannot reach the database for this long
+    worker_retry_seconds: float = 2.0  # wait before a retry of a job; doubles each time, five attempts in total
 
-    # ── a chat model on this machine
-    llama_model: str = ""  # a GGUF file for llama: models, used before an installed one
-    llama_context: int = 4096  # its context in tokens
-    llama_threads: int = 1  # its threads
+    # ── a local chat model
+    llama_model: str = ""  # a GGUF file for llama: models, used instead of an installed one
+    llama_context: int = 4096  # context size in tokens
+    llama_threads: int = 1  # number of threads
 
     def __post_init__(self) -> None:
-        """Check every value, however the settings were made: from files, keywords or `dataclasses.replace`."""
+        """Check every value, whether from files, keywords or `dataclasses.replace`."""
         for name, kind in _kinds().items():
             value = _coerce(name, getattr(self, name), kind)
             _check_range(name, value)
@@ -212,7 +212,7 @@ class Settings:
                 object.__setattr__(self, name, value)
         object.__setattr__(self, "embedder", SHORT_EMBEDDERS.get(self.embedder, self.embedder))
         if len(self.weights) != 2 or min(self.weights) < 0 or not any(self.weights):
-            raise ConfigError("the setting weights must be two numbers, none negative and not both 0")
+            raise ConfigError("the setting weights must be two numbers, not negative and not both 0")
         for pattern, layer in self.layers.items():
             if not isinstance(layer, str) or not layer.strip():
                 raise ConfigError(f"the layer of {pattern!r} must be a name, not {layer!r}")
@@ -245,12 +245,12 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "serve_log_level": ("debug", "info", "warning", "error"),
 }
 _NO_SETTING = frozenset(["config", "test_cache"])
-"""Names after the prefix that are no settings: the file to read, and where tests keep what they download."""
+"""Variables with the prefix that are not settings: the file to read, and the cache of the tests."""
 _SAID = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
-    """Settings for a library folder, from all sources."""
+    """Load the settings of a library folder, from all sources."""
     environ = os.environ if environ is None else environ
     values: dict[str, Any] = _from_standard_names(environ)
     for path in _config_files(_library_folder(folder, environ), environ):
@@ -262,7 +262,7 @@ def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The value of a setting, and where it was set."""
+    """The value of a setting, and where it is set."""
 
     value: Any
     where: str
@@ -274,12 +274,12 @@ class Origin:
 
 
 def config_path(folder: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Path:
-    """Where the library's own file of settings is, or would be."""
+    """Return the path of the library's settings file."""
     return _library_folder(folder, os.environ if environ is None else environ) / FILE_NAME
 
 
 def origins(folder: Path | None = None, *, environ: Mapping[str, str] | None = None) -> dict[str, Origin]:
-    """Every setting with its value and where it was set."""
+    """Return every setting with its value and where it is set."""
     environ = os.environ if environ is None else environ
     where = dict.fromkeys(_kinds(), DEFAULT)
     where |= {name: STANDARD_NAMES[name] for name in _from_standard_names(environ)}
@@ -292,7 +292,7 @@ def origins(folder: Path | None = None, *, environ: Mapping[str, str] | None = N
 
 
 def check_value(name: str, value: str) -> Any:
-    """A value as it is written on a command line, in its setting's type; raises where it cannot be that."""
+    """Parse a value from a command line into its setting's type; raise if it is invalid."""
     if name not in _kinds():
         raise unknown_setting(repr(name), name)
     checked = getattr(settings_from({name: value}), name)
@@ -300,7 +300,7 @@ def check_value(name: str, value: str) -> Any:
 
 
 def change_file(path: Path, changes: Mapping[str, Any]) -> None:
-    """Set values in a footnotes.toml, and take out those that are None. The rest, comments too, stays as it is."""
+    """Set values in a footnotes.toml, and remove those that are None. Keep the rest, including comments."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -315,21 +315,23 @@ def change_file(path: Path, changes: Mapping[str, Any]) -> None:
     except (TOMLKitError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
     except OSError as error:
-        raise ConfigError(f"{path} cannot be written ({error.strerror})", remedy="Check who may write it.") from error
+        raise ConfigError(
+            f"cannot write {path} ({error.strerror})", remedy="Check the permissions of the file."
+        ) from error
 
 
 def environment_key(name: str) -> str:
-    """A key that is kept in a variable and nowhere else."""
+    """Return a key from an environment variable."""
     return os.environ.get(name, "")
 
 
 def is_colour_refused() -> bool:
-    """Whether NO_COLOR is set, to anything: then no program prints colours unless it is asked to."""
+    """Return whether NO_COLOR is set, to any value: then programs print no colours unless asked to."""
     return bool(os.environ.get("NO_COLOR"))
 
 
 def settings_from(values: Mapping[str, Any]) -> Settings:
-    """Settings from plain values, each checked against its field."""
+    """Build settings from plain values, each checked against its field."""
     for name in values:
         if name not in _kinds():
             raise unknown_setting(repr(name), name)
@@ -344,9 +346,9 @@ def unknown_setting(written: str, name: str) -> ConfigError:
 
 
 def _check_range(name: str, value: Any) -> None:
-    """Values that no code could do anything with."""
+    """Check values against their allowed range."""
     if (choices := _CHOICES.get(name)) and value not in choices:
-        raise ConfigError(f"the setting {name} cannot be {value!r}; it is one of {', '.join(choices)}")
+        raise ConfigError(f"the setting {name} cannot be {value!r}; it must be one of {', '.join(choices)}")
     if type(value) not in (int, float):
         return
     if not math.isfinite(value):
@@ -364,11 +366,11 @@ def _config_files(folder: Path, environ: Mapping[str, str]) -> list[Path]:
         if (folder / FILE_NAME).is_file():
             files.append(folder / FILE_NAME)
     except OSError as error:
-        cause = f"{folder} cannot be read ({error.strerror})"
-        raise ConfigError(cause, remedy="Check who may read the folder.") from error
+        cause = f"cannot read {folder} ({error.strerror})"
+        raise ConfigError(cause, remedy="Check the permissions of the folder.") from error
     if named := environ.get(PREFIX + "CONFIG"):
         if not Path(named).is_file():
-            raise ConfigError(f"FOOTNOTES_CONFIG names {named}, which is not a file")
+            raise ConfigError(f"FOOTNOTES_CONFIG is {named}, which is not a file")
         files.append(Path(named))
     return files
 
@@ -401,7 +403,7 @@ def _library_folder(folder: Path | None, environ: Mapping[str, str]) -> Path:
 
 
 def _coerce(name: str, value: Any, kind: Any) -> Any:
-    """The value in its field's type; text from the environment is read as TOML would read it."""
+    """Convert a value to its field's type; parse text from the environment as TOML."""
     try:
         if kind is str:
             return _as_text(value)

@@ -1,7 +1,7 @@
-"""The nouns of Footnotes: frozen data, no behaviour.
+"""The data types of Footnotes: frozen, without behaviour.
 
-Every span is a pair of character offsets into the document's *canonical text*, the text a parser extracted
-and the store keeps once. Pages are counted from 1.
+Every span is a pair of character offsets into the document's *canonical text*: the text that a parser extracted
+and the store holds once. Pages count from 1.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 if TYPE_CHECKING:
     JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
 else:
-    JsonValue = Any  # a schema cannot be made of an alias that names itself
+    JsonValue = Any  # a recursive alias has no schema
 Metadata: TypeAlias = Mapping[str, JsonValue]
 
 BlockKind = Literal["heading", "paragraph", "list", "table", "code", "quote"]
 DocumentStatus = Literal["queued", "parsing", "chunking", "embedding", "indexing", "ready", "failed"]
 TAKEN_IN: frozenset[DocumentStatus] = frozenset({"ready", "indexing"})
-"""All there is of a document is written; of one that is `indexing`, an index has yet to follow."""
+"""Statuses of completely written documents; for one that is `indexing`, an index has yet to catch up."""
 AddStatus = Literal["ready", "indexing", "deduplicated", "replaced", "skipped", "failed"]
 SyncStatus = Literal["added", "changed", "renamed", "deleted", "unchanged", "skipped", "failed"]
 JobKind = Literal["add", "file", "reindex"]
@@ -33,7 +33,7 @@ Role = Literal["query", "passage"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A typed span of canonical text. `headings` is the path above it, and for a heading includes itself."""
+    """A typed span of canonical text. `headings` is the path above it; for a heading it includes the heading itself."""
 
     kind: BlockKind
     start: int
@@ -48,9 +48,9 @@ class Block:
 class Part:
     """A bounded run of canonical text with its blocks. Parts follow each other without gap.
 
-    Parsers yield parts so that a document of any size passes through in little memory. `text` begins at
-    `start` of the canonical text; the spans of `blocks` are absolute. Chunks never cross a part. The first part
-    says the document's `title` where the file states one that is better than its first heading.
+    Parsers yield parts, so documents of any size need little memory. `text` begins at `start` of the canonical text;
+    the spans of `blocks` are absolute. Chunks never cross a part. The first part has the document's `title` if the
+    file states one that is better than its first heading.
     """
 
     start: int
@@ -65,7 +65,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What extraction found and what it had to leave out. A parser yields exactly one, after its parts."""
+    """The results and omissions of extraction. A parser yields exactly one, after its parts."""
 
     parser: str
     mime: str
@@ -82,10 +82,10 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A span a chunker proposes. The pipeline adds headings, pages and identity, and tokens if they are not known.
+    """A span that a chunker proposes. The pipeline adds headings, pages and identity, and tokens if they are unknown.
 
-    `parts` are spans to embed one by one, whose mean is the vector of the piece; none means the whole at once.
-    Pieces that overlap share parts, and a part is embedded once.
+    `parts` are spans to embed separately; the vector of the piece is their mean. Without parts, the whole piece is
+    embedded. Overlapping pieces share parts, and each part is embedded once.
     """
 
     start: int
@@ -100,7 +100,7 @@ class Piece:
 class Chunk:
     """A span to retrieve. `prefix` is embedded and indexed with the text, and never mixed into it.
 
-    `language` is that of the document, where the chunk has none of its own.
+    `language` defaults to that of the document.
     """
 
     id: str
@@ -124,7 +124,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A source file as the store knows it."""
+    """A source file as recorded in the store."""
 
     id: str
     collection: str
@@ -156,7 +156,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """An error as data: the shape every output shows."""
+    """An error as data, as every output shows it."""
 
     code: str
     message: str
@@ -170,7 +170,7 @@ Operator = Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "glob", "exists"]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One test on a field. A key that is not a built-in field names metadata."""
+    """A test on a field. A key that is not a built-in field names metadata."""
 
     key: str
     operator: Operator
@@ -200,7 +200,7 @@ Filter: TypeAlias = "Condition | AllOf | AnyOf | Not"
 
 @dataclass(frozen=True, slots=True)
 class LegScore:
-    """Where one leg put a chunk. `rank` counts from 1; None when the leg did not list it but could score it."""
+    """The place of a chunk in one leg. `rank` counts from 1; it is None if the leg only scored the chunk."""
 
     rank: int | None
     score: float
@@ -208,7 +208,7 @@ class LegScore:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What each leg says, the two together, and what was added for a name of code, with the reason."""
+    """The score of each leg, the fused score, and the boost for a code name, with its reason."""
 
     lexical: LegScore | None
     dense: LegScore | None
@@ -220,7 +220,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that was found, and why. Higher scores are better, everywhere."""
+    """A retrieved chunk with its scores. Higher scores are better, everywhere."""
 
     chunk_id: str
     document_id: str
@@ -250,7 +250,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """What became of one leg of a search."""
+    """The outcome of one leg of a search."""
 
     status: LegStatus
     reason: str | None = None
@@ -274,8 +274,8 @@ class SearchResult:
 class Citation:
     """A footnote: `quote` is exactly the canonical text from `start` to `end`.
 
-    `answer_span` is the span of the answer the footnote supports; `support` how well, from 0 to 1. `lines` are those
-    the quote stands on, where they are known; a source file of a repository has its `path` there and its `commit`.
+    `answer_span` is the span of the answer that the footnote supports; `support` is the strength, from 0 to 1. `lines`
+    are the lines of the quote, if known. A source file of a repository has its `path` and its `commit`.
     """
 
     marker: int
@@ -293,12 +293,12 @@ class Citation:
 
 
 SEARCHED_FOR = "Searched for: "
-"""How the step begins that says in which other spelling a question was searched for."""
+"""The beginning of a step that names another spelling of the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing done on the way to an answer."""
+    """A step on the way to an answer."""
 
     type: Literal["thought", "action", "tool_result"]
     text: str = ""
@@ -309,7 +309,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a conversation that came before a question."""
+    """An earlier turn of the conversation."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -317,7 +317,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What models were sent and said for an answer, and what that costs where their prices are known."""
+    """Tokens that models read and wrote for an answer, and the cost if their prices are known."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -330,7 +330,7 @@ AnswerKind = Literal["answer", "passages", "nothing"]
 
 @dataclass(frozen=True, slots=True)
 class AnswerSource:
-    """A place footnotes point to: a document by its id, its section and page, and the checksum of its file."""
+    """The target of footnotes: a document by its id, its section and page, and the checksum of its file."""
 
     id: str
     filename: str
@@ -341,12 +341,12 @@ class AnswerSource:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer and its proof. `answer` holds no markers; each citation says which span it supports.
+    """An answer and its proof. `answer` has no markers; each citation names the span it supports.
 
-    `kind` is `answer`, `passages` where no sentence answers for certain and the nearest passages are shown instead, or
-    `nothing`; the last two have `abstained`. `unsupported` are the spans nothing in the documents supports, `uncertain`
-    those that are supported by some of the checks and not by others; `incomplete` says that the model broke off;
-    `ungrounded` that no document was looked at. `prompt` is what the model was last sent, `log` what happened when.
+    `kind` is `answer`; `passages` if no sentence answers for certain and the nearest passages are shown instead; or
+    `nothing`. The last two have `abstained`. `unsupported` are spans that nothing in the documents supports,
+    `uncertain` those that pass only some of the checks. `incomplete` means that the model stopped early, `ungrounded`
+    that no document was read. `prompt` is the last input of the model, `log` the steps with their times.
     """
 
     question: str
@@ -381,9 +381,9 @@ EventType = Literal["step", "hits", "token", "citation", "usage", "done", "error
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened while an answer was made. The last event is `done`, or `error` with what there is.
+    """An event while an answer is made. The last event is `done`, or `error` with the answer so far.
 
-    The texts of all `token` events joined are the answer, unless it turns into an abstention at the end.
+    The joined texts of all `token` events are the answer, unless it turns into an abstention at the end.
     """
 
     type: EventType
@@ -402,7 +402,7 @@ Rating = Literal["up", "down"]
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation that is kept; `turns` counts its questions. `owner` is the key that began it."""
+    """A stored conversation; `turns` counts its questions. `owner` is the key that created it."""
 
     id: str
     title: str
@@ -414,10 +414,10 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """A question of a conversation and what became of it.
+    """A question of a conversation and its answer.
 
-    `request` is how it was asked; `text` what came of the answer, also of one that is still being written or was
-    stopped; `answer` all of it. A turn is `forgotten` when a document it quotes was deleted: the quotes went with it.
+    `request` has its options. `text` is the answer so far, also of one that is still streaming or was stopped;
+    `answer` is the complete one. A turn is `forgotten` if a document it quotes was deleted: its quotes are deleted too.
     """
 
     number: int
@@ -441,7 +441,7 @@ class KeptTurn:
 class Job:
     """An entry of the journal: a run, or one file of it (`run` then names the run).
 
-    `holder` is the process that is at it, empty when nobody is; `retryable` says whether another try can help.
+    `holder` is the process that runs it, or empty; `retryable` says whether a retry can help.
     """
 
     number: int = field(metadata={"json": "job"})
@@ -463,7 +463,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicate:
-    """A document that says nearly the same, and the share of their text the two have in common."""
+    """A near-duplicate, and the share of text that the two documents have in common."""
 
     document_id: str
     filename: str
@@ -472,7 +472,7 @@ class NearDuplicate:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of one path that was added."""
+    """The result of adding one path."""
 
     path: str
     document_id: str | None
@@ -485,7 +485,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How a vector database that serves legs is doing: how many documents it lacks, and why if it fails."""
+    """The state of a remote index: how many documents it lacks, and the error if it fails."""
 
     address: str
     legs: tuple[str, ...]
@@ -495,7 +495,7 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What became of one file of a folder that is followed. `before` is the path a renamed one had."""
+    """The result of one file of a synced folder. `before` is the former path of a renamed file."""
 
     path: str
     document_id: str | None
@@ -508,7 +508,7 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What a sync did, or with `dry_run` would do. `files` are those that were not simply unchanged."""
+    """The changes of a sync; with `dry_run`, those it would make. `files` omits unchanged files."""
 
     folder: str
     files: tuple[Followed, ...] = field(metadata={"json": "documents"})

@@ -67,7 +67,7 @@ def answering(answer: Callable[[str, int], Any]) -> Iterator[tuple[str, list[str
 def test_a_qdrant_that_describes_nonsense(library: Library, config: Any) -> None:
     with (
         answering(lambda path, call: {"result": {"config": config}}) as (place, _),
-        pytest.raises(SourceUnreadable, match="does not answer as Qdrant does"),
+        pytest.raises(SourceUnreadable, match="does not respond like Qdrant"),
     ):
         library.import_from(f"qdrant://{place}/c", collection="c")
     assert library.documents() == []

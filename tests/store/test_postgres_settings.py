@@ -67,7 +67,7 @@ def test_the_command_that_migrates(postgres: PostgresServer, tmp_path: Path, mon
     monkeypatch.setenv("FOOTNOTES_STORE", postgres.empty())
     monkeypatch.setenv("FOOTNOTES_LIBRARY", str(tmp_path / "library"))
     assert "applied: 1, 2" in run("migrate").output
-    assert "nothing was to be done" in run("migrate").output
+    assert "nothing to do" in run("migrate").output
     assert '"applied": []' in run("migrate", "--json").output
 
 

@@ -91,7 +91,7 @@ def test_people_get_words(library: str) -> None:
     answer = run("ask", "How many days of paid leave does every employee have?", "-l", library).output
     assert "28 days" in answer and "[1] handbook.md" in answer
     assert "2 ready" in run("status", "-l", library).output
-    assert "All is well" in run("verify", "-l", library).output
+    assert "No problems" in run("verify", "-l", library).output
 
 
 def test_documents_can_be_listed_shown_and_deleted(library: str) -> None:

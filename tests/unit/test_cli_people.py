@@ -82,7 +82,7 @@ def test_a_name_that_two_documents_have_is_refused(library: str, tmp_path: Path)
     other = write(tmp_path / "other", travel_txt="Another text about travel by train.")
     assert run("add", str(other), "-l", library).exit_code == 0
     found = run("show", "travel.txt", "-l", library)
-    assert found.exit_code == 1 and "may be 2 documents" in found.stderr
+    assert found.exit_code == 1 and "matches 2 documents" in found.stderr
 
 
 def test_standard_input_is_a_question_or_a_document(library: str) -> None:
@@ -115,7 +115,7 @@ def test_options_of_another_fusion_are_refused(library: str) -> None:
 def test_options_of_a_chunker_follow_the_chosen_one(library: str) -> None:
     made = run("reindex", "--chunker-option", "characters=200", "-l", library)
     assert made.exit_code == 0, made.output
-    assert "nothing is out of date" in run("reindex", "--outdated", "-l", library).stdout
+    assert "nothing is outdated" in run("reindex", "--outdated", "-l", library).stdout
     (listed,) = json.loads(run("collections", "--json", "-l", library).stdout)["collections"]
     assert listed["chunker"] == "passages"
 
@@ -189,7 +189,7 @@ def test_settings_are_shown_with_their_origin_and_set(tmp_path: Path, monkeypatc
     shown = run("config", "show", "-l", str(folder)).stdout
     assert f"limit = 7  ({folder / 'footnotes.toml'})" in shown
     assert "embedder = hashing  (FOOTNOTES_EMBEDDER)" in shown
-    assert "openai_api_key = (set, not shown)  (OPENAI_API_KEY)" in shown and "canary" not in shown
+    assert "openai_api_key = (set, hidden)  (OPENAI_API_KEY)" in shown and "canary" not in shown
     assert run("config", "set", "fusion", "rrf", "-l", str(folder)).exit_code == 0
     written = (folder / "footnotes.toml").read_text()
     assert "# mine" in written and "# seven" in written and load(folder, environ={}).fusion == "rrf"
@@ -231,7 +231,7 @@ def test_completion_is_printed_and_installed(tmp_path: Path, monkeypatch: pytest
 
 
 def test_chat_says_how_to_leave(library: str) -> None:
-    assert "An empty line, or Ctrl-D, leaves" in on_terminal("chat", "-l", library, answer="\n")
+    assert "Press Enter on an empty line, or Ctrl-D, to leave" in on_terminal("chat", "-l", library, answer="\n")
 
 
 def test_synonyms_are_searched_for_on_request(tmp_path: Path) -> None:

@@ -43,4 +43,4 @@ def test_the_first_texts_in_a_language_are_noted_and_status_tells(tmp_path: Path
     told = json.loads(run.invoke(main, ["status", "--json", *library]).stdout)["languages"]
     assert told == {"documents": {"de": 2, "en": 1}, "embedder_knows": ["en"], "unknown_to_embedder": ["de"]}
     lines = run.invoke(main, ["status", *library]).stdout
-    assert "de 2, en 1; the embedder does not know de" in lines
+    assert "de 2, en 1; the embedder does not support de" in lines

@@ -114,7 +114,7 @@ def test_a_single_stop_sequence_is_one_sequence() -> None:
 
 def test_one_word_chooses_the_better_models_and_a_model_that_is_named_comes_first() -> None:
     assert Settings().embedder == "local:minilm-l6"
-    assert Settings(quality="better").embedder == "local:bge-small"
+    assert Settings(quality="better").embedder == "pair:minilm-l6+bge-small"
     assert Settings(quality="better", embedder="hashing").embedder == "hashing"
     with pytest.raises(ConfigError, match="quality"):
         Settings(quality="best")

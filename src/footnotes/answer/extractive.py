@@ -46,6 +46,8 @@ UNHEARD_SHARE = 0.3
 VALUES, WITHOUT_VALUE = {"number": NUMBER, "date": NUMBER}, 0.35
 """Kinds of which an answer must name one, and what is left of its likelihood where the best sentence does not."""
 DUPLICATE = 0.8
+AS_SURE = 0.75
+"""How likely the stretch around a further reason must answer, as a share of the first: "because" is everywhere."""
 NEARLY, BESIDE_IT = 0.1, 0.05
 """The share of the best sentence's odds that a further sentence must have; one of the same document where the question
 asks for a fact, which may be told in either."""
@@ -178,8 +180,9 @@ def extract(
     chosen = choose(ranked, limit, beside=BESIDE_IT if plain else NEARLY)
     if read.kind == "definition" and chosen[0][0].kind:
         chosen = [pair for pair in chosen if pair[0].kind]  # what does not say what it is says something else
-    if read.kind == "reason" and not any(candidate.kind for candidate, _ in chosen):
-        chosen += _reason_beside(chosen[0][0], ranked)
+    if read.kind == "reason":
+        chosen = [pair for pair in chosen if pair[0].window >= AS_SURE * chosen[0][0].window]
+        chosen += [] if any(pair[0].kind for pair in chosen) else _reason_beside(chosen[0][0], ranked)
     return Extract(tuple(chosen), confidence)
 
 

@@ -1,4 +1,4 @@
-"""The command line: thin, no logic. Every command prints for people, or with --json the shapes of the wire format."""
+"""The command line. Commands contain no logic; they print text, or the JSON wire format with --json."""
 
 from footnotes.cli.main import main
 

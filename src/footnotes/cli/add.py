@@ -33,18 +33,20 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 
 
-@click.command("add", short_help="Take in files, folders, archives, pages and sitemaps.")
+@click.command("add", short_help="Add files, folders, archives, pages and sitemaps.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH_OR_URL...")
 @common_options
 @chunker_options
-@click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document added.")
-@click.option("--name", metavar="FILENAME", help="With -, standard input: what to call it.  [default: input.txt]")
-@click.option("--code", is_flag=True, help="The paths are repositories: take in their source, and follow it.")
-@click.option("--untracked", is_flag=True, help="With --code: also files that git neither tracks nor ignores.")
-@click.option("--wiki", is_flag=True, help="The paths are folders of pages that describe a repository.")
-@click.option("--repo", metavar="DIR", help="With --wiki: the repository they describe.")
-@click.option("--analysis", metavar="FILE", help="With --wiki: a prepared analysis of it; see docs/code.md.")
-@click.option("--verbose", "-v", is_flag=True, help="Name every file, also those that were left out, and why.")
+@click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Set metadata on every added document.")
+@click.option("--name", metavar="FILENAME", help="Name the document read from standard input.  [default: input.txt]")
+@click.option("--code", is_flag=True, help="Treat the paths as repositories: add their source code and track changes.")
+@click.option("--untracked", is_flag=True, help="With --code: also add files that git neither tracks nor ignores.")
+@click.option("--wiki", is_flag=True, help="Treat the paths as folders of pages about a repository.")
+@click.option("--repo", metavar="DIR", help="With --wiki: the repository that the pages describe.")
+@click.option(
+    "--analysis", metavar="FILE", help="With --wiki: a prepared analysis of the repository; see docs/code.md."
+)
+@click.option("--verbose", "-v", is_flag=True, help="List every file, including skipped ones with the reason.")
 @create_library
 def add_command(
     library: Library,
@@ -60,10 +62,10 @@ def add_command(
     wiki: bool,
     **repository: Any,
 ) -> None:
-    """Take in files, folders, archives, pages and sitemaps; `-` is standard input."""
+    """Add files, folders, archives, pages and sitemaps. Use `-` for standard input."""
     kept = _repository_options(code, wiki, **repository)
     if name is not None and STANDARD_INPUT not in paths:
-        raise click.UsageError("--name is for standard input: footnotes add - --name notes.md")
+        raise click.UsageError("--name needs standard input: footnotes add - --name notes.md")
     given: dict[str, object] = {"chunker": chunker, "chunker_options": pairs(chunker_option) or None}
     common: dict[str, object] = {"collection": collection, "metadata": pairs(metadata)}
     with progress_line() as progress:
@@ -71,7 +73,7 @@ def add_command(
             from footnotes.cli.repository import add_repositories
 
             if wiki and (chunker or chunker_option):
-                raise click.UsageError("pages are cut by their sections; leave --chunker out")
+                raise click.UsageError("--wiki always cuts pages by section; omit --chunker")
             options = {**common, "on_progress": progress, **(given if code else {}), **kept}
             add_repositories(library, paths, progress, wiki=wiki, as_json=as_json, verbose=verbose, options=options)
             return
@@ -94,9 +96,9 @@ def _add_paths(library: Library, paths: Sequence[str], name: str, options: dict[
 @common_options
 @open_library
 def resume_command(library: Library, collection: str | None, as_json: bool) -> None:
-    """Go on with work that was cut off, and try again what failed in a way that may pass.
+    """Continue interrupted work, and retry temporary failures.
 
-    See `footnotes jobs` for what there is to do. It concerns all collections.
+    `footnotes jobs` lists the work. The command covers all collections.
     """
     with progress_line() as progress:
         show_added(library.resuming(on_progress=progress), progress, as_json=as_json, verbose=False)
@@ -105,22 +107,22 @@ def resume_command(library: Library, collection: str | None, as_json: bool) -> N
 def _repository_options(
     code: bool, wiki: bool, untracked: bool, repo: str | None, analysis: str | None
 ) -> dict[str, Any] | None:
-    """The options of a repository or its pages; None if neither is added."""
+    """Build the options for --code or --wiki; None if neither is given."""
     if code and wiki:
-        raise click.UsageError("--code and --wiki are different things to add; run the command twice")
+        raise click.UsageError("--code and --wiki cannot be combined; run the command twice")
     if untracked and not code:
         raise click.UsageError("--untracked needs --code")
     if (repo or analysis) and not wiki:
         raise click.UsageError("--repo and --analysis need --wiki")
     if repo and analysis:
-        raise click.UsageError("--repo and --analysis say the same; name one")
+        raise click.UsageError("--repo and --analysis cannot be combined; pass one")
     if code:
         return {"untracked": untracked}
     return {"repository": repo, "analysis": analysis} if wiki else None
 
 
 def show_added(stream: Iterator[Added], progress: ProgressLine, *, as_json: bool, verbose: bool) -> None:
-    """Print results as they come, then a summary. Exits with its own code if a file failed."""
+    """Print results as they arrive, then a summary. Exit with code 3 if a file failed."""
     began = time.monotonic()
     results: list[Added] = []
     shown = 0
@@ -168,6 +170,6 @@ def _show_summary(results: list[Added], took_ms: float) -> None:
     if counts["failed"]:
         names = [Path(one_line(added.path)).name for added in results if added.status == "failed"]
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        click.secho(f"could not take in: {shown}", fg="red")
+        click.secho(f"failed: {shown}", fg="red")
     if counts["skipped"]:
-        click.echo("left out: hidden files, what .gitignore names, links out of the folder (-v lists them)")
+        click.echo("left out: hidden files, files that .gitignore matches, links out of the folder (-v lists them)")

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from footnotes.types import Answer, Event
 
 _answering = stack(
-    click.option("--passages", type=int, help="How many passages an answer may draw on.  [default: 20; 8 quoted]"),
-    click.option("--model", metavar="NAME", help="extractive, or provider:model of a chat model."),
-    click.option("--deep", is_flag=True, help="Search more than once: take the question apart, follow what is found."),
-    click.option("--strict", is_flag=True, default=None, help="Leave out what nothing supports; fail with the model."),
+    click.option("--passages", type=int, help="Maximum number of passages for an answer.  [default: 20; 8 quoted]"),
+    click.option("--model", metavar="NAME", help="extractive, or a chat model as provider:model."),
+    click.option(
+        "--deep", is_flag=True, help="Search more than once: split the question and follow up on the results."
+    ),
+    click.option("--strict", is_flag=True, default=None, help="Omit unsupported sentences; fail if the model fails."),
 )
 
 
@@ -41,7 +43,9 @@ _answering = stack(
 @where_option
 @mode_option
 @_answering
-@click.option("--stream/--no-stream", default=None, help="Show it as it comes; with --json, one event a line.")
+@click.option(
+    "--stream/--no-stream", default=None, help="Print the answer as it arrives; with --json, one event per line."
+)
 @open_library
 def ask_command(
     library: Library,
@@ -51,7 +55,7 @@ def ask_command(
     stream: bool | None,
     **options: Any,
 ) -> None:
-    """Answer a question, with a footnote for every sentence; `-` reads it from standard input."""
+    """Answer a question, with a footnote for every sentence. Use `-` to read it from standard input."""
     check_collection(library, collection)
     asked = read_words(question)
     options["collection"] = collection
@@ -67,27 +71,27 @@ def ask_command(
         click.echo(wrap_lines(text) if sys.stdout.isatty() else text)
 
 
-@click.command("chat", short_help="Ask one question after the other.")
+@click.command("chat", short_help="Ask several questions in a conversation.")
 @common_options
 @where_option
 @mode_option
 @_answering
 @open_library
 def chat_command(library: Library, collection: str | None, as_json: bool, **options: Any) -> None:
-    """Talk with the documents: each question is understood from those before. An empty line ends it."""
+    """Ask questions in a conversation. Each question can refer to earlier ones. An empty line ends it."""
     check_collection(library, collection)
     options["collection"] = collection
     _choose_model(library, options)
     history: list[Turn] = []
     if _is_interactive(as_json):
-        click.secho("Ask about your documents. An empty line, or Ctrl-D, leaves.", dim=True)
+        click.secho("Ask about your documents. Press Enter on an empty line, or Ctrl-D, to leave.", dim=True)
     while asked := _next_question(quiet=as_json):
         answer = show_events(library.ask_stream(asked, history=history, **options), as_json)
         history += [Turn("user", asked), Turn("assistant", answer.answer)]
 
 
 def show_events(events: Iterable[Event], as_json: bool) -> Answer:
-    """Print events as lines of JSON or as text; return the answer."""
+    """Print events as JSON lines or as text; return the answer."""
     from footnotes.answer import last_answer
     from footnotes.cli.stream import StreamedAnswer
 
@@ -101,7 +105,7 @@ def show_events(events: Iterable[Event], as_json: bool) -> Answer:
 
 
 def _choose_model(library: Library, options: dict[str, Any]) -> None:
-    """Without --model, the model that `footnotes models connect` or the page connected answers."""
+    """Return the connected model of `footnotes models connect` or the page, unless --model is given."""
     from footnotes.server.overview import use_connected_model
 
     if options["model"] is None:
@@ -113,7 +117,7 @@ def _is_interactive(quiet: bool) -> bool:
 
 
 def _next_question(*, quiet: bool) -> str:
-    """Read the next question; empty at the end of the input."""
+    """Read the next question; return an empty string at the end of the input."""
     if _is_interactive(quiet):
         click.secho("\n? ", bold=True, nl=False)
     return sys.stdin.readline().strip()

@@ -25,10 +25,10 @@ _file = click.argument("file", type=click.Path(path_type=Path))
 @click.option("--keep", type=click.IntRange(1), metavar="N", help="Keep the newest N snapshots in the file.")
 @json_option
 def backup_command(file: Path, library: str | None, keep: int | None, as_json: bool) -> None:
-    """Add a snapshot of the library to a backup file, while it serves.
+    """Add a snapshot of the library to a backup file. Works while a server runs.
 
-    All tenants, originals, keys and waiting uploads are in it; indexes are rebuilt after a restore. What did not change
-    since the last snapshot is not stored again. The snapshot is read back and compared before this command ends.
+    The snapshot contains all tenants, originals, keys and pending uploads; a restore rebuilds the indexes. Unchanged
+    data is not stored again. The command reads the snapshot back and compares it before it ends.
     """
     from footnotes.ingest.backup import backup_library
     from footnotes.server.database import save_server
@@ -45,10 +45,10 @@ def backup_command(file: Path, library: str | None, keep: int | None, as_json: b
 @_file
 @library_option
 @click.option("--snapshot", type=int, metavar="N", help="The snapshot to restore. [default: the newest]")
-@click.option("--list", "listing", is_flag=True, help="List the snapshots of the file, and restore none.")
+@click.option("--list", "listing", is_flag=True, help="List the snapshots of the file; restore nothing.")
 @json_option
 def restore_command(file: Path, library: str | None, snapshot: int | None, listing: bool, as_json: bool) -> None:
-    """Restore a snapshot of a backup file into an empty folder or database, and check it."""
+    """Restore a snapshot from a backup file into an empty folder or database, and check it."""
     from footnotes.ingest.backup import restore_library
     from footnotes.server.database import load_server
     from footnotes.store.backup import BackupFile
@@ -69,7 +69,7 @@ def restore_command(file: Path, library: str | None, snapshot: int | None, listi
 
     _print_snapshot(restore_library(settings, folder, file, snapshot=snapshot, beside=bring), as_json, "restored")
     if not as_json and not settings.store and (folder / RESTORED_SETTINGS).is_file():
-        click.echo(f"Its settings are in {RESTORED_SETTINGS}: look at them, then rename it to footnotes.toml.")
+        click.echo(f"Its settings are in {RESTORED_SETTINGS}: review them, then rename the file to footnotes.toml.")
 
 
 def _print_snapshot(snapshot: BackupSnapshot, as_json: bool, done: str) -> None:
@@ -84,13 +84,13 @@ def _line(one: BackupSnapshot) -> str:
 @click.command("copy")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-@click.option("--user", metavar="NAME", help="The tenant to copy. [default: the one of the settings]")
+@click.option("--user", metavar="NAME", help="The tenant to copy. [default: the tenant in the settings]")
 @json_option
 def copy_command(source: str, target: str, user: str | None, as_json: bool) -> None:
     """Copy a library between stores, with its vectors, ids and generations.
 
-    FROM and TO are folders or addresses of PostgreSQL (postgresql://…). A copy that was cut off goes on where it
-    stopped; at the end every document is compared with the one it came from.
+    FROM and TO are folders or PostgreSQL addresses (postgresql://…). Run the command again to continue an interrupted
+    copy. At the end, it compares every document with its original.
     """
     from footnotes.ingest.copying import copy_between
 
@@ -100,7 +100,7 @@ def copy_command(source: str, target: str, user: str | None, as_json: bool) -> N
         click.echo(json.dumps(asdict(done)))
         return
     click.echo(
-        f"{done.documents:,} documents copied ({done.already_there:,} were there), {done.chunks:,} chunks in all, "
+        f"{done.documents:,} documents copied ({done.already_there:,} existed), {done.chunks:,} chunks in total, "
         f"{done.generations} generations, {done.originals:,} originals; every document compared"
     )
 

@@ -1,4 +1,4 @@
-"""`footnotes collections`: what collections there are, and how each is cut and asked."""
+"""`footnotes collections`: list collections, and set their chunker and system prompt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def collections_command(ctx: click.Context, library: str | None, as_json: bool) -> None:
-    """List collections; `set` chooses how one is cut and asked."""
+    """List collections. `set` chooses the chunker and the system prompt of one."""
     if ctx.invoked_subcommand is None:
         _list(library=library, as_json=as_json)
 
@@ -36,7 +36,7 @@ def _list(library: Library, as_json: bool) -> None:
         prompt = f"  “{shortened(item['system_prompt'], 60)}”" if item.get("system_prompt") else ""
         click.echo(f"{one_line(item['name'])}  {count(item['documents'], 'document')}{chunker}{prompt}")
     if not found:
-        click.echo("No collections. `footnotes add PATH -c NAME` makes one.")
+        click.echo("No collections. Create one with `footnotes add PATH -c NAME`.")
 
 
 @collections_command.command("set")
@@ -44,7 +44,7 @@ def _list(library: Library, as_json: bool) -> None:
 @library_option
 @json_option
 @chunker_options
-@click.option("--system-prompt", metavar="TEXT", help="What a model is told about the documents of the collection.")
+@click.option("--system-prompt", metavar="TEXT", help="The system prompt for questions about the collection.")
 @create_library
 def set_collection_command(
     library: Library,
@@ -54,9 +54,9 @@ def set_collection_command(
     chunker_option: Sequence[str],
     system_prompt: str | None,
 ) -> None:
-    """Choose the chunker and the system prompt of a collection; it is made when it is not there.
+    """Set the chunker and the system prompt of a collection. Creates the collection if it does not exist.
 
-    Documents added from now on follow the chunker; `footnotes reindex -c NAME` cuts those that are there again.
+    The chunker applies to documents added from now on. `footnotes reindex -c NAME` applies it to existing documents.
     """
     options = pairs(chunker_option) or None
     library.set_collection(name, chunker=chunker, chunker_options=options, system_prompt=system_prompt)

@@ -1,4 +1,4 @@
-"""`footnotes completion`: what a shell needs to complete commands and options."""
+"""`footnotes completion`: print or install shell completion."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _PLACES = {
 }
 _HINTS = {
     "bash": "Open a new shell (the package bash-completion loads it).",
-    "zsh": "Have `fpath+=~/.zfunc; autoload -Uz compinit; compinit` in ~/.zshrc, then open a new shell.",
+    "zsh": "Add `fpath+=~/.zfunc; autoload -Uz compinit; compinit` to ~/.zshrc, then open a new shell.",
     "fish": "Open a new shell.",
 }
 
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(sorted(_PLACES)))
-@click.option("--install", is_flag=True, help="Write it to where the shell looks for it.")
+@click.option("--install", is_flag=True, help="Write the script to the shell's completion folder.")
 def completion_command(shell: str, install: bool) -> None:
-    """Print the script that completes commands and options in a shell, or install it."""
+    """Print the completion script for a shell, or install it."""
     from footnotes.cli.main import main
 
     complete = get_completion_class(shell)
@@ -39,5 +39,5 @@ def completion_command(shell: str, install: bool) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(script + "\n", encoding="utf-8")
     except OSError as error:
-        raise StoreUnavailable(f"{place} cannot be written ({error.strerror})") from error
+        raise StoreUnavailable(f"cannot write {place} ({error.strerror})") from error
     click.echo(f"wrote {place}. {_HINTS[shell]}")

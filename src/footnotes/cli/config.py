@@ -1,4 +1,4 @@
-"""`footnotes config`: the settings, where each comes from, and changing them."""
+"""`footnotes config`: show and change settings."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @click.group("config")
 def config_command() -> None:
-    """Show settings with their origin, set them, and say where the file is."""
+    """Show settings and where each is set, change them, and print the path of the file."""
 
 
 @config_command.command("show")
 @click.argument("name", required=False)
 @library_option
 @json_option
-@click.option("--all", "everything", is_flag=True, help="Also those at their default.")
+@click.option("--all", "everything", is_flag=True, help="Include settings with their default value.")
 def show_config_command(name: str | None, library: str | None, as_json: bool, everything: bool) -> None:
-    """Settings that were changed, or one, each with where it was set; keys are never shown."""
+    """Show changed settings, or one, and where each is set. Keys are never shown."""
     from footnotes.settings import origins
 
     found = origins(_folder(library))
@@ -40,7 +40,7 @@ def show_config_command(name: str | None, library: str | None, as_json: bool, ev
     for each, origin in found.items():
         click.echo(f"{each} = {one_line(str(_display_value(origin)))}  ({one_line(origin.where)})")
     if not found:
-        click.echo("every setting is at its default; --all lists them")
+        click.echo("all settings have their default; --all lists them")
 
 
 @config_command.command("set")
@@ -48,7 +48,7 @@ def show_config_command(name: str | None, library: str | None, as_json: bool, ev
 @click.argument("value")
 @library_option
 def set_config_command(name: str, value: str, library: str | None) -> None:
-    """Set NAME to VALUE in the library's footnotes.toml, after checking it. Comments in the file stay."""
+    """Set NAME to VALUE in the library's footnotes.toml, after checking it. Keeps comments."""
     from footnotes.settings import change_file, check_value, config_path
 
     path = config_path(_folder(library))
@@ -60,7 +60,7 @@ def set_config_command(name: str, value: str, library: str | None) -> None:
 @click.argument("name")
 @library_option
 def unset_config_command(name: str, library: str | None) -> None:
-    """Take NAME out of the library's footnotes.toml, so that its default holds again."""
+    """Remove NAME from the library's footnotes.toml, to restore its default."""
     from footnotes.settings import change_file, config_path, origins
 
     folder = _folder(library)
@@ -72,7 +72,7 @@ def unset_config_command(name: str, library: str | None) -> None:
 @config_command.command("path")
 @library_option
 def path_config_command(library: str | None) -> None:
-    """Where the library's footnotes.toml is, or would be."""
+    """Print the path of the library's footnotes.toml."""
     from footnotes.settings import config_path
 
     click.echo(str(config_path(_folder(library))))
@@ -92,5 +92,5 @@ def _check_name(name: str, found: dict[str, Origin]) -> str:
 
 def _display_value(origin: Origin) -> object:
     if origin.is_secret:
-        return "(set, not shown)" if origin.value else ""
+        return "(set, hidden)" if origin.value else ""
     return list(origin.value) if isinstance(origin.value, tuple) else origin.value

@@ -1,4 +1,4 @@
-"""`footnotes doctor`: what is wrong on this machine, and what to do about it."""
+"""`footnotes doctor`: diagnose problems on this machine, and suggest remedies."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 @click.command("doctor")
 @library_option
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address a server would listen on.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to check for a server.")
 @click.option("--port", default=8765, show_default=True, help="Its port.")
 @json_option
 def doctor_command(library: str | None, host: str, port: int, as_json: bool) -> None:
     """Check versions, permissions, disk, clock, models, database, indexes, queue and port.
 
-    Exits with 1 where something is a problem; warnings do not count.
+    Exits with code 1 if there is a problem; warnings do not count.
     """
     from footnotes.doctor.examine import examine
 
@@ -38,5 +38,5 @@ def doctor_command(library: str | None, host: str, port: int, as_json: bool) -> 
     if as_json:
         click.echo(json.dumps({"ok": not problems, "checks": [asdict(check) for check in found]}, ensure_ascii=False))
     elif not problems:
-        click.echo("\nNothing stands in the way.")
+        click.echo("\nNo problems found.")
     raise SystemExit(1 if problems else 0)

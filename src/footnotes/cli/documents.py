@@ -27,7 +27,7 @@ MOST_NAMED = 5
 
 
 def find_document(library: Library, given: str) -> Document:
-    """Find a document by its id, the beginning of its id, its file name or its source."""
+    """Find a document by its id, a prefix of its id, its file name or its source."""
     try:
         return library.document(given)
     except NotFound:
@@ -35,17 +35,17 @@ def find_document(library: Library, given: str) -> Document:
     named = [one for one in everything if given in (one.filename, one.source)]
     found = named or [one for one in everything if len(given) >= SHORTEST_PREFIX and one.id.startswith(given)]
     if not found:
-        raise NotFound(f"there is no document with the id or name {given!r}", remedy="`footnotes list` names them all.")
+        raise NotFound(f"no document has the id or name {given!r}", remedy="Run `footnotes list` to see all documents.")
     if len(found) > 1:
         named_ids = ", ".join(f"{one.id} ({one_line(one.source)})" for one in found[:MOST_NAMED])
-        raise OptionError(f"{given!r} may be {len(found)} documents: {named_ids}", remedy="Give one of these ids.")
+        raise OptionError(f"{given!r} matches {len(found)} documents: {named_ids}", remedy="Pass one of these ids.")
     return found[0]
 
 
 @click.command("list")
 @common_options
 @where_option
-@click.option("--limit", "-n", type=click.IntRange(min=0), help="How many documents.")
+@click.option("--limit", "-n", type=click.IntRange(min=0), help="Maximum number of documents.")
 @open_library
 def list_command(
     library: Library, collection: str | None, as_json: bool, where: Sequence[str], limit: int | None
@@ -74,14 +74,16 @@ def list_command(
 @click.command("show", short_help="Show a document, its text or its chunks.")
 @click.argument("document", metavar="ID_OR_NAME")
 @common_options
-@click.option("--text", "what", flag_value="text", help="The canonical text.")
-@click.option("--chunks", "what", flag_value="chunks", help="The chunks with their spans.")
-@click.option("--original", metavar="FILE", help="Write the file it was made from, if kept, to FILE; - is the output.")
+@click.option("--text", "what", flag_value="text", help="Print the canonical text.")
+@click.option("--chunks", "what", flag_value="chunks", help="Print the chunks with their spans.")
+@click.option(
+    "--original", metavar="FILE", help="Write the original file, if it is stored, to FILE; `-` is standard output."
+)
 @open_library
 def show_command(
     library: Library, document: str, collection: str | None, as_json: bool, what: str | None, original: str | None
 ) -> None:
-    """Show a document, its text or its chunks, or write the file it was made from."""
+    """Show a document, its text or its chunks, or write its original file."""
     found = find_document(library, document)
     if original is not None:
         _write_original(library, found, original, as_json)
@@ -101,8 +103,8 @@ def _write_original(library: Library, document: Document, target: str, as_json: 
         with kept.open("rb") as file, Path(target).open("xb") as written:
             shutil.copyfileobj(file, written)
     except OSError as error:
-        remedy = "Name a file that is not there yet, in a folder that is."
-        raise OptionError(f"{target} cannot be written ({error.strerror})", remedy=remedy) from error
+        remedy = "Pass a new file name in an existing folder."
+        raise OptionError(f"cannot write {target} ({error.strerror})", remedy=remedy) from error
     result = {"document_id": document.id, "file": target, "bytes": kept.stat().st_size}
     click.echo(json.dumps(result) if as_json else f"wrote {result['bytes']:,} bytes to {target}")
 
@@ -142,11 +144,11 @@ def _show_chunks(library: Library, document: Document, as_json: bool) -> None:
 @click.command("delete")
 @click.argument("documents", nargs=-1, metavar="ID_OR_NAME...")
 @common_options
-@click.option("--source", metavar="PATH", help="Delete what came from this path.")
-@click.option("--checksum", metavar="SHA256", help="Delete what was made from a file with this checksum.")
-@click.option("--all-of-collection", is_flag=True, help="Delete every document of the collection named by -c.")
-@click.option("--compact", is_flag=True, help="Also leave no byte of them in the folder; slower.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask, however many there are.")
+@click.option("--source", metavar="PATH", help="Delete documents that came from this path.")
+@click.option("--checksum", metavar="SHA256", help="Delete the document of the file with this checksum.")
+@click.option("--all-of-collection", is_flag=True, help="Delete every document of the collection given with -c.")
+@click.option("--compact", is_flag=True, help="Also remove every byte of them from the folder; slower.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @open_library
 def delete_command(
     library: Library,
@@ -170,20 +172,20 @@ def delete_command(
     scope = collection if source or all_of_collection else None
     number = len(ids) + (len(library.documents(collection=collection)) if all_of_collection else bool(source))
     if number > 1 and not (yes or as_json) and sys.stdin.isatty():
-        click.confirm(f"Delete {count(number, 'document')} from the library? Your files stay", abort=True)
+        click.confirm(f"Delete {count(number, 'document')} from the library? Your files are not deleted", abort=True)
     gone = library.delete(*ids, source=source, collection=scope, compact=compact)
     if as_json:
         print_json({"deleted": gone})
     else:
         click.echo(f"deleted {count(len(gone), 'document')}")
         if (failure := library.index_failure) is not None:
-            click.secho(f"Note: the vector database has them still ({one_line(failure.message)}).", fg="yellow")
+            click.secho(f"Note: the vector database still has them ({one_line(failure.message)}).", fg="yellow")
 
 
 def _find_by_checksum(library: Library, checksum: str, collection: str | None) -> list[str]:
     found = library.documents(where={"checksum": checksum.lower()}, collection=collection)
     if not found:
-        raise NotFound(f"no document was made from a file with the checksum {checksum}")
+        raise NotFound(f"no document has the checksum {checksum}")
     return [document.id for document in found]
 
 
@@ -192,7 +194,7 @@ def _find_by_checksum(library: Library, checksum: str, collection: str | None) -
 @common_options
 @open_library
 def export_command(library: Library, file: str, collection: str | None, as_json: bool) -> None:
-    """Write documents and chunks as JSON Lines; to standard output when FILE is `-`."""
+    """Write documents and chunks as JSON Lines. Use `-` for standard output."""
     check_collection(library, collection)
     if file == "-":
         for line in library.exporting(collection=collection):

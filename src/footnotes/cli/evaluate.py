@@ -29,17 +29,17 @@ EXIT_WORSE = 4
 @json_option
 @mode_option
 @fusion_options
-@click.option("--reranker", metavar="NAME", help="Rerank the hits by this.")
-@click.option("--answers", is_flag=True, help="Also ask every question: overlap, citations, abstention.")
-@click.option("--name", default="", help="What to call this run.")
-@click.option("--save", type=click.Path(path_type=Path), help="Keep the run, to compare with later.")
-@click.option("--compare", "compared", nargs=2, type=click.Path(path_type=Path), metavar="A B", help="Two saved runs.")
-@click.option("--report", type=click.Path(path_type=Path), help="Write a page with plots.")
-@click.option("--at-least", "goals", multiple=True, metavar="MEASURE=X", help="Exit with 4 where a measure is lower.")
-@click.option("--make", "count", type=int, metavar="N", help="Write N questions from the library to GOLDEN.")
+@click.option("--reranker", metavar="NAME", help="Rerank the hits with this reranker.")
+@click.option("--answers", is_flag=True, help="Also answer every question: overlap, citations, abstention.")
+@click.option("--name", default="", help="Name of this run.")
+@click.option("--save", type=click.Path(path_type=Path), help="Save the run, for --compare.")
 @click.option(
-    "--from-ratings", is_flag=True, help="Write the questions whose answers were judged on the page to GOLDEN."
+    "--compare", "compared", nargs=2, type=click.Path(path_type=Path), metavar="A B", help="Compare two saved runs."
 )
+@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report with plots.")
+@click.option("--at-least", "goals", multiple=True, metavar="MEASURE=X", help="Exit with code 4 if a measure is lower.")
+@click.option("--make", "count", type=int, metavar="N", help="Write N questions from the library to GOLDEN.")
+@click.option("--from-ratings", is_flag=True, help="Write the questions rated on the page to GOLDEN.")
 def eval_command(
     golden: Path | None,
     library: str | None,
@@ -55,14 +55,14 @@ def eval_command(
 ) -> None:
     """Measure search and answers on your own questions.
 
-    GOLDEN holds questions with what should be found: JSON Lines, CSV or a BEIR folder. With --compare, the exit code
-    is 4 when the second run is worse than the first beyond chance.
+    GOLDEN has questions and the expected results: JSON Lines, CSV or a BEIR folder. With --compare, the exit code
+    is 4 if the second run is significantly worse than the first.
     """
     if compared:
         _compare(*compared, report=report, as_json=as_json)
         return
     if golden is None:
-        raise OptionError("no golden set is named", remedy="Give a file of questions, or --compare two saved runs.")
+        raise OptionError("no golden set given", remedy="Pass a file of questions, or --compare two saved runs.")
     if count is not None or from_ratings:
         _make(library, golden, None if from_ratings else count, as_json=as_json)
         return
@@ -78,7 +78,7 @@ def eval_command(
 
 
 def _goals(written: Sequence[str]) -> dict[str, float]:
-    """`recall@3=1.0` and the like."""
+    """Parse measures such as `recall@3=1.0`."""
     found: dict[str, float] = {}
     for name, value in pairs(written).items():
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -88,11 +88,11 @@ def _goals(written: Sequence[str]) -> dict[str, float]:
 
 
 def _check_goals(run: Run, goals: Mapping[str, float]) -> None:
-    """Exit with an error code if a measure is below its goal."""
+    """Exit with an error code if a measure is below its minimum."""
     for name in goals:
         if name not in run.means:
             known = ", ".join(run.means)
-            raise OptionError(f"{name} was not measured", remedy=f"These were: {known}.")
+            raise OptionError(f"{name} was not measured", remedy=f"Measured: {known}.")
     missed = [f"{name} is {run.means[name]:.4f}, below {least:g}" for name, least in goals.items()
               if run.means[name] < least]  # fmt: skip
     for line in missed:
@@ -105,13 +105,13 @@ def _check_goals(run: Run, goals: Mapping[str, float]) -> None:
 @click.argument("golden", type=click.Path(path_type=Path))
 @library_option
 @json_option
-@click.option("--chunkers", is_flag=True, help="Also try other chunkers: embeds everything again for each.")
-@click.option("--write", is_flag=True, help="Write the best settings to footnotes.toml, if they gain beyond chance.")
-@click.option("--report", type=click.Path(path_type=Path), help="Write a page with plots.")
+@click.option("--chunkers", is_flag=True, help="Also try other chunkers; embeds everything again for each.")
+@click.option("--write", is_flag=True, help="Write the best settings to footnotes.toml, if the gain is significant.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report with plots.")
 def tune_command(
     golden: Path, library: str | None, as_json: bool, chunkers: bool, write: bool, report: Path | None
 ) -> None:
-    """Find the settings that suit your documents and questions, judged on questions held out."""
+    """Find the best settings for your documents and questions, evaluated on held-out questions."""
     from footnotes.evaluate.golden import read_golden
     from footnotes.evaluate.tune import tune
     from footnotes.settings import change_file
@@ -156,7 +156,7 @@ def _run(folder: str | None, golden: Path, name: str, options: dict[str, Any]) -
 
 
 def _make(folder: str | None, golden: Path, count: int | None, *, as_json: bool) -> None:
-    """Write a golden set: `count` questions from the library, or without a count the rated ones."""
+    """Write a golden set: `count` questions from the library, or the rated ones if there is no count."""
     from footnotes.evaluate.golden import write_golden
     from footnotes.evaluate.make import make_golden
     from footnotes.evaluate.model import chat_of
@@ -164,7 +164,7 @@ def _make(folder: str | None, golden: Path, count: int | None, *, as_json: bool)
 
     if golden.exists():
         raise OptionError(
-            f"{golden} exists already", remedy="Name a new file: questions that were edited are not overwritten."
+            f"{golden} already exists", remedy="Pass a new file name: existing questions are not overwritten."
         )
     with _open_library(folder) as library:
         if count is None:
@@ -174,7 +174,7 @@ def _make(folder: str | None, golden: Path, count: int | None, *, as_json: bool)
     if as_json:
         click.echo(json.dumps({"golden": str(golden), "questions": made}))
     else:
-        click.echo(f"{_count_questions(made)} written to {golden}. Read and mend them before you trust a figure.")
+        click.echo(f"{_count_questions(made)} written to {golden}. Review and correct them before you trust a figure.")
 
 
 def _compare(first: Path, second: Path, *, report: Path | None, as_json: bool) -> None:
@@ -184,7 +184,7 @@ def _compare(first: Path, second: Path, *, report: Path | None, as_json: bool) -
 
     before, after = load_run(first), load_run(second)
     if [each.id for each in before.outcomes] != [each.id for each in after.outcomes]:
-        raise OptionError("the two runs did not answer the same questions", remedy="Run both on the same golden set.")
+        raise OptionError("the two runs have different questions", remedy="Run both on the same golden set.")
     measure = main_measure(after)
     found = compare(before.values(measure), after.values(measure))
     _write_report(report, [before, after], f"{before.name} against {after.name}")
@@ -236,13 +236,13 @@ def _show_tuning(found: Tuning, *, written: bool, as_json: bool) -> None:
         click.echo(f"  {run.name:28} {found.measure} {run.means.get(found.measure, 0.0):.4f}")
     gain = found.held_out
     click.echo(f"best: {found.best.name}")
-    click.echo(f"on questions held out: {gain.difference:+.4f} (95% from {gain.low:+.4f} to {gain.high:+.4f})")
+    click.echo(f"on held-out questions: {gain.difference:+.4f} (95% from {gain.low:+.4f} to {gain.high:+.4f})")
     if written:
         click.echo("written to footnotes.toml" + ("; run `footnotes reindex` now" if found.best.rebuilds else ""))
     elif found.worth_it:
-        click.echo("Run it again with --write to keep these settings.")
+        click.echo("Run the command again with --write to save these settings.")
     else:
-        click.echo("No setting gains beyond chance; nothing is changed.")
+        click.echo("No setting gains significantly; nothing was changed.")
 
 
 def _comparison_shape(found: Comparison) -> dict[str, object]:

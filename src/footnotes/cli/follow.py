@@ -1,4 +1,4 @@
-"""`footnotes sync` and `footnotes watch`: a folder or a source that the library follows."""
+"""`footnotes sync` and `footnotes watch`: update a collection from a folder or a source."""
 
 from __future__ import annotations
 
@@ -33,34 +33,36 @@ if TYPE_CHECKING:
     from footnotes.types import Followed, Synced
 
 MOST_LINES = 20
-"""How many files are named; -v names them all."""
+"""The number of files to list without -v."""
 _SHOWN = ("added", "changed", "renamed", "deleted", "unchanged", "skipped", "failed")
 
 
 _following = stack(
     library_option,
-    click.option("--collection", "-c", metavar="NAME", help="The collection that follows the folder."),
-    click.option("--option", "-o", multiple=True, metavar="KEY=VALUE", help="An option of a source: docs/sources.md."),
+    click.option("--collection", "-c", metavar="NAME", help="The collection to update."),
+    click.option(
+        "--option", "-o", multiple=True, metavar="KEY=VALUE", help="Set an option of the source; see docs/sources.md."
+    ),
     json_option,
     chunker_options,
-    click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document."),
-    click.option("--delete-all", is_flag=True, help="Delete documents also when every file of the folder is gone."),
-    click.option("--verbose", "-v", is_flag=True, help="Name every file, what was left out, and what failed before."),
+    click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Set metadata on every document."),
+    click.option("--delete-all", is_flag=True, help="Delete documents even if every file of the folder is gone."),
+    click.option("--verbose", "-v", is_flag=True, help="List every file, skipped files, and earlier failures."),
 )
 
 
 @click.command("sync")
 @click.argument("source")
 @_following
-@click.option("--dry-run", "-n", is_flag=True, help="Say what would be done; change nothing.")
+@click.option("--dry-run", "-n", is_flag=True, help="Print what would change; change nothing.")
 def sync_command(source: str, library: str | None, as_json: bool, dry_run: bool, verbose: bool, **options: Any) -> None:
-    """Make the library follow a folder: new, changed, renamed and deleted files.
+    """Update a collection from a folder: new, changed, renamed and deleted files.
 
     SOURCE is a folder, or an address: s3://, gs://, az://, sftp://, webdav://, git+https://, imaps://, https://,
     feed+https://, sql+postgresql://, mbox:, maildir:, obsidian:, zotero:, notion:, slack:, confluence:, github://,
-    takeout:. Secrets are named, never written: -o password=env:NAME, file:PATH or keyring:SERVICE/USER.
+    takeout:. Pass secrets by reference: -o password=env:NAME, file:PATH or keyring:SERVICE/USER.
 
-    Documents from elsewhere are never touched. A source that is missing or away is an error, not a deletion.
+    Documents from other sources are not changed. An unreachable source is an error and deletes nothing.
     """
     with _open_library(library) as opened, progress_line() as progress:
         shown = _quiet if as_json else build_printer(verbose, progress)
@@ -79,12 +81,12 @@ def sync_command(source: str, library: str | None, as_json: bool, dry_run: bool,
     default=300.0,
     show_default=True,
     metavar="SECONDS",
-    help="How often a source that is no folder is looked at.",
+    help="Interval between passes, for sources other than folders.",
 )
 def watch_command(source: str, library: str | None, as_json: bool, verbose: bool, every: float, **options: Any) -> None:
-    """Follow a folder as it changes, or look at a source now and then, until Ctrl-C.
+    """Sync a folder whenever it changes, or a source at intervals, until Ctrl-C.
 
-    With --json, every pass that did anything is one line.
+    With --json, prints one line for every pass with changes.
     """
     stop = threading.Event()
     _stop_on_signal(stop)
@@ -100,7 +102,7 @@ def watch_command(source: str, library: str | None, as_json: bool, verbose: bool
 
 
 def _stop_on_signal(stop: threading.Event) -> None:
-    """Stop after the current pass at the first Ctrl-C, at once at the second."""
+    """Stop after the current pass at the first Ctrl-C, immediately at the second."""
 
     def end(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
@@ -136,12 +138,12 @@ def _arguments(
 
 
 def source_options(given: Sequence[str]) -> dict[str, str]:
-    """Options of a source, all as texts."""
+    """Parse the options of a source, all as strings."""
     made = {}
     for each in given:
         name, equals, value = each.partition("=")
         if not equals or not name:
-            raise click.BadParameter("an option is written KEY=VALUE", param_hint="--option")
+            raise click.BadParameter("an option has the form KEY=VALUE", param_hint="--option")
         made[name.strip()] = value
     return made
 
@@ -151,7 +153,7 @@ def _quiet(_: object) -> None:
 
 
 def build_printer(verbose: bool, progress: ProgressLine | None = None) -> Callable[[Followed], None]:
-    """Build a function that prints a line for each file: the first ones, or with `verbose` all."""
+    """Build a function that prints a line for each file: the first ones, or all with `verbose`."""
     shown = 0
 
     def show(file: Followed) -> None:
@@ -187,7 +189,7 @@ def _show(done: Synced, as_json: bool) -> None:
 
 
 def summary(done: Synced) -> str:
-    """How many files there were of each kind."""
+    """Count the files of each kind."""
     counts = [f"{done.counts[name]:,} {name}" for name in _SHOWN if done.counts[name]]  # type: ignore[index]
     would = " (dry run: nothing was changed)" if done.dry_run else ""
     return f"{', '.join(counts) or 'nothing there'} in {done.took_ms / 1000:.1f} s{would}"

@@ -1,4 +1,4 @@
-"""`footnotes import`: documents of an export, or a collection that another tool keeps."""
+"""`footnotes import`: import an export, or a collection of another tool."""
 
 from __future__ import annotations
 
@@ -22,29 +22,34 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(dir_okay=False), required=False)
 @library_option
 @collection_option
-@click.option("--from", "source", metavar="SOURCE", help="Take over a collection of another tool, as written above.")
-@click.option("--text-field", default="", metavar="NAME", help="With --from: the field that holds the text.")
 @click.option(
-    "--group-by", default="", metavar="NAME", help="With --from: the field that names the document; - joins none."
+    "--from", "source", metavar="SOURCE", help="Import a collection of another tool; see the addresses above."
 )
-@click.option("--vector", default="", metavar="NAME", help="With --from: which of several named vectors of Qdrant.")
-@click.option("--model", default="", metavar="NAME", help="With --from: the model its vectors were made by.")
+@click.option("--text-field", default="", metavar="NAME", help="With --from: the field with the text.")
+@click.option(
+    "--group-by",
+    default="",
+    metavar="NAME",
+    help="With --from: the field with the document's name; - joins no records.",
+)
+@click.option("--vector", default="", metavar="NAME", help="With --from: the named vector to use in Qdrant.")
+@click.option("--model", default="", metavar="NAME", help="With --from: the model that made the vectors.")
 @json_option
 def import_command(
     file: str | None, library: str | None, collection: str | None, source: str | None, as_json: bool, **reading: str
 ) -> None:
-    """Append the documents of an export, or with --from a collection of another tool; never overwrites.
+    """Import documents from an export, or with --from a collection of another tool. Never overwrites.
 
     \b
-    chroma://host:8000/COLLECTION   of a Chroma server; chroma+https:// where it is encrypted
-    chroma:FOLDER#COLLECTION        of a folder that Chroma keeps
-    qdrant://host:6333/COLLECTION   of a Qdrant server; qdrant+https:// where it is encrypted
+    chroma://host:8000/COLLECTION   a Chroma server; chroma+https:// for TLS
+    chroma:FOLDER#COLLECTION        a local Chroma folder
+    qdrant://host:6333/COLLECTION   a Qdrant server; qdrant+https:// for TLS
     json:FILE                       an array or lines of {pageContent, metadata}, as LangChain writes them
 
-    A key is read from the setting import_api_key, which FOOTNOTES_IMPORT_API_KEY sets too.
+    Set the key with the setting import_api_key, or with FOOTNOTES_IMPORT_API_KEY.
     """
     if (file is None) == (source is None):
-        raise click.UsageError("name a FILE that `footnotes export` wrote, or a SOURCE after --from")
+        raise click.UsageError("pass a FILE written by `footnotes export`, or a SOURCE after --from")
     if source is None and any(reading.values()):
         given = next(name for name, value in reading.items() if value)
         raise click.UsageError(f"--{given.replace('_', '-')} needs --from")
@@ -71,7 +76,7 @@ def _show_imported(library: Library, file: str, collection: str | None, progress
 
 
 def import_to_json(done: ImportResult) -> dict[str, object]:
-    """The JSON of an import."""
+    """Convert the result of an import to JSON."""
     return {
         **asdict(done),
         "left_out": _reasons(done.left_out),
@@ -91,7 +96,7 @@ def _show(done: ImportResult) -> None:
     totals = [
         f"{number:,} {what}"
         for number, what in (
-            (vectors.taken_over, "taken over"),
+            (vectors.taken_over, "imported"),
             (vectors.embedded, "made by the library's embedder"),
             (vectors.known, "known already"),
         )
@@ -100,7 +105,7 @@ def _show(done: ImportResult) -> None:
     if totals:
         click.echo(f"vectors: {', '.join(totals)}")
     for reason, number in vectors.reasons.items():
-        print_note(f"{count(number, 'vector')} not taken over: {reason}")
+        print_note(f"{count(number, 'vector')} not imported: {reason}")
     for reason, number in done.left_out.items():
         print_note(f"{count(number, 'record')} left out: {reason}")
     for note in done.notes:

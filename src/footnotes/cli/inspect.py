@@ -23,16 +23,18 @@ _PAGES_DRAWN = 20
 @click.argument("file", type=click.Path(path_type=Path))
 @chunker_options
 @json_option
-@click.option("--html", "page", type=click.Path(path_type=Path), help="Write a page to look at.")
-@click.option("--pages", type=int, default=_PAGES_DRAWN, show_default=True, help="Pages of a PDF drawn in it.")
+@click.option("--html", "page", type=click.Path(path_type=Path), help="Write an HTML report.")
+@click.option(
+    "--pages", type=int, default=_PAGES_DRAWN, show_default=True, help="Number of PDF pages to draw in the report."
+)
 def inspect_command(
     file: Path, chunker: str | None, chunker_option: Sequence[str], as_json: bool, page: Path | None, pages: int
 ) -> None:
-    """Show what is read from a file, and how it is cut. Nothing is stored; no library is needed."""
+    """Show the text and the chunks of a file. Stores nothing and needs no library."""
     found = _inspect(file, chunker, pairs(chunker_option))
     if page is not None:
         if page.exists() and page.samefile(file):
-            raise OptionError(f"{page} is the file that is inspected", remedy="Name another file for the page.")
+            raise OptionError(f"{page} is the inspected file", remedy="Pass another file name for the report.")
         _write_page(found, page, pages)
     if as_json:
         from footnotes.inspect.shape import inspection_to_json
@@ -56,7 +58,7 @@ def _inspect(file: Path, chunker: str | None, options: Mapping[str, object]) -> 
 
 
 def _chunkers(settings: Settings, name: str | None, options: Mapping[str, object]) -> ChunkerFor:
-    """A function that returns the named chunker, or the one for a type of document."""
+    """Build a function that returns the named chunker, or the one for a document type."""
     from footnotes.chunk import Chunker
     from footnotes.chunk.make import make_chunker
     from footnotes.parse.types_by_name import is_source_code
@@ -80,9 +82,11 @@ def _write_page(found: Inspection, page: Path, pages: int) -> None:
     from footnotes.inspect.page import html_page
 
     if page.exists() and page.suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"{page} exists and is no page", remedy="Name a new file, or one that ends in .html.")
+        raise OptionError(
+            f"{page} exists and is not an HTML file", remedy="Pass a new file name, or one that ends in .html."
+        )
     try:
         page.write_text(html_page(found, most_pages=max(pages, 0)), encoding="utf-8")
     except OSError as error:
-        raise StoreUnavailable(f"{page} cannot be written ({error.strerror})") from error
+        raise StoreUnavailable(f"cannot write {page} ({error.strerror})") from error
     click.echo(f"page: {page}", err=True)

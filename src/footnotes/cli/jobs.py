@@ -1,4 +1,4 @@
-"""`footnotes jobs`: what is being done, what was cut off, what failed."""
+"""`footnotes jobs`: list running, interrupted and failed work."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from footnotes.types import Job
 
 STALLED_SECONDS = 60
-"""A running job without progress for this long stalls."""
+"""A running job without progress for this long counts as stalled."""
 
 
 @click.command("jobs")
 @library_option
 @json_option
-@click.option("--all", "everything", is_flag=True, help="Also what is done.")
+@click.option("--all", "everything", is_flag=True, help="Also list finished jobs.")
 def jobs_command(library: str | None, as_json: bool, everything: bool) -> None:
-    """Work that runs, waits, was cut off or failed, with stage, attempts and reason; also what a server accepted."""
+    """List running, pending, interrupted and failed jobs, with stage, attempts and cause; includes jobs of a server."""
     from footnotes.library import Library
 
     with Library(library, create=False) as opened:
@@ -46,14 +46,14 @@ def jobs_command(library: str | None, as_json: bool, everything: bool) -> None:
     for job in accepted:
         _show_accepted(job)
     if not shown and not accepted:
-        click.echo("nothing is running, waiting or failed")
+        click.echo("no running, pending or failed jobs")
 
 
 def _accepted_jobs(library: Library, *, everything: bool) -> list[ServerJob]:
-    """The unfinished jobs of the library's server, oldest first."""
+    """Return the unfinished jobs of the library's server, oldest first."""
     try:
         from footnotes.server.overview import accepted_jobs
-    except ModuleNotFoundError:  # without the extra no server ran from here
+    except ModuleNotFoundError:  # without the extra, no server ran here
         return []
     found = accepted_jobs(library.folder, library.settings)
     return [job for job in found if everything or job.state != "ready"]
@@ -66,7 +66,7 @@ def _show_accepted(job: ServerJob) -> None:
 
 
 def stalled_seconds(job: Job, moment: datetime) -> int | None:
-    """How many seconds a running job made no progress; None if that is not long."""
+    """Return the seconds since the last progress of a running job; None if it is not stalled."""
     if not job.holder or job.stage in ("ready", "failed"):
         return None
     seconds = int((moment - datetime.fromisoformat(job.updated_at)).total_seconds())
@@ -82,7 +82,7 @@ def _show(run: Job, files: Sequence[Job], moment: datetime, everything: bool) ->
         click.echo("      " + ", ".join(f"{count} {stage}" for stage, count in sorted(counts.items())))
     for job in files:
         if job.error is not None:
-            again = "may work the next time" if job.retryable else "needs a change first"
+            again = "a retry may work" if job.retryable else "needs a change first"
             click.echo(
                 f"      failed   {one_line(job.source)}  {one_line(job.error.message)} [{job.error.code}; {again}]"
             )
@@ -92,10 +92,10 @@ def _show(run: Job, files: Sequence[Job], moment: datetime, everything: bool) ->
 
 def _state(run: Job, moment: datetime) -> str:
     if not run.holder:
-        return "" if run.stage in ("ready", "failed") else "  (cut off: run `footnotes resume`)"
+        return "" if run.stage in ("ready", "failed") else "  (interrupted: run `footnotes resume`)"
     waited = stalled_seconds(run, moment)
     if waited is not None:
-        return f"  ({run.holder}: nothing has moved in {run.stage} for {waited} s)"
+        return f"  ({run.holder}: no progress in {run.stage} for {waited} s)"
     done = f", {run.done:,} of {run.total:,}" if run.total else ""
     tries = f", attempt {run.attempts}" if run.attempts > 1 else ""
     return f"  ({run.holder}{done}{tries})"

@@ -1,4 +1,4 @@
-"""The languages of a library's documents, and whether its embedder knows them."""
+"""The languages of a library's documents, and whether its embedder supports them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from footnotes.types import Added
 
 MOST_LOOKED_AT = 1_000
-REMEDY = "`footnotes config set embedder multilingual` and `footnotes reindex` change to a model that does"
+REMEDY = "run `footnotes config set embedder multilingual` and `footnotes reindex` to use a model that does"
 
 
 def language_state(library: Library) -> dict[str, object]:
-    """Count documents by language, and list the languages that the embedder does not know."""
+    """Count documents by language, and list the languages that the embedder does not support."""
     languages = (document.metadata.get("language") for document in library.documents())
     counts = Counter(str(one) for one in languages if is_language(one))
     known = known_languages(library.settings.embedder)
@@ -33,14 +33,14 @@ def language_state(library: Library) -> dict[str, object]:
 def language_text(state: dict[str, Any]) -> str:
     counts = ", ".join(f"{language} {number:,}" for language, number in state["documents"].items())
     if lacking := state["unknown_to_embedder"]:
-        return f"{counts}; the embedder does not know {', '.join(lacking)}: {REMEDY}"
+        return f"{counts}; the embedder does not support {', '.join(lacking)}: {REMEDY}"
     if state["embedder_knows"] is None:
-        return f"{counts}; which of them the embedder knows is not known"
+        return f"{counts}; the embedder does not state which of them it supports"
     return counts
 
 
 def note_languages(library: Library, stream: Iterator[Added]) -> Iterator[Added]:
-    """Pass results on; then print a note on new languages that the embedder does not know."""
+    """Yield results; then print a note on new languages that the embedder does not support."""
     ids: list[str] = []
     for added in stream:
         if added.document_id and added.status in ("ready", "indexing", "replaced") and len(ids) < MOST_LOOKED_AT:
@@ -52,5 +52,5 @@ def note_languages(library: Library, stream: Iterator[Added]) -> Iterator[Added]
         with_it = library.documents(where={"language": language}, limit=counts[language] + 1)
         if len(with_it) <= counts[language]:  # these are the first
             text = f"note: these are the first texts in the language {language!r}, which the embedder "
-            text += f"{library.settings.embedder} does not know: they are found by their words, hardly by their meaning"
+            text += f"{library.settings.embedder} does not support: searches find them by words, but hardly by meaning"
             click.secho(f"{text}. {REMEDY}.", fg="yellow", err=True)

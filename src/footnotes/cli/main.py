@@ -1,4 +1,4 @@
-"""The group of all commands: loads the called one, lists them by topic, and translates errors to exit codes."""
+"""The group of all commands: load the called one, list them by topic, and map errors to exit codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOPICS = {
     "Server": ("serve", "worker", "keys", "mcp", "models", "migrate", "doctor", "completion"),
 }  # fmt: skip
 _DESCRIBED = "Use"
-"""The topic whose commands are listed with descriptions; others only by name, so that all fit on a screen."""
+"""Only this topic is listed with descriptions, so the list fits on a screen."""
 _MODULES = {
     "add": "add", "resume": "add", "ask": "ask", "chat": "ask", "list": "documents", "show": "documents",
     "delete": "documents", "export": "documents", "collections": "collections", "sync": "follow", "watch": "follow",
@@ -33,11 +33,11 @@ _MODULES = {
     "restore": "backup", "copy": "backup", "migrate": "upkeep",
     "eval": "evaluate", "tune": "evaluate", "worker": "serve", "keys": "serve", "mcp": "serve",
 }  # fmt: skip
-"""The modules of commands that have another name. Only the module of the called command is loaded."""
+"""Modules whose command has another name. Only the module of the called command is loaded."""
 
 
 class Commands(click.Group):
-    """Every command of the program, loaded when it is called."""
+    """All commands, each loaded when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for names in _TOPICS.values() for name in names]
@@ -72,30 +72,30 @@ class Commands(click.Group):
         return command.get_short_help_str(80)
 
     def invoke(self, ctx: click.Context) -> object:
-        began = tracing.REQUEST_ID.set(secrets.token_hex(8))  # calls to other services carry it
+        began = tracing.REQUEST_ID.set(secrets.token_hex(8))  # calls to other services send it
         try:
             return super().invoke(ctx)
         except FootnotesError as error:
             print_error(error, as_json=ctx.meta.get("footnotes.as_json", False))
             ctx.exit(EXIT_ERROR)
         except KeyboardInterrupt:
-            click.echo("\nStopped. What was reported is kept; run the same command again to go on.", err=True)
+            click.echo("\nStopped. Finished work is stored; run the same command again to continue.", err=True)
             ctx.exit(EXIT_INTERRUPTED)
         finally:
             tracing.REQUEST_ID.reset(began)
 
 
 def _choose_colour(ctx: click.Context, parameter: click.Parameter, value: str) -> None:
-    """`always`, `never`, or by the terminal; NO_COLOR set to anything means never, unless it is asked for here."""
+    """Return whether to use colours: as requested, else by NO_COLOR, else by the terminal."""
     ctx.color = {"always": True, "never": False}.get(value, False if is_colour_refused() else None)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="footnotes")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", expose_value=False,
-              is_eager=True, callback=_choose_colour, help="Colours; NO_COLOR is obeyed.")  # fmt: skip
+              is_eager=True, callback=_choose_colour, help="Use colours; obeys NO_COLOR.")  # fmt: skip
 def main() -> None:
-    """Answers questions from your own documents, each with its footnotes.
+    """Answer questions from your own documents, with footnotes.
 
     \b
     footnotes add ~/documents

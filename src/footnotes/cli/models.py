@@ -1,4 +1,4 @@
-"""`footnotes models`: the models that can be chosen, what each lacks, and whether the chosen ones answer."""
+"""`footnotes models`: list the available models and what each lacks, and test the selected ones."""
 
 from __future__ import annotations
 
@@ -43,12 +43,16 @@ class ModelLine:
 @click.pass_context
 @library_option
 @json_option
-@click.option("--test", "tested", is_flag=True, help="Ask the chosen chat model and the embedder one small thing.")
-@click.option("--model", metavar="PROVIDER:MODEL", help="With --test: ask this chat model in place of the chosen one.")
+@click.option(
+    "--test", "tested", is_flag=True, help="Send a small request to the selected chat model and the embedder."
+)
+@click.option(
+    "--model", metavar="PROVIDER:MODEL", help="With --test: test this chat model instead of the selected one."
+)
 def models_command(context: click.Context, library: str | None, as_json: bool, tested: bool, model: str | None) -> None:
-    """Providers of models: which are installed, which lack a key, which are chosen, which answer.
+    """List model providers: installed, missing a key, selected, responding.
 
-    The commands below connect models for the server, as its page does: no file to edit, no restart.
+    The commands below connect models to the server, as its page does, without editing files or a restart.
     """
     from footnotes.settings import load
 
@@ -67,7 +71,7 @@ def models_command(context: click.Context, library: str | None, as_json: bool, t
         click.echo(align_table([["kind", "provider", "chosen", "state"], *rows], most=len(rows) + 1))
         if settings.model == "extractive":
             click.echo(
-                "\nNo chat model is chosen: answers are quotations. footnotes config set model openai:gpt-4o-mini"
+                "\nNo chat model is set: answers are quotations. Run: footnotes config set model openai:gpt-4o-mini"
             )
     if any(line.state.startswith("fails") for line in lines):
         raise SystemExit(1)
@@ -77,7 +81,7 @@ def _lines(settings: Settings, *, tested: bool) -> Iterator[ModelLine]:
     chosen = {"chat": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}
     for kind, name in _KINDS:
         for provider in plugins.names(kind):
-            if provider == "hashing":  # for tests, and for trying things without a model
+            if provider == "hashing":  # for tests, and for use without a model
                 continue
             is_chosen = plugins.split_name(chosen[name])[0] == provider
             state = _state(kind, provider, settings)
@@ -87,7 +91,7 @@ def _lines(settings: Settings, *, tested: bool) -> Iterator[ModelLine]:
 
 
 def _state(kind: plugins.Kind, provider: str, settings: Settings) -> str:
-    """Whether it can be used: its package is there, and its key where it needs one."""
+    """Return whether it can be used: the package is installed, and the key is set if it needs one."""
     try:
         plugins.find(kind, provider)
     except FootnotesError as error:
@@ -114,13 +118,13 @@ def _answer(name: str, settings: Settings) -> str:
 
 @models_command.command("fetch")
 @click.argument("name", metavar="NAME[@REVISION]")
-@click.option("--to", "folder", metavar="DIR", help="Where models are kept. [default: models_dir of the settings]")
-@click.option("--file", default="", metavar="PATH", help="Which of its ONNX files. [default: model.onnx]")
+@click.option("--to", "folder", metavar="DIR", help="Folder for models. [default: models_dir in the settings]")
+@click.option("--file", default="", metavar="PATH", help="The ONNX file to download. [default: model.onnx]")
 @json_option
 def fetch_command(name: str, folder: str | None, file: str, as_json: bool) -> None:
-    """Fetch an embedding model or a cross-encoder from a hub, to be used as onnx:NAME, also where there is no network.
+    """Download an embedding model or a cross-encoder from a hub. Then use it as onnx:NAME, also offline.
 
-    The revision is written down and every file is checked. HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are heeded.
+    Records the revision and checks every file. Obeys HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE.
     """
     from footnotes.embed.hub import fetch_model
     from footnotes.settings import load
@@ -141,7 +145,7 @@ def fetch_command(name: str, folder: str | None, file: str, as_json: bool) -> No
         click.echo(f"footnotes config set models_dir {kept}")
 
 
-# ── models that answer on the server
+# ── models connected to the server
 
 
 @contextmanager
@@ -150,11 +154,13 @@ def _connections(library: str | None, tenant: str) -> Iterator[tuple[Connections
     from footnotes.server.keys import Caller
 
     with open_server_database(library) as (database, settings, folder):
-        # A user who can write the server's folder operates it, for any tenant.
+        # A user who can write to the server's folder operates it, for any tenant.
         yield Connections(database, folder, replace(settings, user=tenant)), Caller(tenant, "", frozenset(("admin",)))
 
 
-_tenant_option = click.option("--tenant", default="local", show_default=True, help="Whose questions it answers.")
+_tenant_option = click.option(
+    "--tenant", default="local", show_default=True, help="The tenant whose questions it answers."
+)
 
 
 @models_command.command("connect")
@@ -163,14 +169,18 @@ _tenant_option = click.option("--tenant", default="local", show_default=True, he
 @library_option
 @_tenant_option
 @json_option
-@click.option("--address", default="", metavar="URL", help="Where it is. [default: the provider's own address]")
+@click.option(
+    "--address", default="", metavar="URL", help="Address of the model. [default: the provider's own address]"
+)
 @click.option("--file", "path", default="", metavar="GGUF", help="The file of a llama model.")
-@click.option("--key-env", default="", metavar="NAME", help="A variable with the key. [default: asked for, hidden]")
-@click.option("--no-key", is_flag=True, help="It needs none.")
+@click.option(
+    "--key-env", default="", metavar="NAME", help="Environment variable with the key. [default: prompt for it, hidden]"
+)
+@click.option("--no-key", is_flag=True, help="The model needs no key.")
 def connect_command(
     provider: str, model: str, library: str | None, tenant: str, as_json: bool, no_key: bool, key_env: str, **place: str
 ) -> None:
-    """Connect a model: openai, anthropic, gemini, cohere, ollama, compatible or llama. It is asked one small thing."""
+    """Connect a model: openai, anthropic, gemini, cohere, ollama, compatible or llama. Sends a small test request."""
     from footnotes.answer.models.connect import tried
     from footnotes.server.connections import NewConnection
     from footnotes.settings import load
@@ -181,7 +191,7 @@ def connect_command(
     with _connections(library, tenant) as (connections, caller):
         found = tried(connections.build(caller, given), load(Path(library).expanduser() if library else None))
         if found.error is not None:
-            raise OptionError(f"it does not answer: {found.error.message}", remedy=found.error.remedy)
+            raise OptionError(f"the model does not respond: {found.error.message}", remedy=found.error.remedy)
         made = connections.add(caller, given)
     if as_json:
         print_json({**asdict(made), "ms": found.ms})
@@ -194,7 +204,7 @@ def connect_command(
 @_tenant_option
 @json_option
 def connected_command(library: str | None, tenant: str, as_json: bool) -> None:
-    """The models that are connected, without their keys."""
+    """List the connected models, without their keys."""
     with _connections(library, tenant) as (connections, _):
         found = connections.all(tenant)
     if as_json:
@@ -227,7 +237,7 @@ def disconnect_command(connection: str, library: str | None, tenant: str, as_jso
 @models_command.command("found")
 @json_option
 def found_command(as_json: bool) -> None:
-    """Servers of models on this machine: Ollama, LM Studio and llama.cpp at their usual ports."""
+    """Find model servers on this machine: Ollama, LM Studio and llama.cpp at their usual ports."""
     from footnotes.answer.models.connect import found_here
     from footnotes.settings import load
 

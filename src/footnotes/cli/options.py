@@ -1,4 +1,4 @@
-"""Options that commands share, and the values of what is written after them."""
+"""Shared options of commands, and parsers for their values."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ where_option = click.option(
     metavar="KEY=VALUE",
     help="Filter; also != > >= < <= ~ (glob), or layer:domain path:src/**.",
 )
-mode_option = click.option("--mode", type=click.Choice(["hybrid", "lexical", "dense"]), help="Which legs to use.")
+mode_option = click.option("--mode", type=click.Choice(["hybrid", "lexical", "dense"]), help="The legs to use.")
 
 
 def stack(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Several options as one decorator, in the order they are listed."""
+    """Combine several options into one decorator, in the listed order."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(options):
@@ -49,24 +49,24 @@ def stack(*options: Callable[[Command], Command]) -> Callable[[Command], Command
 
 common_options = stack(library_option, collection_option, json_option)
 chunker_options = stack(
-    click.option("--chunker", metavar="NAME", help="How to cut; see docs/reference/chunkers.md."),
-    click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="An option of the chunker."),
+    click.option("--chunker", metavar="NAME", help="The chunker; see docs/reference/chunkers.md."),
+    click.option("--chunker-option", multiple=True, metavar="KEY=VALUE", help="Set an option of the chunker."),
 )
 fusion_options = stack(
-    click.option("--fusion", type=click.Choice(["adaptive", "alpha", "rrf"]), help="How the legs are fused."),
+    click.option("--fusion", type=click.Choice(["adaptive", "alpha", "rrf"]), help="The fusion method."),
     click.option("--alpha", type=float, help="Weight of the dense leg, with --fusion alpha."),
     click.option(
         "--weights", metavar="L,D", callback=lambda ctx, parameter, value: _weights(value),
         help="Weights of the lexical and the dense leg, with --fusion rrf.",
     ),
     click.option(
-        "--missing-rank", type=click.IntRange(min=0), help="With --fusion rrf: the rank of what a leg did not list."
+        "--missing-rank", type=click.IntRange(min=0), help="With --fusion rrf: the rank of a hit missing in a leg."
     ),
 )  # fmt: skip
 
 
 def open_library(command: Command) -> Command:
-    """Pass the command an open library instead of its folder; raise if there is none."""
+    """Pass an open library to the command instead of its folder; raise if it does not exist."""
     return _with_library(command, create=False)
 
 
@@ -117,14 +117,14 @@ def progress_line() -> ProgressLine:
 
 
 def read_words(words: Sequence[str]) -> str:
-    """The words of a question; `-` alone stands for standard input."""
+    """Join the words of a question; read standard input if it is `-`."""
     if list(words) == ["-"]:
         return sys.stdin.read().strip()
     return " ".join(words)
 
 
 def pairs(written: Sequence[str]) -> dict[str, Any]:
-    """`key=value` options; numbers and true or false are read as such."""
+    """Parse `key=value` options; convert numbers, true and false."""
     found: dict[str, Any] = {}
     for item in written:
         key, separator, value = item.partition("=")
@@ -151,5 +151,5 @@ def _weights(value: str | None) -> tuple[float, float] | None:
     try:
         lexical, dense = (float(part) for part in value.split(","))
     except ValueError as error:
-        raise click.BadParameter("give two numbers, such as 0.5,0.5") from error
+        raise click.BadParameter("pass two numbers, such as 0.5,0.5") from error
     return lexical, dense

@@ -1,4 +1,4 @@
-"""What commands print: JSON, errors, counts, and text that fits the terminal."""
+"""Output of commands: JSON, errors, counts, and text that fits the terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def print_json(value: object) -> None:
 
 
 def print_error(error: FootnotesError, *, as_json: bool) -> None:
-    """Print what happened, what to do, and the code."""
+    """Print the cause, the remedy and the code of an error."""
     if as_json:
         print_json({"error": error.info()})
         return
@@ -45,12 +45,12 @@ def print_note(text: str) -> None:
 
 
 def count(number: int | None, noun: str) -> str:
-    """`1 chunk`, `2,000 chunks`."""
+    """Format a count: `1 chunk`, `2,000 chunks`."""
     return f"{number or 0:,} {noun}{'' if number == 1 else 's'}"
 
 
 def near(path: str) -> str:
-    """A path relative to the current folder."""
+    """Return a path relative to the current folder."""
     return one_line(path.removeprefix(str(Path.cwd()) + "/"))
 
 
@@ -60,7 +60,7 @@ def page_range(pages: tuple[int, int]) -> str:
 
 
 def columns() -> int:
-    """The width for text."""
+    """Return the width for text."""
     return min(shutil.get_terminal_size().columns, MOST_COLUMNS)
 
 
@@ -84,7 +84,7 @@ def _own_indent(line: str) -> str:
 
 
 def _indent_hanging(line: str) -> str:
-    """The indent below the first word: after the mark of a footnote or list."""
+    """Return the indent below the first word: after the mark of a footnote or list."""
     mark = re.match(r"\s*(?:\[\d+\]|\[[?~]\]|[-*•]|\d+[.)])?\s*", line)
     return " " * (mark.end() if mark else 0)
 
@@ -99,7 +99,7 @@ def mark_words(text: str, words: Iterable[str]) -> str:
 
 
 def table_rows(text: str) -> list[list[str]] | None:
-    """The cells of a text that is a table with `|`; None if it is not one."""
+    """Parse a table with `|` into cells; None if the text is not one."""
     lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
     if len(lines) < 2 or sum("|" in line for line in lines) < len(lines):
         return None

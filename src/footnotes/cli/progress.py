@@ -1,4 +1,4 @@
-"""Shows the progress of long work: a live line on a terminal, plain lines elsewhere, nothing for short work."""
+"""Progress of long work: a live line on a terminal, plain lines elsewhere, nothing for short work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN_AFTER = 1.0
 PLAIN_EVERY = 5.0
 STALLED_AFTER = 30.0
 LEAST_SECONDS = 5.0
-"""No time left is shown before this, or before a tenth is done."""
+"""The time left is hidden before this, and before a tenth is done."""
 _UNITS = {
     "importing": "records",
     "reading": "files",
@@ -28,7 +28,7 @@ _UNITS = {
 
 
 class ProgressLine:
-    """A callable for `on_progress`. Use it as a context, so that the live line is removed at the end."""
+    """A callable for `on_progress`. Use it as a context manager, to remove the live line at the end."""
 
     def __init__(self, stream: IO[str], *, live: bool) -> None:
         self._stream = stream
@@ -66,12 +66,12 @@ class ProgressLine:
                 self._bar.start()
 
     def _watch(self) -> None:
-        """Print a line when there is no progress for long."""
+        """Print a line if there is no progress for long."""
         while not self._ended.wait(1.0):
             waited = time.monotonic() - self._moved
             if self._stage and waited >= STALLED_AFTER * (self._stalls + 1):
                 self._stalls += 1
-                text = f"nothing has moved in {self._stage} for {_duration(waited)}"
+                text = f"no progress in {self._stage} for {_duration(waited)}"
                 (self._bar.console.print if self._bar is not None else self._print)(text)
 
     def _print(self, text: str) -> None:
@@ -94,7 +94,7 @@ class ProgressLine:
             self._print(self.line(progress, now))
 
     def line(self, progress: Progress, now: float) -> str:
-        """`embedding 128 of 640 chunks, 43/s (file 3 of 155), 12 s left`."""
+        """Format progress: `embedding 128 of 640 chunks, 43/s (file 3 of 155), 12 s left`."""
         parts: list[str] = [progress.stage]
         if progress.done:
             amount = f"{progress.done:,}" + (f" of {progress.total:,}" if progress.total else "")

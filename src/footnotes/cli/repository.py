@@ -1,4 +1,4 @@
-"""`footnotes add REPO --code` and `footnotes add DIR --wiki`: what a repository holds, and the pages about it."""
+"""`footnotes add REPO --code` and `footnotes add DIR --wiki`: add a repository, and the pages about it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add_repositories(
 def _show_files(
     path: str, stream: Iterable[Followed], show: Callable[[Followed], None], *, as_json: bool, verbose: bool
 ) -> bool:
-    """Print files as they come, then the counts; return whether one of them failed."""
+    """Print files as they arrive, then the counts; return whether a file failed."""
     began = time.monotonic()
     files: list[Followed] = []
     counts: dict[SyncStatus, int] = dict.fromkeys(get_args(SyncStatus), 0)

@@ -33,16 +33,16 @@ CHARACTERS, CODE_LINES = 300, 8
 @common_options
 @where_option
 @mode_option
-@click.option("--limit", "-n", type=int, help="How many hits.  [default: 10]")
-@click.option("--per-document", type=int, help="How many hits of one document.  [default: 1]")
+@click.option("--limit", "-n", type=int, help="Maximum number of hits.  [default: 10]")
+@click.option("--per-document", type=int, help="Maximum number of hits per document.  [default: 1]")
 @fusion_options
-@click.option("--expand", is_flag=True, help="Search for synonyms and acronyms of its words too.")
+@click.option("--expand", is_flag=True, help="Also search for synonyms and acronyms.")
 @click.option("--reranker", metavar="NAME", help="late, llm, onnx, server:model or cohere:model.")
 @open_library
 def search_command(
     library: Library, query: Sequence[str], collection: str | None, as_json: bool, expand: bool, **options: Any
 ) -> None:
-    """Find passages; `-` reads the question from standard input."""
+    """Find passages. Use `-` to read the question from standard input."""
     check_collection(library, collection)
     asked = read_words(query)
     if expand:
@@ -60,7 +60,7 @@ def search_command(
 
 
 def show_hit(number: int, hit: Hit, words: Sequence[str]) -> None:
-    """Print a hit: its place, its text with the words of the question marked, and its scores."""
+    """Print a hit: its location, its text with the words of the question marked, and its scores."""
     heading = f"  {one_line(hit.headings[-1])}" if hit.headings else ""
     legs = []
     for name, leg in (("lexical", hit.scores.lexical), ("dense", hit.scores.dense)):
@@ -73,7 +73,7 @@ def show_hit(number: int, hit: Hit, words: Sequence[str]) -> None:
 
 
 def _text(hit: Hit) -> str:
-    """The text of a hit: code by lines, a table aligned, prose wrapped."""
+    """Format the text of a hit: code by lines, a table aligned, prose wrapped."""
     text = printable(hit.text).strip("\n")
     if is_code_name(hit.filename):
         lines = text.split("\n")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 log_format_option = click.option(
-    "--log-format", type=click.Choice(["plain", "json"]), help="Lines of the log.  [default: plain on a terminal]"
+    "--log-format", type=click.Choice(["plain", "json"]), help="Format of the log.  [default: plain on a terminal]"
 )
 
 
@@ -28,9 +28,9 @@ log_format_option = click.option(
 @library_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Port to listen on.")
-@click.option("--read-only", is_flag=True, help="Search and ask alone, on a replica of PostgreSQL.")
-@click.option("--workers", type=click.IntRange(0, 256), help="Processes that search, each on a core.  [default: 0]")
-@click.option("--open", "opens", is_flag=True, help="Open the page in a browser once it is served.")
+@click.option("--read-only", is_flag=True, help="Serve only searches and answers, on a PostgreSQL replica.")
+@click.option("--workers", type=click.IntRange(0, 256), help="Number of search processes, one per core.  [default: 0]")
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 @log_format_option
 def serve_command(
     library: str | None,
@@ -41,9 +41,9 @@ def serve_command(
     opens: bool,
     log_format: str | None,
 ) -> None:
-    """Serve the library over HTTP, with a page to ask in.
+    """Serve the library over HTTP, with a web page.
 
-    Without keys it listens on this machine alone. For others, make keys first with `footnotes keys create`.
+    Without keys, it listens only on this machine. To serve others, first run `footnotes keys create`.
     """
     from footnotes.server.run import serve
 
@@ -61,17 +61,19 @@ def serve_command(
 
 
 def _plain_logs(log_format: str | None) -> bool:
-    """Whether logs are plain lines, for a terminal, or JSON, for a collector."""
+    """Return whether to log plain lines, for a terminal, or JSON, for a collector."""
     return log_format == "plain" if log_format else sys.stderr.isatty()
 
 
 @click.command("worker")
 @library_option
-@click.option("--concurrency", default=2, show_default=True, type=click.IntRange(1, 64), help="Jobs done at once.")
-@click.option("--once", is_flag=True, help="Stop when nothing is left to do.")
+@click.option(
+    "--concurrency", default=2, show_default=True, type=click.IntRange(1, 64), help="Number of concurrent jobs."
+)
+@click.option("--once", is_flag=True, help="Stop when no job is left.")
 @log_format_option
 def worker_command(library: str | None, concurrency: int, once: bool, log_format: str | None) -> None:
-    """Take in what servers accepted, for a store in PostgreSQL. Start as many as you like, on any machine."""
+    """Ingest documents that servers accepted, for a store in PostgreSQL. Start any number, on any machine."""
     from footnotes.errors import ConfigError
     from footnotes.server.logs import set_up_logs
     from footnotes.server.run import missing_extra
@@ -79,8 +81,8 @@ def worker_command(library: str | None, concurrency: int, once: bool, log_format
     settings, folder = load_settings(library)
     if not settings.store:
         raise ConfigError(
-            "workers need a store that several processes share",
-            remedy="Set FOOTNOTES_STORE=postgresql://…; a library in a folder is served by `footnotes serve` alone.",
+            "workers need a store that several processes can share",
+            remedy="Set FOOTNOTES_STORE=postgresql://…; for a library in a folder, `footnotes serve` needs no workers.",
         )
     try:
         from footnotes.server.standalone import run
@@ -92,7 +94,7 @@ def worker_command(library: str | None, concurrency: int, once: bool, log_format
 
 @click.command("mcp")
 @library_option
-@click.option("--read-only", is_flag=True, help="Leave out what changes the library.")
+@click.option("--read-only", is_flag=True, help="Omit tools that change the library.")
 def mcp_command(library: str | None, read_only: bool) -> None:
     """Serve the library to an agent over standard input and output (Model Context Protocol)."""
     from footnotes.library import Library
@@ -108,7 +110,7 @@ def mcp_command(library: str | None, read_only: bool) -> None:
 
 @click.group("keys")
 def keys_command() -> None:
-    """Keys for the server: make, list and revoke them."""
+    """Create, list and revoke keys for the server."""
 
 
 @contextmanager
@@ -121,31 +123,33 @@ def _keys(library: str | None) -> Iterator[Keys]:
 
 @keys_command.command("create")
 @library_option
-@click.option("--tenant", default="local", show_default=True, help="Whose documents the key opens.")
-@click.option("--name", default="", help="What the key is for.")
+@click.option("--tenant", default="local", show_default=True, help="The tenant whose documents the key can access.")
+@click.option("--name", default="", help="A name for the key.")
 @click.option("--scope", "scopes", multiple=True, default=["read"],
               type=click.Choice(["read", "write", "admin", "metrics"]), show_default=True,
-              help="What it may do; may be given several times.")  # fmt: skip
-@click.option("--days", type=float, help="Days it is valid.  [default: without end]")
+              help="Grant a scope; repeat for several.")  # fmt: skip
+@click.option("--days", type=float, help="Days until the key expires.  [default: never]")
 @json_option
 def create(
     library: str | None, tenant: str, name: str, scopes: Sequence[str], days: float | None, as_json: bool
 ) -> None:
-    """Make a key. It is shown once; only a hash of it is kept."""
+    """Create a key. It is shown once; only its hash is stored."""
     with _keys(library) as keys:
         key, kept = keys.create(tenant, name=name, scopes=scopes, days=days)
     if as_json:
         click.echo(json.dumps({**to_json(kept), "key": key}))
     else:
         click.echo(key)
-        click.echo("Keep it: it is not shown again. From now on every request to the server needs a key.", err=True)
+        click.echo(
+            "Save the key now: it is not shown again. From now on every request to the server needs a key.", err=True
+        )
 
 
 @keys_command.command("list")
 @library_option
 @json_option
 def list_keys(library: str | None, as_json: bool) -> None:
-    """The keys there are, without their secrets."""
+    """List the keys, without their secrets."""
     with _keys(library) as keys:
         found = keys.all()
     if as_json:
@@ -154,7 +158,7 @@ def list_keys(library: str | None, as_json: bool) -> None:
     for key in found:
         click.echo(_line(key))
     if not found:
-        click.echo("there are no keys")
+        click.echo("no keys")
 
 
 def _line(key: Key) -> str:
@@ -168,7 +172,7 @@ def _line(key: Key) -> str:
 @library_option
 @json_option
 def revoke(key_id: str, library: str | None, as_json: bool) -> None:
-    """Refuse a key from now on, by its id."""
+    """Revoke a key by its id."""
     with _keys(library) as keys:
         kept = keys.revoke(key_id)
     click.echo(json.dumps(to_json(kept)) if as_json else f"revoked {kept.id}")

@@ -1,4 +1,4 @@
-"""`footnotes sources`: what the server follows by itself, and how the last runs went."""
+"""`footnotes sources`: list, add, run and remove the sources of the server."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _PERIODS = {"m": 60, "h": 3_600, "d": 86_400, "s": 1}
 @json_option
 @click.pass_context
 def sources_command(context: click.Context, library: str | None, as_json: bool) -> None:
-    """Sources the server reads again and again: list them, or add, run and remove one.
+    """List the sources that the server syncs, or add, run or remove one.
 
-    `footnotes serve` runs each when it is due; `footnotes sources run` does so now, without a server.
+    `footnotes serve` runs each source on schedule. `footnotes sources run` runs them now, without a server.
     """
     context.obj = library
     if context.invoked_subcommand is not None:
@@ -52,15 +52,23 @@ def sources_command(context: click.Context, library: str | None, as_json: bool) 
         if each.error:
             click.secho(f"              {each.error.message}. {each.error.remedy} [{each.error.code}]", fg="red")
     if not found:
-        click.echo("No source is followed. `footnotes sources add ADDRESS` follows one.")
+        click.echo("No sources. Add one with `footnotes sources add ADDRESS`.")
 
 
 @sources_command.command("add")
 @click.argument("address")
-@click.option("--collection", "-c", metavar="NAME", help="The collection that follows it.")
-@click.option("--option", "-o", multiple=True, metavar="KEY=VALUE", help="An option of the source: docs/sources.md.")
-@click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Metadata for every document.")
-@click.option("--every", default="1h", show_default=True, metavar="TIME", help="90s, 15m, 1h, 1d; 0 for by hand alone.")
+@click.option("--collection", "-c", metavar="NAME", help="The collection to update.")
+@click.option(
+    "--option", "-o", multiple=True, metavar="KEY=VALUE", help="Set an option of the source; see docs/sources.md."
+)
+@click.option("--metadata", "-m", multiple=True, metavar="KEY=VALUE", help="Set metadata on every document.")
+@click.option(
+    "--every",
+    default="1h",
+    show_default=True,
+    metavar="TIME",
+    help="Interval: 90s, 15m, 1h, 1d; 0 to run it only by hand.",
+)
 @click.pass_obj
 def add_command(
     library: str | None,
@@ -70,7 +78,7 @@ def add_command(
     metadata: Sequence[str],
     every: str,
 ) -> None:
-    """Follow a source from now on. Nothing is read yet: a server does, or `footnotes sources run`."""
+    """Add a source. A server syncs it on schedule; `footnotes sources run` syncs it now."""
     from footnotes.server.following import NewFollowedSource
 
     with _open_sources(library) as (sources, settings):
@@ -86,11 +94,11 @@ def add_command(
 
 @sources_command.command("run")
 @click.argument("source_id", metavar="[ID]", default="")
-@click.option("--dry-run", "-n", is_flag=True, help="Say what would be done; change nothing.")
-@click.option("--verbose", "-v", is_flag=True, help="Name every document.")
+@click.option("--dry-run", "-n", is_flag=True, help="Print what would change; change nothing.")
+@click.option("--verbose", "-v", is_flag=True, help="List every document.")
 @click.pass_obj
 def run_command(library: str | None, source_id: str, dry_run: bool, verbose: bool) -> None:
-    """Read a source now, or all of them."""
+    """Sync a source now, or all of them."""
     from footnotes.library import Library
 
     failed = False
@@ -103,7 +111,7 @@ def run_command(library: str | None, source_id: str, dry_run: bool, verbose: boo
             except FootnotesError as error:
                 if len(found) == 1:
                     raise
-                failed = True  # the others are not held up by it
+                failed = True  # continue with the others
                 click.echo(f"{each.address}: {error.message} {error.remedy}", err=True)
                 continue
             failed = failed or bool(done.counts["failed"])
@@ -116,7 +124,7 @@ def run_command(library: str | None, source_id: str, dry_run: bool, verbose: boo
 @click.argument("source_id", metavar="ID")
 @click.pass_obj
 def remove_command(library: str | None, source_id: str) -> None:
-    """Follow a source no more. What it gave stays."""
+    """Remove a source. Its documents stay."""
     with _open_sources(library) as (sources, settings):
         click.echo(f"removed {sources.remove(settings.user, source_id).address}")
 
@@ -139,12 +147,12 @@ def _line(source: FollowedSource) -> str:
 def _seconds(text: str) -> int:
     number, unit = (text[:-1], text[-1]) if text[-1:] in _PERIODS else (text, "s")
     if not number.isdecimal():
-        raise click.BadParameter("a time is written 90s, 15m, 1h or 1d", param_hint="--every")
+        raise click.BadParameter("a time has the form 90s, 15m, 1h or 1d", param_hint="--every")
     return int(number) * _PERIODS[unit]
 
 
 def _absolute(address: str) -> str:
-    """The address with the whole path of a file or folder of this machine: a server may run elsewhere."""
+    """Make the path of a local file or folder absolute, because a server may run in another folder."""
     scheme, colon, rest = address.partition(":")
     path, mark, query = rest.partition("?")
     if not colon or path.startswith("/") or not path or not Path(path).expanduser().exists():

@@ -1,4 +1,4 @@
-"""`footnotes status`: what a library holds, what serves it, and what waits or failed."""
+"""`footnotes status`: show the contents and the state of a library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODEL_SECONDS = 5.0
 @click.command("status")
 @common_options
 def status_command(library: str | None, collection: str | None, as_json: bool) -> None:
-    """What the library holds, what serves it, what waits and what failed."""
+    """Show the contents and the state of the library: documents, models, pending work, failures."""
     from footnotes.library import Library
 
     with Library(library, create=False) as opened:
@@ -39,7 +39,7 @@ def status_command(library: str | None, collection: str | None, as_json: bool) -
 
 
 def library_state(library: Library) -> dict[str, Any]:
-    """The library's status with its queue, disk and chat model."""
+    """Collect the library's status with its queue, disk and chat model."""
     from footnotes.server.overview import queue_state
 
     return {
@@ -53,7 +53,7 @@ def library_state(library: Library) -> dict[str, Any]:
 
 
 def chat_model_state(library: Library) -> dict[str, object]:
-    """Ask the chat model one word, with a short timeout."""
+    """Ask the chat model for one word, with a short timeout."""
     from footnotes.doctor.models import ask_model
     from footnotes.server.overview import default_model
 
@@ -73,19 +73,19 @@ def _free_bytes(folder: Path) -> int:
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Name and text of every line."""
+    """Return the name and the text of every line."""
     sizes = f"{found['disk_bytes'] / 2**20:.1f} MB, {found['disk_free'] / 2**30:.1f} GB free"
     yield "library", f"{found['library']}  ({sizes})"
     if found["store"] != "sqlite":
         yield "database", f"{found['store']} at {found['address']}"
     states = ", ".join(f"{count} {state}" for state, count in found["by_status"].items()) or "none"
-    alike = f"; {found['near_duplicates']} nearly the same as another" if found["near_duplicates"] else ""
+    alike = f"; {found['near_duplicates']} near-duplicates" if found["near_duplicates"] else ""
     yield "documents", f"{states}{alike}"
     if found["waiting"]:
-        text = f"{count(found['waiting'], 'document')} found by words alone until vectors are made: `footnotes resume`"
+        text = f"{count(found['waiting'], 'document')} searchable only by words until vectors exist: `footnotes resume`"
         yield "waiting", text
     if found["outdated"]:
-        yield "out of date", f"{count(found['outdated'], 'document')}: `footnotes reindex --outdated` makes them again"
+        yield "out of date", f"{count(found['outdated'], 'document')}: run `footnotes reindex --outdated` to rebuild"
     yield "chunks", f"{found['chunks']:,}"
     yield "embedder", _embedder(found)
     if found["languages"]["documents"]:
@@ -104,7 +104,7 @@ def _embedder(found: Mapping[str, Any]) -> str:
     wanted, used = found["configured_embedder"], found["embedder"]
     if wanted.partition(":")[0] == used.partition(":")[0]:
         return str(used)
-    return f"{used}  (the settings name {wanted}: `footnotes reindex` changes to it)"
+    return f"{used}  (the settings name {wanted}: run `footnotes reindex` to switch)"
 
 
 def _chat_model(state: Mapping[str, object]) -> str:

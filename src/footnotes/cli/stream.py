@@ -1,4 +1,4 @@
-"""Prints answers as they come: words, markers, then footnotes."""
+"""Print answers as they arrive: words, markers, then footnotes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from footnotes.render import distinct_footnotes, footnote_line, notes_on, one_li
 from footnotes.types import Answer, Citation, Event, Step
 
 HELD = 48
-"""Characters held back, so that the marker of a sentence is known before the next one is printed."""
+"""Characters held back until the marker of their sentence is known."""
 
 Write = Callable[[str], None]
 
 
 class StreamedAnswer:
-    """Writes the events of one answer."""
+    """Prints the events of one answer."""
 
     def __init__(self, write: Write, dim: Write) -> None:
         self._write, self._dim = write, dim
@@ -25,7 +25,7 @@ class StreamedAnswer:
         self.answer: Answer | None = None
 
     def show(self, events: Iterable[Event]) -> Answer:
-        """Write all events; return the answer."""
+        """Print all events; return the answer."""
         for event in events:
             if event.step is not None:
                 self._dim(step_line(event.step) + "\n")
@@ -47,7 +47,7 @@ class StreamedAnswer:
             marks.append(mark)
 
     def _flush(self, until: int) -> None:
-        """Write the text up to a position, with its marks."""
+        """Print the text up to a position, with its marks."""
         for place in sorted(place for place in self._marks if self._written <= place <= until):
             self._write(printable(self._text[self._written : place]) + " " + "".join(self._marks.pop(place)))
             self._written = place
@@ -72,7 +72,7 @@ class StreamedAnswer:
 
 
 def step_line(step: Step) -> str:
-    """One line for one step of an answer."""
+    """Format one step of an answer as one line."""
     if step.type == "action":
         given = ", ".join(f"{name}={value!r}" for name, value in (step.tool_input or {}).items())
         return one_line(f"→ {step.tool}({given})")

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 @click.command("verify")
 @common_options
-@click.option("--repair", is_flag=True, help="Rebuild from the database what does not match it.")
+@click.option("--repair", is_flag=True, help="Rebuild damaged data from the database.")
 @open_library
 def verify_command(library: Library, collection: str | None, as_json: bool, repair: bool) -> None:
-    """Check that everything in the library matches."""
+    """Check the consistency of the library."""
     _whole_library(collection)
     found = library.verify(repair=repair)
     outdated = len(library.outdated())
@@ -51,25 +51,25 @@ def verify_command(library: Library, collection: str | None, as_json: bool, repa
         for note in found.repaired:
             click.echo(f"repaired: {note}")
         for problem in found.problems:
-            hint = " (footnotes verify --repair mends it)" if problem.mendable else ""
+            hint = " (run footnotes verify --repair)" if problem.mendable else ""
             click.secho(f"problem: {problem.what}{hint}", fg="red")
         if found.ok:
             checked = ", ".join(f"{number:,} {name}" for name, number in found.checked.items()) or "an empty library"
-            click.echo(f"All is well: {checked} checked.")
+            click.echo(f"No problems: {checked} checked.")
         if outdated:
-            click.echo(f"{count(outdated, 'document')} made by an older version: `footnotes reindex --outdated`")
+            click.echo(f"{count(outdated, 'document')} from an older version: `footnotes reindex --outdated`")
     if not found.ok:
         sys.exit(EXIT_ERROR)
 
 
 @click.command("compact")
 @common_options
-@click.option("--scrub", is_flag=True, help="In PostgreSQL: write the tables again; locks each for all tenants.")
+@click.option("--scrub", is_flag=True, help="In PostgreSQL: rewrite the tables; locks each for all tenants.")
 @open_library
 def compact_command(library: Library, collection: str | None, as_json: bool, scrub: bool) -> None:
-    """Leave no byte of deleted documents in the folder.
+    """Remove every byte of deleted documents from the folder.
 
-    In PostgreSQL the space is given back while everybody works on; --scrub also leaves no byte of them in its files.
+    In PostgreSQL, this frees space without blocking others; --scrub also removes every byte from its files.
     """
     _whole_library(collection)
     library.compact(scrub=scrub)
@@ -82,12 +82,17 @@ def compact_command(library: Library, collection: str | None, as_json: bool, scr
 @click.command("reindex")
 @common_options
 @chunker_options
-@click.option("--embedder", metavar="PROVIDER:MODEL", help="Embed with this model from now on.")
-@click.option("--outdated", is_flag=True, help="Only if documents were made by an older version, chunker or model.")
-@click.option("--keep", is_flag=True, help="Keep the generation that served, so that --rollback can restore it.")
-@click.option("--rollback", is_flag=True, help="Serve the kept generation again.")
-@click.option("--golden", type=click.Path(path_type=Path), metavar="FILE", help="Switch only if these get no worse.")
-@click.option("--min-recall", type=float, metavar="X", help="With --golden: switch only if so much of it is found.")
+@click.option("--embedder", metavar="PROVIDER:MODEL", help="Switch to this embedder.")
+@click.option("--outdated", is_flag=True, help="Run only if documents are from an older version, chunker or model.")
+@click.option("--keep", is_flag=True, help="Keep the previous generation, for --rollback.")
+@click.option("--rollback", is_flag=True, help="Switch back to the kept generation.")
+@click.option(
+    "--golden",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Switch only if the results on this golden set are not worse.",
+)
+@click.option("--min-recall", type=float, metavar="X", help="With --golden: switch only if recall is at least this.")
 @open_library
 def reindex_command(
     library: Library,
@@ -99,7 +104,7 @@ def reindex_command(
     min_recall: float | None,
     **options: Any,
 ) -> None:
-    """Build the next generation beside the one that serves, then switch."""
+    """Build the next generation beside the current one, then switch."""
     gate = _gate(library, golden, min_recall)
     with progress_line() as progress:
         if rollback:
@@ -115,7 +120,7 @@ def reindex_command(
     if as_json:
         print_json(result)
     elif not result["documents"] and options.get("outdated"):
-        click.echo("nothing is out of date")
+        click.echo("nothing is outdated")
     else:
         kept = f"; generation {result['replaced']} is kept" if result["kept"] else ""
         click.echo(
@@ -126,7 +131,7 @@ def reindex_command(
 
 def _whole_library(collection: str | None) -> None:
     if collection is not None:
-        raise click.UsageError("this command works on the whole library; leave --collection out")
+        raise click.UsageError("this command works on the whole library; omit --collection")
 
 
 def _gate(library: Library, golden: Path | None, min_recall: float | None) -> Callable[[int], dict[str, object]] | None:
@@ -143,10 +148,10 @@ def _gate(library: Library, golden: Path | None, min_recall: float | None) -> Ca
 @click.option("--library", metavar="FOLDER", envvar="FOOTNOTES_LIBRARY", help="The library's folder.")
 @json_option
 def migrate_command(library: str | None, as_json: bool) -> None:
-    """Bring the schema of the library's store up to date, as opening it does unless the setting migrate is false.
+    """Migrate the schema of the library's store. Opening a library does this too, unless the setting migrate is false.
 
-    Safe while servers run and when several do it at once: each step is one transaction, done by one of them. In
-    PostgreSQL it also makes roles, grants, policies and the server's own tables again, whatever of them was lost.
+    Safe while servers run, and safe to run concurrently: each step is one transaction, run by one process. In
+    PostgreSQL, it also recreates missing roles, grants, policies and server tables.
     """
     from footnotes.store.make import migrate_store, repair_store
 
@@ -159,16 +164,16 @@ def migrate_command(library: str | None, as_json: bool) -> None:
         click.echo(json.dumps({"applied": applied, "version": version, "repaired": repaired}))
         return
     if repaired:
-        click.echo(f"Made again: {', '.join(repaired)}.")
+        click.echo(f"Recreated: {', '.join(repaired)}.")
     if applied:
-        click.echo(f"The schema is at {version} now; applied: {', '.join(map(str, applied))}.")
+        click.echo(f"Migrated the schema to {version}; applied: {', '.join(map(str, applied))}.")
     elif not repaired:
-        click.echo(f"The schema is at {version}; nothing was to be done.")
+        click.echo(f"The schema is at {version}; nothing to do.")
 
 
 def _migrate_server(settings: Settings) -> None:
     try:
         from footnotes.server.postgres import migrate_server
-    except ModuleNotFoundError:  # without the extra no server runs from here; one that has it makes its own tables
+    except ModuleNotFoundError:  # Without the extra no server runs here; a server with it creates its own tables.
         return
     migrate_server(settings)

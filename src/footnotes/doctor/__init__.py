@@ -1,4 +1,4 @@
-"""Checks everything on a machine that can keep Footnotes from working, and says what to do about each problem."""
+"""Checks of everything on a machine that can break Footnotes, with a remedy for each problem."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Checks = Iterator[Check]
 
 
 def guard(name: str, checks: Callable[[], Checks]) -> Checks:
-    """Run the checks of one topic. An error is reported as a problem, and other topics go on."""
+    """Run the checks of one topic. An error is reported as a problem; other topics continue."""
     try:
         yield from checks()
     except FootnotesError as error:
         yield Check(name, "problem", error.message, error.remedy)
     except Exception as error:
-        yield Check(name, "problem", f"{type(error).__name__}: {error}", "Please report this; it should not happen.")
+        yield Check(name, "problem", f"{type(error).__name__}: {error}", "Please report this error.")

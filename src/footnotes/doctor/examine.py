@@ -24,7 +24,7 @@ def examine(folder: Path | None, *, host: str, port: int) -> Checks:
     except ConfigError as error:
         yield Check("settings", "problem", error.message, error.remedy)
         return
-    yield Check("settings", "ok", "every value is understood")
+    yield Check("settings", "ok", "all values are valid")
     place = folder or Path(settings.library).expanduser()
     yield from guard("folder", lambda: check_folder(place))
     yield from guard("disk", lambda: check_disk(place))
@@ -40,7 +40,7 @@ def _check_library(folder: Path, settings: Settings) -> Checks:
     try:
         library = Library(folder, settings=settings, create=False)
     except NotALibrary:
-        yield Check("database", "skipped", "there is no library yet: `footnotes add` makes one")
+        yield Check("database", "skipped", "no library yet: create one with `footnotes add`")
         return
     with library:
         yield from guard("database", lambda: check_database(library))

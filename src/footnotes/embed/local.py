@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from footnotes.embed import Matrix, fast
 from footnotes.embed.description import ModelDescription
-from footnotes.embed.files import PACKAGED, ModelFiles, find_model, read_weights
+from footnotes.embed.files import PACKAGED, ModelFiles, code_model, find_model, read_weights
+from footnotes.embed.python_text import is_python
 from footnotes.embed.session import POOL, batches, cores, open_session, padded, unit_rows
 from footnotes.embed.tokens import WordPieceTokenizer
 from footnotes.errors import EmbedderUnavailable
@@ -28,7 +29,8 @@ class LocalEmbedder:
 
     `threads` 0 means one a core. `model_dir` names a folder with `model.onnx` and `vocab.txt` to use instead
     of the installed weights; such a model reads `max_tokens`, by the mean of its tokens. The `variant` "fast" is made
-    once, and kept in `models_dir`.
+    once, and kept in `models_dir`. Beside `minilm-l6`, passages in Python are read by weights of their own. Their
+    vectors stand in the same space and are compared with the same vector of a question: the fingerprint is the same.
     """
 
     def __init__(
@@ -86,9 +88,16 @@ class LocalEmbedder:
         said = self._files.description
         prefix = said.query_prefix if role == "query" else said.passage_prefix
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        for rows, hidden, mask in self._runs([prefix + text for text in texts] if prefix else texts):
-            vectors[rows] = unit_rows(POOL[said.pooling](hidden, mask))
+        code = [row for row, text in enumerate(texts) if is_python(text)] if self._reads_code(role) else []
+        prose = sorted(set(range(len(texts))) - set(code))
+        for chosen, session in ((prose, "_session"), (code, "_code_session")):
+            given = [prefix + texts[row] for row in chosen]
+            for rows, hidden, mask in self._runs(given, getattr(self, session)) if given else ():
+                vectors[[chosen[row] for row in rows]] = unit_rows(POOL[said.pooling](hidden, mask))
         return vectors
+
+    def _reads_code(self, role: Role) -> bool:
+        return role == "passage" and self._model == DEFAULT_MODEL and not self._model_dir
 
     def count_tokens(self, text: str) -> int:
         """How many of the model's own tokens a text has."""
@@ -97,14 +106,13 @@ class LocalEmbedder:
     def token_vectors(self, texts: Sequence[str], *, role: Role) -> list[Matrix]:
         """The unit vectors of each text's own tokens, without [CLS] and [SEP]: what late interaction compares."""
         found: list[Matrix] = [np.zeros((0, self.dimensions), dtype=np.float32)] * len(texts)
-        for rows, hidden, mask in self._runs(texts):
+        for rows, hidden, mask in self._runs(texts, self._session):
             for row, tokens, count in zip(rows, hidden, mask.sum(axis=1), strict=True):
                 found[row] = unit_rows(tokens[1 : int(count) - 1])
         return found
 
-    def _runs(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Matrix, NDArray[np.int64]]]:
+    def _runs(self, texts: Sequence[str], session: Any) -> Iterator[tuple[list[int], Matrix, NDArray[np.int64]]]:
         """The model's output in batches of similar length: (rows of `texts`, token states, mask)."""
-        session = self._session
         wanted = [each.name for each in session.get_inputs()]
         ids = self._tokenizer(texts)
         for rows in batches([len(each) for each in ids]):
@@ -131,3 +139,13 @@ class LocalEmbedder:
         is_fast = self._variant == "fast"
         weights = fast.fast_weights(files, self._models_dir.expanduser()) if is_fast else read_weights(files)
         return open_session(weights, self._threads, origin=str(files.weights))
+
+    @property
+    def _code_session(self) -> Any:
+        with self._loading:
+            return self._loaded_for_code
+
+    @cached_property
+    def _loaded_for_code(self) -> Any:
+        files = code_model()
+        return open_session(read_weights(files), self._threads, origin=str(files.weights))

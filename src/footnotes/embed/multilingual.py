@@ -49,18 +49,25 @@ class MultilingualEmbedder:
         "ar", "zh", "en", "fr", "de", "it", "ja", "ko", "nl", "pl", "pt", "es", "th", "tr", "ru",
     )  # fmt: skip
 
-    def __init__(self, model: str = "", *, threads: int = 0) -> None:
+    def __init__(
+        self, model: str = "", *, threads: int = 0, variant: str = "int8", models_dir: str = "~/.cache/footnotes/models"
+    ) -> None:
         if model not in ("", "use"):
             raise EmbedderUnavailable(
                 f"there is no multilingual model named {model!r}", remedy="Use multilingual:use, or onnx: with a model."
             )
         self._threads = threads or cores()
-        self._english = LocalEmbedder(threads=threads)
+        self._english = LocalEmbedder(threads=threads, variant=variant, models_dir=models_dir)
         self._loading = Lock()
 
     @classmethod
     def from_settings(cls, name: str, settings: Settings) -> MultilingualEmbedder:
-        return cls(name.partition(":")[2], threads=settings.embedder_threads)
+        return cls(
+            name.partition(":")[2],
+            threads=settings.embedder_threads,
+            variant=settings.embedder_variant,
+            models_dir=settings.models_dir,
+        )
 
     @property
     def name(self) -> str:

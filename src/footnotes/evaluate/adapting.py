@@ -44,7 +44,7 @@ class Adapting:
 
     @cached_property
     def pairs(self) -> dict[int, Pair]:
-        """What the questions teach, by their places; those without an answer in the library are left out."""
+        """Return training examples from the questions, by index; skips those without an answer in the library."""
         library, names = self._library, Names(self._library)
         view = library._searcher.view()
         if not view.fingerprint:

@@ -12,9 +12,9 @@ RESAMPLES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What changed from A to B. `low` and `high` bound the difference with 95% confidence.
+    """The change from A to B. `low` and `high` bound the difference with 95% confidence.
 
-    `luck` is the two-sided p-value: how often a difference this large would come up if there were none.
+    `luck` is the two-sided p-value: how often a difference this large would occur if there were none.
     """
 
     before: float
@@ -37,7 +37,7 @@ class Comparison:
 def compare(before: Sequence[float], after: Sequence[float], *, resamples: int = RESAMPLES) -> Comparison:
     """The paired bootstrap over questions (Efron and Tibshirani 1993; Sakai, SIGIR 2006).
 
-    The seed is fixed: the same figures always give the same verdict.
+    The seed is fixed: the same figures always have the same verdict.
     """
     if len(before) != len(after) or not before:
         raise ValueError("both runs must have answered the same questions")
@@ -45,7 +45,7 @@ def compare(before: Sequence[float], after: Sequence[float], *, resamples: int =
     means = _resampled_means(differences, resamples)
     low, high = np.quantile(means, [0.025, 0.975])
     mean = float(differences.mean())
-    # Shifted to no difference: how often does chance alone reach what was seen?
+    # shifted to no difference: how often does chance alone reach the observed difference?
     luck = float((np.abs(means - mean) >= abs(mean)).mean()) if differences.any() else 1.0
     return Comparison(
         before=float(np.mean(before)),
@@ -65,7 +65,7 @@ def _resampled_means(
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     generator = np.random.default_rng(20240607)
     means = np.empty(resamples)
-    for start in range(0, resamples, 500):  # in slices, so that many questions do not need much memory
+    for start in range(0, resamples, 500):  # in slices, so many questions need little memory
         count = min(500, resamples - start)
         drawn = generator.integers(0, len(differences), size=(count, len(differences)))
         means[start : start + count] = differences[drawn].mean(axis=1)

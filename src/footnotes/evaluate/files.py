@@ -17,7 +17,7 @@ def save_run(path: Path, run: Run) -> None:
 
 
 def load_run(path: Path) -> Run:
-    """A run as it was saved."""
+    """A saved run."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["version"] != VERSION:

@@ -18,7 +18,7 @@ RECALL = "recall@10"
 def golden_gate(
     library: Library, file: Path, min_recall: float | None, *, say: Callable[[str], None]
 ) -> Callable[[int], dict[str, object]]:
-    """A gate for `Library.reindex`: asks everything of what serves and of what was built, says how they compare."""
+    """Build a gate for `Library.reindex`: asks both generations all questions and compares the results."""
     if min_recall is not None and not 0 <= min_recall <= 1:
         raise OptionError(f"the least recall must be between 0 and 1, not {min_recall}")
     questions = read_golden(file)
@@ -43,7 +43,7 @@ def _recall(run: Run) -> float:
 def _refuse_if_worse(after: Run, measure: str, found: Comparison, min_recall: float | None) -> None:
     recall = _recall(after)
     if min_recall is not None and recall < min_recall:
-        raise ReindexRefused(f"the new generation finds {recall:.3f} of what is expected, less than {min_recall}")
+        raise ReindexRefused(f"the recall of the new generation is {recall:.3f}, less than {min_recall}")
     if found.verdict == "worse":
         raise ReindexRefused(
             f"the new generation answers worse: {measure} falls from {found.before:.3f} to {found.after:.3f}"

@@ -20,12 +20,12 @@ from footnotes.evaluate.metrics import Span
 
 _SEPARATOR = "|"
 _OTHER_NAMES = {"query": "question", "expected_doc_ids": "documents", "expected_answer": "answer"}
-"""What other tools call the fields."""
+"""Names of the fields in other tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and what a good search or answer would give. Whatever is empty is not judged."""
+    """A question with the expected results. Empty fields are not judged."""
 
     id: str
     text: str

@@ -17,12 +17,12 @@ from footnotes.text.sentences import sentence_spans
 from footnotes.types import Chunk, Document
 
 Say = Callable[[str, str], str]
-"""A system message and a user message → what a chat model says."""
+"""A system message and a user message → the reply of a chat model."""
 
 _SHORTEST, _LONGEST = 8, 50
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _QUESTION = re.compile(r"""^[\s"'*#-]*(?:\w+\s*:)?[\s"'*]*([^\n?？؟]{5,300}[?？؟])""", re.MULTILINE)
-"""A line with a question mark, without what small models say before it: `Question:`, quotes, bullets."""
+"""A line with a question mark, without the prefixes of small models: `Question:`, quotes, bullets."""
 _INSTRUCTION = (
     "You write questions for testing a search engine. Write one question that the passage answers, in the language of "
     "the passage, in your own words, without mentioning the passage. Reply with the question alone."
@@ -30,9 +30,9 @@ _INSTRUCTION = (
 
 
 def make_golden(library: Library, count: int, *, say: Say | None = None) -> list[Question]:
-    """Up to `count` questions, spread over the documents; each names its document and the sentence it is about.
+    """Return up to `count` questions, spread over the documents; each names its document and its sentence.
 
-    Where the model replies with something that is no question, the rule writes it.
+    If the reply of the model is not a question, a rule writes it.
     """
     documents = [document for document in library.documents() if document.status == "ready"]
     shares = _word_shares(library, documents)
@@ -41,7 +41,7 @@ def make_golden(library: Library, count: int, *, say: Say | None = None) -> list
 
 
 def _in_turn(streams: Sequence[Iterator[Question]]) -> Iterator[Question]:
-    """One question of every document, then a second, and so on; none is made before it is wanted."""
+    """Yield one question of every document, then a second, and so on, lazily."""
     waiting = deque(streams)
     while waiting:
         stream = waiting.popleft()
@@ -88,7 +88,7 @@ def _rarity(term: str, shares: Counter[str]) -> float:
 
 
 def _by_rule(chunk: Chunk, sentence: str, shares: Counter[str]) -> str:
-    """The sentence turned into a question; else what is said about its three rarest words, under its heading."""
+    """Turn the sentence into a question; else ask about its three rarest words, under its heading."""
     small = set(re.findall(r"\b[a-z]+\b", chunk.text))
     if asked := person_question(sentence, small.__contains__):
         return asked

@@ -73,13 +73,13 @@ def span_recall(retrieved: Iterable[Span], references: Sequence[Span]) -> float:
 
 
 def span_precision(retrieved: Sequence[Span], references: Sequence[Span]) -> float:
-    """The share of the retrieved characters that are reference. What is retrieved twice counts twice."""
+    """The share of the retrieved characters that are reference. Characters retrieved twice count twice."""
     given = _length(retrieved)
     return _length(_common(retrieved, references)) / given if given else 0.0
 
 
 def span_iou(retrieved: Sequence[Span], references: Sequence[Span]) -> float:
-    """What is common over all that was retrieved or should have been."""
+    """The intersection over the union of retrieved and expected characters."""
     common = _length(_common(retrieved, references))
     total = _length(retrieved) + _length(_unite(references)) - common
     return common / total if total else 0.0

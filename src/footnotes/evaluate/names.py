@@ -35,7 +35,7 @@ class Names:
         return {self._ids.get(name, name): grade for name, grade in question.documents.items()}
 
     def spans(self, question: Question) -> tuple[Span, ...]:
-        """The spans that should be found, passages looked up in the text."""
+        """Return the expected spans, with passages looked up in the text."""
         given = [(self._id(document), start, end) for document, start, end in question.spans]
         ids = [identity for identity in self.grades(question) if identity in set(self._ids.values())]
         return (*given, *(self._locate(passage, ids) for passage in question.passages))
@@ -44,7 +44,7 @@ class Names:
         return self._ids.get(name, name)
 
     def _locate(self, passage: str, ids: list[str]) -> Span:
-        """Where a passage stands, whatever its white space."""
+        """Find a passage, ignoring white space."""
         words = passage[:_LONGEST_PASSAGE].split()
         pattern = re.compile(r"\s+".join(map(re.escape, words)))
         for identity in ids or sorted(set(self._ids.values())):
@@ -63,5 +63,5 @@ class Names:
 
 
 def _names(document: Document) -> tuple[str, ...]:
-    """What a document may be called, the surest first."""
+    """Return the possible names of a document, the most reliable first."""
     return document.id, document.source, document.filename, document.filename.rpartition(".")[0]

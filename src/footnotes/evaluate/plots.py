@@ -10,7 +10,7 @@ COLOURS = ("var(--a)", "var(--b)", "var(--c)", "var(--d)")
 
 
 def bars(values: Sequence[float], *, titles: Sequence[str], caption: str) -> str:
-    """A bar a value, around zero where there are negative ones; pointing at a bar shows its title."""
+    """Draw a bar for each value, around zero if some are negative; hovering over a bar shows its title."""
     if not values:
         return ""
     low, high = min(0.0, *values), max(0.0, *values)

@@ -26,9 +26,9 @@ _LOWERED = frozenset(["the", "a", "an", "all", "each", "every", "both", "our", "
 
 
 def person_question(sentence: str, is_common: Callable[[str], bool]) -> str:
-    """The question, or nothing where the statement has no such form.
+    """Return the question, or nothing if the statement has no such form.
 
-    `is_common` says of a word whether it also stands with a small letter, and so is no name.
+    `is_common` returns whether a word also occurs in lower case, and so is not a name.
     """
     found = _STATEMENT.fullmatch(" ".join(sentence.split()))
     if found is None or _POINTS_BACK.match(found["subject"]) or len(found["subject"].split()) > 9:
@@ -67,7 +67,7 @@ def _clause(rest: str) -> str:
 
 
 def _lower_first(subject: str, is_common: Callable[[str], bool]) -> str:
-    """The subject as it stands inside a sentence: names and abbreviations keep their capital."""
+    """Write the subject as inside a sentence: names and abbreviations keep their capital."""
     first = subject.split()[0]
     if first.lower() in _LOWERED or (first[1:].islower() and is_common(first.lower())):
         return first.lower() + subject[len(first) :]

@@ -11,9 +11,9 @@ from footnotes.types import KeptTurn
 
 
 def questions_of_ratings(library: Library) -> Iterator[Question]:
-    """What an answer found good quotes is what should be found. Of one found bad only the question is known.
+    """Build questions from ratings. Quotes of a good answer are expected results. A bad one has only its question.
 
-    The ids of the latter begin with `down-`: the editor of the set says what they should have found.
+    The ids of the latter begin with `down-`: the editor of the set adds the expected results.
     """
     names = {document.id: document.filename for document in library.documents()}
     for place, turn in enumerate(library.conversations.rated(library.settings.user), start=1):

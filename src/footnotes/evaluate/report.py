@@ -46,7 +46,7 @@ def html_report(runs: Sequence[Run], *, title: str, measure: str = "") -> str:
 
 
 def main_measure(run: Run) -> str:
-    """What a run is judged by: nDCG if documents were judged, else spans, else the first there is."""
+    """Return the main measure of a run: nDCG if documents were judged, else spans, else the first one."""
     measures = run.means
     return next((name for name in (MAIN, "span_recall@5") if name in measures), next(iter(measures)))
 
@@ -57,7 +57,7 @@ def _outer(runs: Sequence[Run]) -> Sequence[Run]:
 
 
 def _summary(runs: Sequence[Run]) -> str:
-    """Every measure of every run, a run a row; what all runs share is said once."""
+    """Write every measure of every run, one run per row; options that all runs share are listed once."""
     details = dict.fromkeys(name for run in runs for name in run.details)
     shared = {name for name in details if len({run.details.get(name) for run in runs}) == 1}
     apart = [name for name in details if name not in shared]
@@ -97,7 +97,7 @@ def _comparison(runs: Sequence[Run], measure: str) -> str:
 
 
 def verdict(before: Run, after: Run, measure: str, found: Comparison) -> str:
-    """One sentence that says whether the change helped."""
+    """Write one sentence on whether the change helped."""
     return (
         f"{after.name} against {before.name}, {measure}: {found.before:.4f} → {found.after:.4f}, "
         f"{found.difference:+.4f} (95% from {found.low:+.4f} to {found.high:+.4f}, p = {found.luck:.3f}); "

@@ -21,7 +21,7 @@ MAIN = "ndcg@10"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the library is searched. None means as its settings say."""
+    """Options of searches. None follows the settings."""
 
     mode: str | None = None
     fusion: str | None = None
@@ -34,7 +34,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one question: its measures, its first hits by file name, and which leg found the best one."""
+    """The result of one question: its measures, its first hits by file name, and the leg that found the best one."""
 
     id: str
     question: str
@@ -84,7 +84,7 @@ def evaluate(
             on_progress(number, len(questions))
         outcomes.append(_outcome(library, names, question, chosen))
     if not any(outcome.measures for outcome in outcomes):
-        raise GoldenError("no question says what should be found")
+        raise GoldenError("no question has expected results")
     return Run(name, tuple(outcomes), {"chunker": library.settings.chunker, "embedder": library.settings.embedder})
 
 
@@ -154,7 +154,7 @@ def _answer_measures(
 
 
 def _found_by(hit: Hit | None) -> str:
-    """The leg that alone, or the two that together, listed the first relevant hit."""
+    """Return the leg, or the two legs, that listed the first relevant hit."""
     if hit is None:
         return "neither"
     legs = [name for name in ("lexical", "dense") if (leg := getattr(hit.scores, name)) and leg.rank]

@@ -1,7 +1,7 @@
-"""Which settings suit this library and these questions, without fooling oneself.
+"""Finds the best settings for a library and its questions, without overfitting.
 
 Every variant answers every question. Then, fold by fold, the variant that is best on the other folds is applied to
-the questions held out: only this held-out score, compared with the settings as they are, says what tuning gains.
+the held-out questions: only this held-out score, compared with the current settings, is the gain of tuning.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What was tried, what is best on all questions, and what choosing it gained on questions it had not seen."""
+    """The variants, the best one on all questions, and its gain on held-out questions."""
 
     measure: str
     runs: tuple[Run, ...]
     best: Variant
     held_out: Comparison
     adapter: Adapter | None = None
-    """Learnt from all questions, where it is the best."""
+    """Learnt from all questions, if it is the best."""
 
     @property
     def best_last(self) -> tuple[Run, ...]:
@@ -75,7 +75,7 @@ class Tuning:
 
 
 def search_variants(settings: Settings) -> list[Variant]:
-    """Ways to search the library as it stands."""
+    """Variants of searches in the current library."""
     found = [Variant(AS_IT_IS, {})]
     found += [Variant(f"mode {mode}", {"mode": mode}) for mode in ("lexical", "dense")]
     found += [Variant("rrf", {"fusion": "rrf"}), Variant("adaptive", {"fusion": "adaptive"})]
@@ -96,7 +96,7 @@ def adapter_variants() -> list[Variant]:
 
 
 def chunker_variants() -> list[Variant]:
-    """Other ways to cut: each is tried in a library of its own, which embeds everything again."""
+    """Other chunkers: each is tried in a separate library, which embeds everything again."""
     sizes: list[tuple[str, dict[str, int]]] = [
         ("passages", {}),
         ("passages", {"characters": 500}),

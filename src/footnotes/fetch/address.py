@@ -23,7 +23,7 @@ _INSIDE_4 = tuple(
     )
 )
 _METADATA = ("168.63.129.16", "100.100.100.200", "fd00:ec2::254")
-"""Metadata services of clouds, which hand out secrets, beside the link-local addresses."""
+"""Metadata services of clouds, which serve secrets, besides the link-local addresses."""
 _OUTSIDE_6 = IPv6Network("2000::/3")
 _INSIDE_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
 _TRANSLATED = IPv6Network("64:ff9b::/96")
@@ -31,7 +31,7 @@ _TRANSLATED = IPv6Network("64:ff9b::/96")
 
 
 def is_public(text: str) -> bool:
-    """Whether an address belongs to the public internet, however it is written or embedded.
+    """Return whether an address belongs to the public internet, in any notation or embedding.
 
     The ranges come from the registries of special addresses; those of the standard library depend on its version.
     """
@@ -59,7 +59,7 @@ def connect(host: str, port: int, *, left: Callable[[], float], private: bool) -
     found = _resolve(host, port, left())
     allowed = [each for each in found if private or is_public(str(each[4][0]))]
     if not allowed:
-        raise UrlBlocked(f"{host} is an address inside a network, not on the internet")
+        raise UrlBlocked(f"{host} is an address in a private network, not on the internet")
     failure: OSError | None = None
     for family, kind, protocol, _, address in allowed:
         connection = socket.socket(family, kind, protocol)
@@ -81,11 +81,11 @@ def public_address(host: str, port: int, seconds: float) -> str:
     for each in _resolve(host, port, seconds):
         if is_public(str(each[4][0])):
             return str(each[4][0])
-    raise UrlBlocked(f"{host} is an address inside a network, not on the internet")
+    raise UrlBlocked(f"{host} is an address in a private network, not on the internet")
 
 
 def check_not_metadata(host: str, port: int, seconds: float) -> None:
-    """Raise if a host is a metadata service, which hands secrets to virtual machines."""
+    """Raise if a host is a metadata service, which serves secrets to virtual machines."""
     for each in _resolve(host, port, seconds):
         address = ip_address(str(each[4][0]).partition("%")[0])
         bare = _embedded_ipv4(address) or address if isinstance(address, IPv6Address) else address
@@ -107,6 +107,6 @@ def _resolve(host: str, port: int, seconds: float) -> list[Any]:
     try:
         return answer.result(seconds)
     except TimeoutError as error:
-        raise FetchFailed(f"the host {host} was not found in time") from error
+        raise FetchFailed(f"the host {host} could not be resolved in time") from error
     except (OSError, UnicodeError) as error:
         raise FetchFailed(f"the host {host} is not known ({error})") from error

@@ -25,7 +25,7 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The limits of a client. `accepts` says whether a content type is read."""
+    """The limits of a client. `accepts` returns whether a content type is read."""
 
     private: bool
     max_bytes: int

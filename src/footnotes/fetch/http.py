@@ -102,7 +102,7 @@ class Response:
         """Yield the decompressed body; at most `max_bytes` before and after decompression."""
         encoding = self.header("content-encoding").lower() or "identity"
         if encoding not in ("identity", "gzip", "x-gzip", "deflate"):
-            raise FetchFailed(f"the server packed the page as {encoding[:40]!r}, which was not asked for")
+            raise FetchFailed(f"the server sent the unsupported encoding {encoding[:40]!r}")
         received = limit_bytes(self._read_blocks(), max_bytes)
         with _translate_errors(self._url):
             yield from received if encoding == "identity" else limit_bytes(decompress(received), max_bytes)
@@ -111,7 +111,7 @@ class Response:
         while block := self._raw.read1(_BLOCK):
             yield block
         if self._raw.length:
-            raise FetchFailed("the server broke off in the middle of the page")
+            raise FetchFailed("the server closed the connection before the end of the page")
 
 
 @contextmanager
@@ -135,12 +135,12 @@ def _translate_errors(url: Url) -> Iterator[None]:
     try:
         yield
     except (OSError, http.client.HTTPException, zlib.error, ValueError) as error:
-        raise FetchFailed(f"{url.host} did not answer as it should ({type(error).__name__}: {error})") from error
+        raise FetchFailed(f"{url.host} sent an invalid response ({type(error).__name__}: {error})") from error
 
 
 def decompress(blocks: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress gzip or zlib in small steps: a small block may expand a thousandfold."""
-    unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip or zlib, as its first bytes say
+    unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip or zlib, by its first bytes
     for block in blocks:
         while block:
             if data := unpack.decompress(block, _BLOCK):
@@ -151,7 +151,7 @@ def decompress(blocks: Iterator[bytes]) -> Iterator[bytes]:
     if rest := unpack.flush():
         yield rest
     if not unpack.eof:
-        raise FetchFailed("the packed page ends too early")
+        raise FetchFailed("the compressed page is truncated")
 
 
 def limit_bytes(blocks: Iterator[bytes], max_bytes: int) -> Iterator[bytes]:
@@ -159,6 +159,6 @@ def limit_bytes(blocks: Iterator[bytes], max_bytes: int) -> Iterator[bytes]:
     for block in blocks:
         size += len(block)
         if size > max_bytes:
-            remedy = "Raise fetch_max_bytes in the settings if it is meant."
+            remedy = "Raise fetch_max_bytes in the settings if you trust the page."
             raise DocumentTooLarge(f"the page is larger than {max_bytes:,} bytes", remedy=remedy)
         yield block

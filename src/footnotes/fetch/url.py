@@ -41,7 +41,9 @@ def parse_url(text: str) -> Url:
     if parts.scheme not in SCHEMES or not host or len(text) > _LONGEST:
         raise UrlBlocked(f"{text[:200]!r} is not an address of a page", remedy="Write it as https://host/path.")
     if parts.username is not None or parts.password is not None:
-        raise UrlBlocked(f"the address of {host} carries a name or password", remedy="Leave it out of the address.")
+        raise UrlBlocked(
+            f"the address of {host} contains a user name or password", remedy="Remove it from the address."
+        )
     target = quote(parts.path or "/", safe=_KEPT) + (f"?{quote(parts.query, safe=_KEPT + '?')}" if parts.query else "")
     number = port or SCHEMES[parts.scheme]
     shown = f"[{host}]" if ":" in host else host

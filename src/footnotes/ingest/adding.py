@@ -1,4 +1,4 @@
-"""Documents into the library: paths, addresses, texts and uploads, with a journal of what is on its way."""
+"""Adds documents to the library: paths, addresses, texts and uploads, with a journal of running work."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AddOptions(TypedDict, total=False):
 
     collection: str | None
     metadata: MetadataOf
-    """Given to every document; as a function it is asked for each path."""
+    """Set on every document; a function is called for each path."""
     chunker: str | None
     chunker_options: Mapping[str, Any] | None
     on_progress: OnProgress | None
@@ -43,7 +43,7 @@ class TextOptions(TypedDict, total=False):
     source: str | None
     """What names it for good: the same source again replaces it."""
     keep_original: bool | None
-    """Keep the bytes too; nothing means as the settings say."""
+    """Whether to store the original; None follows the settings."""
 
 
 class TextsOptions(TypedDict, total=False):
@@ -51,8 +51,8 @@ class TextsOptions(TypedDict, total=False):
 
     filenames: Sequence[str] | None
     sources: Sequence[str] | None
-    """What names them for good: the same one again is the next version. Without one a text is named by its file name,
-    and without that by what it says."""
+    """The permanent names of the texts: the same source again is the next version. Without one, a text is named by its
+    file name, and without that by its content."""
     metadata: Metadata | Sequence[Metadata] | None
     """One mapping for all, or one for each."""
     collection: str | None
@@ -66,11 +66,11 @@ class UploadOptions(TypedDict, total=False):
     metadata: Metadata | None
     source: str | None
     deleted: Sequence[str]
-    """Marks of sources that are not to be brought back: members of an archive that were deleted."""
+    """Sources that must not be added again: members of an archive that were deleted."""
     chunker: str | None
     chunker_options: Mapping[str, Any] | None
     rename: bool
-    """A document with the same bytes takes over the filename and the metadata."""
+    """A document with the same bytes gets the new filename and metadata."""
     renew: bool
     """It is read, cut and embedded again although the same bytes are here."""
 
@@ -84,7 +84,7 @@ class Adding:
         self._store, self._user = context.store, context.user
 
     def add(self, paths: Sequence[str | Path], options: AddOptions) -> Iterator[Added]:
-        """Files, folders and addresses; what became of each as soon as it is final."""
+        """Add files, folders and addresses; yield each result as soon as it is final."""
         metadata, chosen = options.get("metadata"), options.get("chunker_options")
         request = {
             "paths": [as_text(lasting(path)) for path in paths],
@@ -109,7 +109,7 @@ class Adding:
         chunker_of(name, "text/plain")  # a wrong name or option is an error before anything is read
         for path in paths:
             if not str(path):
-                raise OptionError("a path to add is empty", remedy="Name a file or folder; `.` is this folder.")
+                raise OptionError("a path is empty", remedy="Pass a file or folder; `.` is this folder.")
         with ExitStack() as held:
             held.enter_context(context.writing("adding documents"))
             with self._reindexing.journal("add", request, run) as journal:
@@ -129,7 +129,7 @@ class Adding:
                 for added in context.ingestor.ingest(found, target):
                     journal.settle(added)
                     yield added
-                held.close()  # nobody waits for the library while pages are fetched
+                held.close()  # fetching pages does not hold the library
                 for address in filter(is_url, (str(lasting(path)) for path in paths if is_url(str(path)))):
                     for added in context.ingestor.pages(address, target):
                         journal.settle(added)
@@ -137,7 +137,7 @@ class Adding:
         context.finish_graph(on_progress)
 
     def _gather(self, path: Path, collection: str, metadata: MetadataOf, found: list[NewSource]) -> Iterator[Added]:
-        """Collect the files of a path in `found`; give those that are left out, and why."""
+        """Collect the files of a path in `found`; yield those that are skipped, and why."""
         folders: dict[str, str] = {}
         shared = None if callable(metadata) else checked_metadata(metadata or {})
         try:
@@ -152,17 +152,17 @@ class Adding:
             yield Added(as_text(path), None, "failed", 0, error.info())
 
     def resume(self, on_progress: OnProgress | None) -> Iterator[Added]:
-        """Go on with what was cut off, and try again what failed in a way that may pass."""
+        """Continue interrupted work, and retry temporary failures."""
         with self._context.writing("resuming"):
             numbers = [job.number for job in unfinished_runs(self._store.jobs.all(self._user))]
         for number in numbers:
             job = next((job for job in self._store.jobs.all(self._user) if job.number == number), None)
-            if job is None:  # what it was about was deleted meanwhile
+            if job is None:  # its documents were deleted in the meantime
                 continue
             request: dict[str, Any] = dict(job.request)
             if job.kind == "reindex":
-                if not request.get("gated"):  # whoever set a gate has to be asked again
-                    with suppress(NotFound):  # there is nothing to index; the journal says so
+                if not request.get("gated"):  # a gate needs the caller: it must start the reindex again
+                    with suppress(NotFound):  # there is nothing to index; the journal records that
                         self._reindexing.rebuild(request, None, on_progress, job.number)
                 continue
             yield from self._add(request["paths"], request, request["metadata"], on_progress, job.number)
@@ -188,7 +188,7 @@ class Adding:
         return added
 
     def add_texts(self, texts: Sequence[str], options: TextsOptions) -> list[Added]:
-        """Many texts at once; what became of each in their order."""
+        """Add many texts at once; return their results in the same order."""
         name = self._context.collection(options.get("collection"))
         with self._context.writing("adding texts"):
             sources = text_sources(
@@ -202,7 +202,7 @@ class Adding:
             if self._context.settings.keep_originals:
                 sources = [on_disk(source) for source in sources]
             target = self._context.target(name, on_progress=options.get("on_progress"))
-            once = list({source.source: source for source in sources}.values())  # a text without a name may stand twice
+            once = list({source.source: source for source in sources}.values())  # a text without a name may occur twice
             done = self._context.ingestor.ingest_files(once, target)
             found = in_order(done, [source.source for source in sources])
         self._context.finish_graph(options.get("on_progress"))

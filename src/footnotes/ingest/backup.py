@@ -1,7 +1,7 @@
-"""Backup and restore of a whole library, all its tenants, whichever store it is in.
+"""Backup and restore of a whole library, with all tenants, from and to any store.
 
-A folder is backed up as it is. What is in PostgreSQL is copied into a folder first, each tenant in the state of one
-moment: a backup of either can be restored into either.
+A folder is backed up directly. PostgreSQL is copied into a folder first, each tenant as one consistent snapshot: a
+backup of either can be restored into either.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from footnotes.store.make import open_store
 from footnotes.store.sqlite.backup import backup_folder, restore_folder
 
 Beside = Callable[[Path], object]
-"""Brings what is not the store's own (keys, jobs) to or from the folder it is given."""
+"""Copies data outside of the store (keys, jobs) to or from a folder."""
 
 
 def backup_library(
@@ -34,7 +34,7 @@ def backup_library(
     file.parent.mkdir(parents=True, exist_ok=True)
     with _between(settings, file.parent) as (draft, drafted):
         if beside is not None:
-            beside(draft)  # jobs before documents: what is done in between is done again, and finds its documents
+            beside(draft)  # jobs before documents: jobs that finish in between run again, and find their documents
         with closing(open_store(settings, folder)) as source, closing(open_store(drafted, draft)) as target:
             for tenant in source.users():
                 with _pin(source, tenant), suppress(NotFound):
@@ -52,7 +52,7 @@ def restore_library(
         found = restore_folder(file, draft, snapshot=snapshot)
         with closing(open_store(drafted, draft)) as source, closing(open_store(settings, folder)) as target:
             if any(target.documents.all(tenant, limit=1) for tenant in target.users()):
-                raise CopyTargetInUse("the database has documents already", remedy="Restore into an empty database.")
+                raise CopyTargetInUse("the database already has documents", remedy="Restore into an empty database.")
             for tenant in source.users():
                 with suppress(NotFound):
                     copy_library(source, target, tenant, on_progress=quiet)

@@ -17,7 +17,7 @@ Choices = Mapping[str, Sequence[str | None]]
 
 
 class Chunkers:
-    """Makes chunkers by name. `parts` are what some of them need; `finished` adds what the settings ask for."""
+    """Builds chunkers by name. `parts` are dependencies of some of them; `finished` adds options from the settings."""
 
     def __init__(
         self, settings: Settings, parts: Callable[[str], dict[str, object]], finished: Callable[[Chunker], Chunker]

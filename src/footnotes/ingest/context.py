@@ -26,7 +26,7 @@ from footnotes.store.memories import Memories, Memory
 
 
 class IngestContext:
-    """One tenant's store, embedders and chunkers, and the pipeline made of them."""
+    """One tenant's store, embedders and chunkers, and their pipeline."""
 
     def __init__(self, store: Store, user: str, settings: Settings, folder: Path, embedders: Embedders) -> None:
         self.store = store
@@ -42,7 +42,7 @@ class IngestContext:
         return self.store.writing(self.user, purpose)
 
     def collection(self, name: str | None) -> str:
-        """The collection that is meant, or an error where its name cannot be one."""
+        """Return the collection, or raise if its name is invalid."""
         return checked_collection(name or self.settings.collection)
 
     def target(
@@ -76,7 +76,7 @@ class IngestContext:
         return self.chunkers.of(self.store.generations.choices(self.user), name, options)
 
     def finish_graph(self, on_progress: OnProgress | None) -> None:
-        """Improve the dense index: now, where somebody watches and the process may end after; else behind."""
+        """Improve the dense index: now, if a person waits and the process may end after; else in the background."""
         if on_progress is None:
             self.store.grow_graph_behind(self.user)
             return
@@ -86,7 +86,7 @@ class IngestContext:
 
     @property
     def memories(self) -> Memories:
-        """What models said of texts: it tells of documents, and goes with them."""
+        """Cached output of models about texts: it reveals documents, and is deleted with them."""
         return self.store.memories(self.user)
 
     def texts(self, ids: Iterable[str]) -> Iterator[str]:
@@ -96,7 +96,7 @@ class IngestContext:
                 yield from (part.text for part in self.store.documents.parts(self.user, document_id))
 
     def _add_contexts(self, chunker: Chunker) -> Chunker:
-        """The chunker, asking for a context of every chunk where the settings name a model for it."""
+        """Build the chunker, with a context for every chunk if the settings name a model for it."""
         model = self.settings.contextual
         if not model:
             return chunker

@@ -1,6 +1,6 @@
-"""A library from one store to another: text, chunks, vectors, ids and generations, as they are.
+"""Copies a library from one store to another: text, chunks, vectors, ids and generations, unchanged.
 
-A copy that was cut off goes on where it stopped. At the end every document is read back and compared.
+An interrupted copy can be continued. At the end every document is read back and compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from footnotes.store.make import open_store
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy did."""
+    """The result of a copy."""
 
     documents: int
     already_there: int
@@ -32,7 +32,7 @@ class Copied:
 def copy_between(source: Settings, target: Settings, *, on_progress: OnProgress) -> Copied:
     """Copy the tenant of the settings from the store the one names to the store of the other."""
     if source.user != target.user:
-        raise OptionError(f"a tenant keeps its name in a copy: {source.user!r} is not {target.user!r}")
+        raise OptionError(f"a copy cannot rename a tenant: {source.user!r} is not {target.user!r}")
     folders = [Path(settings.library).expanduser() for settings in (source, target)]
     with (
         closing(open_store(source, folders[0], create=False)) as one,
@@ -44,21 +44,21 @@ def copy_between(source: Settings, target: Settings, *, on_progress: OnProgress)
 
 
 def copy_library(source: Store, target: Store, user_id: str, *, on_progress: OnProgress) -> Copied:
-    """Copy one tenant. Both are held for writing: what is copied does not change meanwhile."""
+    """Copy one tenant. Both libraries are locked for writing during the copy."""
     with source.writing(user_id, "copying from it"):
         return copy_state(source, target, user_id, on_progress=on_progress)
 
 
 def copy_state(source: Store, target: Store, user_id: str, *, on_progress: OnProgress) -> Copied:
-    """Copy one tenant from a source that does not change, or of which one state is read."""
+    """Copy one tenant from a source that does not change, or from one snapshot."""
     with target.writing(user_id, "copying to it"):
         one, other = source.copy_side(user_id), target.copy_side(user_id)
         ids = one.document_ids()
         if not ids and not one.generations():
-            raise NotFound("there is nothing to copy")
+            raise NotFound("the source has no documents")
         there = set(other.document_ids())
         if strange := there - set(ids):
-            raise CopyTargetInUse(f"the target has {len(strange):,} documents that the source has not")
+            raise CopyTargetInUse(f"the target has {len(strange):,} documents that are not in the source")
         numbers = other.put_frame(one.generations(), one.collections())
         copied = 0
         for done, document_id in enumerate(ids):
@@ -75,7 +75,7 @@ def copy_state(source: Store, target: Store, user_id: str, *, on_progress: OnPro
 
 
 def _original(source: Store, target: Store, user_id: str, document_id: str) -> int:
-    """The kept file of a document, if there is one."""
+    """The stored original of a document, if there is one."""
     if not source.originals.has(user_id, document_id) or target.originals.has(user_id, document_id):
         return 0
     row = target.documents.find(user_id, document_id)
@@ -86,13 +86,13 @@ def _original(source: Store, target: Store, user_id: str, document_id: str) -> i
 def _compare(
     one: Side, other: Side, ids: list[str], numbers: dict[int, int], on_progress: Callable[[Progress], object]
 ) -> int:
-    """Every document read back and held against the one it came from; how many chunks there are."""
+    """Read every document back and compare it with its original; return the number of chunks."""
     if (found := other.document_ids()) != ids and sorted(found) != sorted(ids):
-        raise CopyMismatch(f"{len(ids):,} documents were copied, and {len(found):,} are there")
+        raise CopyMismatch(f"{len(ids):,} documents were copied, but the target has {len(found):,}")
     chunks = 0
     for done, document_id in enumerate(ids):
         on_progress(Progress("reading", done, len(ids)))
         if digest(one, document_id, numbers) != digest(other, document_id):
-            raise CopyMismatch(f"document {document_id} is not the same in the copy")
+            raise CopyMismatch(f"document {document_id} differs in the copy")
         chunks += one.document(document_id).document.chunks
     return chunks

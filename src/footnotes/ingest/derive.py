@@ -1,4 +1,4 @@
-"""Parts → new chunks: the same for a file that comes in and for stored text that is indexed again."""
+"""Parts → new chunks: the same for a new file and for stored text that is indexed again."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def chunker_fingerprint(chunker: Chunker) -> str:
 
 
 def notes_of(chunker: Chunker) -> list[str]:
-    """What a chunker that asks others has to say of the document it cut last."""
+    """Return the notes of a chunker that calls a model, on the last document."""
     return list(take()) if (take := getattr(chunker, "take_notes", None)) else []
 
 
 def named_in_prefix(title: str, mime: str, metadata: Metadata) -> str:
-    """What chunks say they are of: the title, or of source code in a repository its path."""
+    """Return the name of a document for chunk prefixes: its title, or the path of source code in a repository."""
     path = metadata.get("path")
     return path if is_source_code(mime) and isinstance(path, str) and path else title
 
@@ -42,7 +42,7 @@ class Deriver:
     def __init__(
         self, chunker: Chunker, file_hash: str, title: str, describe: Describe | None = None, *, fingerprint: str = ""
     ) -> None:
-        """`fingerprint` is the chunker's, where the caller knows it."""
+        """`fingerprint` is the chunker's, if the caller knows it."""
         self._chunker = chunker
         self._fingerprint = fingerprint or chunker_fingerprint(chunker)
         self._file_hash = file_hash
@@ -52,9 +52,9 @@ class Deriver:
         self._line = 1
 
     def chunks(self, part: Part) -> Iterator[tuple[ChunkDraft, str]]:
-        """Each new chunk with its text.
+        """Yield each new chunk with its text.
 
-        The hash names prefix and text, not how they were cut: other pieces of the same text give as good a vector.
+        The hash identifies prefix and text, not the way they were cut: the same text has the same vector.
         """
         lines = LineCounter(part.text, first_line=self._line)
         self._line += part.text.count("\n")

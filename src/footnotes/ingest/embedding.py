@@ -18,10 +18,10 @@ from footnotes.store import Store
 from footnotes.store.records import Generation
 
 EMBEDDED_TOGETHER = 512
-"""Pieces of so many inputs are put in the order of their lengths: with fewer, more of what a model reads is padding."""
+"""This many inputs are sorted by length together: fewer would waste more of the model's input on padding."""
 EMBEDDED_AT_ONCE = 64
 KEPT_EVERY_SECONDS = 2.0
-"""Vectors are kept this often while they are made: a crash costs no more work, and a commit costs a disk its rest."""
+"""Vectors are stored this often: a crash loses no more work than this, and commits stay rare."""
 
 
 def open_generation(store: Store, user_id: str, embedder: Embedder) -> Generation:
@@ -38,16 +38,16 @@ def open_generation(store: Store, user_id: str, embedder: Embedder) -> Generatio
 
 
 def check_embedder(generation: Generation, embedder: Embedder) -> None:
-    """Raise unless vectors of the embedder can stand beside those of the generation."""
+    """Raise unless the embedder's vectors are comparable with those of the generation."""
     if generation.fingerprint != embedder.fingerprint:
         raise DimensionMismatch(
-            f"the library's vectors are of {generation.embedder} ({generation.dimensions} dimensions), "
+            f"the library's vectors are from {generation.embedder} ({generation.dimensions} dimensions), "
             f"the settings name {embedder.name} ({stored_dimensions(embedder)})",
         )
 
 
 class Embedded(NamedTuple):
-    """How many inputs got vectors, and how long the embedder took for them: not what it took to keep them."""
+    """The number of embedded inputs, and the time of the embedder, without the time to store them."""
 
     inputs: int
     seconds: float
@@ -63,10 +63,10 @@ def embed_missing(
     on_progress: OnProgress,
     known: dict[str, Matrix] | None = None,
 ) -> Embedded:
-    """Embed what was never embedded, and keep it every few seconds: a crash costs the last of them at most.
+    """Embed new inputs, and store the vectors every few seconds: a crash loses only the last ones.
 
-    `known` are vectors of pieces that were embedded a moment ago, and then those of the last ones now: neighbouring
-    inputs share pieces.
+    `known` are vectors of recently embedded pieces, and on return those of the last ones: neighbouring inputs share
+    pieces.
     """
     check_embedder(generation, embedder)
     missing = store.vectors.missing(generation.user_id, generation, inputs)
@@ -103,7 +103,7 @@ class _Kept:
         return time.monotonic() - self._since >= KEPT_EVERY_SECONDS
 
     def add(self, window: Mapping[bytes, Sequence[str]], known: Mapping[str, Matrix], *, now: bool = False) -> None:
-        """Take what is complete of a window, and write it when it is time, or `now`."""
+        """Collect the complete vectors of a window, and store them when it is time, or `now`."""
         complete = [
             key for key, pieces in window.items() if key not in self._done and all(map(known.__contains__, pieces))
         ]

@@ -42,7 +42,7 @@ class SyncOptions(FollowOptions, total=False):
     options: Mapping[str, str] | None
     """Options of a source that is named by its address: docs/sources.md."""
     access: SourceAccess | None
-    """What such an address may reach; whatever the caller may, unless it is given."""
+    """What the address may reach; by default everything that the caller may."""
 
 
 class CodeOptions(FollowOptions, total=False):
@@ -78,7 +78,7 @@ class Following:
             with self._open(str(source), target, options) as following:
                 done = synced(following, dry_run=dry_run, delete_all=delete_all, on_file=on_file)
         elif options.get("options"):
-            raise OptionError("a folder has no options", remedy="They belong to the address of a source.")
+            raise OptionError("a folder has no options", remedy="Options apply to sources with an address.")
         else:
             folder = FolderSync(
                 self._context.store,
@@ -183,7 +183,7 @@ class Following:
         from footnotes.ingest.wiki.pages import Vocabulary
 
         if repository is not None and analysis is not None:
-            raise OptionError("a repository and an analysis of it say the same; name one")
+            raise OptionError("repository and analysis cannot be combined; pass one")
         if analysis is not None:
             return Vocabulary.from_analysis(load_analysis(Path(analysis).expanduser()))
         if repository is not None:

@@ -1,4 +1,4 @@
-"""How often Python looks for garbage while many documents are taken in."""
+"""How often Python collects garbage while many documents are ingested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ to parse them."""
 
 @contextmanager
 def fewer_collections() -> Iterator[None]:
-    """Look for garbage only after many new objects. Whoever has chosen so already, or not to look at all, decides."""
+    """Collect garbage only after many new objects. Respects a caller who has already changed or disabled collection."""
     before = gc.get_threshold()
     if not 0 < before[0] < OBJECTS:
         yield

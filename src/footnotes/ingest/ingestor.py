@@ -23,7 +23,7 @@ MetadataOf = Metadata | Callable[[Path], Metadata] | None
 
 @dataclass(frozen=True, slots=True)
 class IngestTarget:
-    """Where documents go, what is said of them, and how they are made."""
+    """The destination, metadata and options of documents."""
 
     collection: str
     metadata: MetadataOf
@@ -63,12 +63,12 @@ class Ingestor:
     def ingest_files(
         self, sources: Sequence[NewSource], target: IngestTarget, *, keep: bool | None = None
     ) -> Iterator[Added]:
-        """Files through the pipeline; an archive among them is a file of a kind that cannot be read.
+        """Send files through the pipeline; an archive among them counts as an unreadable file.
 
-        What was deleted since the work was begun is not brought back by it.
+        Documents that were deleted since the work began are not added again.
         """
         gone = [source for source in sources if source.is_deleted]
-        yield from (Added(source.source, None, "skipped", 0, None, ("it was deleted meanwhile",)) for source in gone)
+        yield from (Added(source.source, None, "skipped", 0, None, ("deleted in the meantime",)) for source in gone)
         sources = [source for source in sources if not source.is_deleted]
         if not (self._settings.keep_originals if keep is None else keep):
             yield from target.pipeline.add(sources, target.chunker_of)
@@ -79,13 +79,13 @@ class Ingestor:
             if added.status in ("ready", "indexing", "replaced", "deduplicated") and added.path in paths:
                 self._keep(str(added.document_id), paths[added.path])
 
-        # As soon as a text can be cited its original can be looked at: also while its vectors are being made.
+        # As soon as a text can be cited, its original can be opened, even while its vectors are being made.
         for added in target.pipeline.add(sources, target.chunker_of, on_text=kept):
             kept(added)
             yield added
 
     def unpacked(self, archive: NewSource, target: IngestTarget) -> Iterator[Added]:
-        """The members of an archive, each a document of its own."""
+        """Ingest the members of an archive, each as a document."""
         for batch in batches(archive, self._archive_limits(), self._store.incoming(self._user)):
             yield from batch.results
             yield from self.ingest_files(batch.sources, target)
@@ -126,7 +126,7 @@ class Ingestor:
 
     @staticmethod
     def _is_as_wanted(row: DocumentRow, metadata: Mapping[str, object], target: IngestTarget) -> bool:
-        """Whether a document is complete, made as it would be made now, and knows all that is said of it."""
+        """Return whether a document is complete, up to date, and has all its metadata."""
         document = row.document
         current = document.status in TAKEN_IN and target.is_current(document.mime, document.ingestion_version)
         return current and all(document.metadata.get(key) == value for key, value in metadata.items())
@@ -138,5 +138,5 @@ class Ingestor:
 
 @cache
 def made_by() -> str:
-    """The program that reads now: what it could not read, a later one may."""
+    """The version of the program: a later one may be able to read failed files."""
     return version("footnotes")

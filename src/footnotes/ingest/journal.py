@@ -1,7 +1,7 @@
-"""Keeps the journal of one run: which files, how far each is, what became of it.
+"""Keeps the journal of one run: its files, their progress and their results.
 
-The journal is for people and for `resume`; the truth about a document stands with the document. So it may lag by a
-moment: entries are written together, every few seconds and at the end.
+The journal is for people and for `resume`; the document itself has the truth about its state. The journal may lag by
+a moment: entries are written together, every few seconds and at the end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STAGES: dict[str, DocumentStatus] = {
 
 
 class Journal:
-    """One run, as a context. Give `progress` every report of progress and `settle` every result."""
+    """One run, as a context manager. Pass `progress` every report of progress and `settle` every result."""
 
     def __init__(
         self, store: Store, user_id: str, *, kind: JobKind, source: str, request: Mapping[str, object], run: int = 0
@@ -57,12 +57,12 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # A run that was cut off must not hide what cut it off.
+        # An interrupted run must not hide the error that interrupted it.
         with suppress(StoreError) if kind else nullcontext():
             self.close(error, finished=kind is None)
 
     def expect(self, sources: Iterable[str]) -> None:
-        """Write the files down that are going to be taken in."""
+        """Record the files of the run."""
         fresh = [source for source in dict.fromkeys(sources) if source not in self._files]
         jobs = [NewJob("file", name, {}) for name in fresh]
         numbers = self._store.jobs.make(self._user_id, self._run, jobs, self._holder)
@@ -76,7 +76,7 @@ class Journal:
             self._write()
 
     def settle(self, added: Added) -> None:
-        """What became of one file."""
+        """Record the result of one file."""
         if added.status == "skipped":
             return
         if added.path not in self._files:
@@ -89,7 +89,7 @@ class Journal:
         )
 
     def close(self, error: BaseException | None = None, *, finished: bool) -> None:
-        """The end. A run that was cut off stays queued, for `resume`; one that could not be done has failed."""
+        """End the run. An interrupted run stays queued, for `resume`; one that cannot be done has failed."""
         if isinstance(error, FootnotesError):
             state = JobUpdate(self._run, "failed", error=error.info(), retryable=error.retryable)
         else:
@@ -98,7 +98,7 @@ class Journal:
         self._store.jobs.let_go(self._user_id)
 
     def _write(self, state: JobUpdate | None = None) -> None:
-        """Write the state of the run, of the file that is read now, and what became of others since the last time."""
+        """Write the state of the run and of the current file, and the results since the last time."""
         now, last = [state] if state is not None else [], self._last
         if state is None and last is not None:
             now = [JobUpdate(self._run, _STAGES[last.stage], done=last.done, total=last.total)]
@@ -111,12 +111,12 @@ class Journal:
 
 
 def own_runs(runs: Iterable[Job]) -> list[Job]:
-    """Runs that somebody began by hand: those of a server's job are that job."""
+    """Runs that a person began: those of a server's job belong to that job."""
     return [run for run in runs if not run.request.get("job")]
 
 
 def unfinished_runs(jobs: Iterable[Job]) -> list[Job]:
-    """Runs that were cut off, or in which something failed that may work the next time."""
+    """Return interrupted runs, and runs with failures that a retry may fix."""
     everything = list(jobs)
     again = {job.run for job in everything if job.run and job.stage == "failed" and job.retryable}
     open_runs = (job for job in everything if job.run is None)

@@ -36,7 +36,7 @@ def is_name(name: str) -> bool:
 
 
 def checked_metadata(metadata: Mapping[str, object]) -> Metadata:
-    """Metadata that is JSON and of a sensible size; NaN and infinity are no JSON."""
+    """Check that metadata is JSON of a sensible size; NaN and infinity are not JSON."""
     try:
         packed = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
         packed.encode("utf-8")
@@ -63,7 +63,7 @@ def checked_collection(name: str) -> str:
 
 
 def safe_filename(name: str) -> str:
-    """The last part of a name, without anything a path could be made of. One that is too long keeps its ending."""
+    """Return the last part of a name, without path separators. A name that is too long keeps its suffix."""
     last = as_text(str(name).replace("\x00", "")).replace("\\", "/").rpartition("/")[2]
     if len(last) > MAX_NAME:
         stem, dot, ending = last.rpartition(".")
@@ -73,7 +73,7 @@ def safe_filename(name: str) -> str:
 
 
 def lasting(path: str | Path) -> str | Path:
-    """A path that means the same from any folder, so that the work can be gone on with. Passwords are not kept."""
+    """Return a path that is valid from any folder, to resume the work later. Passwords are removed."""
     if "://" in str(path):
         return _PASSWORD.sub(r"\1***@", str(path))
     return Path(path).expanduser().absolute()

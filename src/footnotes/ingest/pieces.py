@@ -1,4 +1,4 @@
-"""What is embedded for a chunk: one text, or several whose mean is its vector."""
+"""The inputs to embed for a chunk: one text, or several whose mean is its vector."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Span = tuple[int, int]
 
 
 class Embeddable(Protocol):
-    """What a chunk has to say of itself to be embedded: on its way into the store, or in it."""
+    """The fields of a chunk that are needed to embed it, before or after storing."""
 
     @property
     def start(self) -> int: ...
@@ -41,7 +41,7 @@ CountTokens = Callable[[str], int]
 
 
 def pieces_to_embed(made: Embeddable, text: str, embedder: Embedder) -> tuple[str, ...]:
-    """The texts to embed for a chunk, none of which the embedder would cut off."""
+    """Return the texts to embed for a chunk, none longer than the embedder's input."""
     count: CountTokens | None = getattr(embedder, "count_tokens", None)
     return embedding_pieces(made, text, max_tokens=embedder.max_tokens, count=count)
 
@@ -49,11 +49,11 @@ def pieces_to_embed(made: Embeddable, text: str, embedder: Embedder) -> tuple[st
 def embedding_pieces(
     made: Embeddable, text: str, *, max_tokens: int, count: CountTokens | None = None
 ) -> tuple[str, ...]:
-    """The texts to embed for a chunk, each with its prefix.
+    """Return the texts to embed for a chunk, each with its prefix.
 
-    The chunker's own parts, if it named some; else the whole text, or equal pieces of it between sentences where a
-    model of `max_tokens` would cut it off. 0 means a model without a limit. Where the model's own `count` is known,
-    a piece that has more all the same (one long sentence, a row of numbers) is halved between words until it fits.
+    Uses the chunker's parts if it named some; else the whole text, or equal pieces of whole sentences if it exceeds the
+    model's `max_tokens`. 0 means a model without a limit. If the model's own `count` is known, a piece that is still
+    too long (one long sentence, a row of numbers) is halved between words until it fits.
     """
     spans: Sequence[Span] = [(start - made.start, end - made.start) for start, end in made.parts] or [(0, len(text))]
     if max_tokens and not made.parts:
@@ -80,9 +80,9 @@ def _fit(made: Embeddable, text: str, max_tokens: int, count: CountTokens) -> It
 
 
 def _with_prefix(made: Embeddable, text: str) -> str:
-    """The text after its title and sections, unless it begins with them or they are no more than a file's name.
+    """Return the text with its title and sections before it, unless it begins with them or they are only a file name.
 
-    A name such as `scan-0231` said before every text makes all of them alike: with it, vectors found less.
+    A name such as `scan-0231` before every text makes all of them similar: with it, vectors found less.
     """
     beginning = text[:_BEGINNING]
     if not all(heading in beginning for heading in made.headings):
@@ -92,7 +92,7 @@ def _with_prefix(made: Embeddable, text: str) -> str:
 
 
 def equal_spans(text: str, count: int) -> list[Span]:
-    """So many runs of whole sentences with about as many tokens each; fewer where there are not enough sentences."""
+    """Split into runs of whole sentences with about equal tokens; fewer runs if there are not enough sentences."""
     ruler = TokenRuler(text)
     share = ruler.total / count
     found: list[Span] = []

@@ -48,21 +48,21 @@ from footnotes.types import TAKEN_IN, Added, AddStatus, Document, ErrorInfo, Jso
 
 PIPELINE_VERSION = 1
 _STOPPED = Interrupted(
-    "the work was stopped before its vectors were made", remedy="Run `footnotes resume` to go on where it stopped."
+    "the work was stopped before its vectors were made", remedy="Run `footnotes resume` to continue."
 )
 SMALLEST_BATCH, FIRST_BATCH, LARGEST_BATCH = 32, 64, 4_096
 BATCH_SECONDS = 4.0
-"""A batch is sized so that the next one is done in about this time: visible soon, yet few commits."""
+"""A batch is sized to take about this time: visible soon, yet few commits."""
 _ONE_FILE = (DocumentError, MissingExtra)
-"""What is the matter with one file, and no reason to stop the others."""
+"""Errors of one file, which do not stop the others."""
 WORTH_A_PROCESS = 5_000
-"""With about so many chunks to come, another process indexes words while this one goes on; to start it takes time."""
+"""With about this many chunks, another process indexes words in parallel; starting it takes time."""
 CUT_BY_RULES = "cut by rules, for the embedder was away"
 """How the warning begins of a document whose own chunker could not be asked."""
 _HICCUP_SECONDS = 0.05
 QUICK_DOCUMENTS, QUICK_INPUTS, QUICK_RATE, QUICK_TRIES = 256, 16, 500.0, 3
-"""With so many documents to take in, so many inputs are tried: an embedder that makes this many a second is quick. A
-busy machine may make it look slow once or twice."""
+"""With this many documents, this many inputs are tried: an embedder that makes this many per second is fast. A busy
+machine may make it look slow once or twice."""
 _SERVED = ("ready", "indexing", "queued", "embedding")
 """Documents whose text is found; those that are not ready get their vectors before the work is done."""
 BATCH_CHARACTERS = 3_000_000
@@ -70,7 +70,7 @@ BATCH_CHARACTERS = 3_000_000
 
 @dataclass(slots=True)
 class _Work:
-    """A draft with what the store need not know."""
+    """A draft with data that the store does not need."""
 
     origin: NewSource
     draft: Draft
@@ -86,7 +86,7 @@ class _Work:
 
 
 class _Pending:
-    """Drafts that are read and not written yet, with totals that are kept as they come."""
+    """Drafts that are read but not written, with running totals."""
 
     def __init__(self) -> None:
         self.works: list[_Work] = []
@@ -156,9 +156,9 @@ class Pipeline:
         *,
         on_text: Callable[[Added], object] = lambda _: None,
     ) -> Iterator[Added]:
-        """Take files in. What became of each comes out once it is final; one that fails does not stop the rest.
+        """Ingest files. Yields each result once it is final; a file that fails does not stop the rest.
 
-        `on_text` is told of each whose text is found already and whose vectors are still to be made.
+        `on_text` is called for each file whose text is searchable and whose vectors are still missing.
         """
         self._on_text = on_text
         self._serving = self._generation()
@@ -167,7 +167,7 @@ class Pipeline:
         with fewer_collections() if many else nullcontext():
             yield from self._add(sources, chunker_of)
         while self._elsewhere:
-            # Another writer is at the same bytes: when it is done they are here already, or still to be taken in.
+            # Another writer ingests the same bytes: when it is done, they are stored or still to be ingested.
             left, self._elsewhere = self._elsewhere, []
             for _, pk in left:
                 if pk is not None:
@@ -334,7 +334,7 @@ class Pipeline:
                 if self._is_left_to_another(draft):
                     return
         if report is None or derive is None or derive.count == 0:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         work.warnings.extend([*report.warnings, *notes_of(chunker)])
         draft.publication = Publication(
             mime=report.mime,
@@ -347,9 +347,9 @@ class Pipeline:
         )
 
     def _able_chunker(self, work: _Work, chunker: Chunker, part: Part, mime: str) -> Chunker:
-        """The chunker; or rules in place of one that has to ask an embedder which is away.
+        """Return the chunker; or rules instead of one whose embedder is unavailable.
 
-        The version of the document says so: it is out of date, and `resume` cuts it again once the embedder is back.
+        The version of the document records that: it is outdated, and `resume` cuts it again once the embedder is back.
         """
         if not getattr(chunker, "asks_embedder", False):
             return chunker
@@ -369,7 +369,7 @@ class Pipeline:
         return draft.elsewhere is not None or draft.refused is not None
 
     def _left(self, work: _Work) -> Iterator[Added]:
-        """What another writer is at: the same bytes are looked for again in the end, other ones are not written."""
+        """Handle a draft that another writer holds: look up the same bytes again at the end; do not write others."""
         if work.draft.elsewhere is not None:
             self._leave(work.origin, work.draft.elsewhere)
         else:
@@ -416,8 +416,8 @@ class Pipeline:
         if same.document.status in TAKEN_IN:
             yield added
         else:
-            # Left by earlier work, which always says why, it becomes ready now. Come with this work already, or with
-            # that of another process that is still at it, it is only here twice.
+            # If earlier work left it unfinished, with a reason, it becomes ready now. If this work, or another live
+            # process, added it, it is only a duplicate.
             here = any(pk == same.pk for pk, _ in self._waiting)
             is_left = (
                 same.document.error is not None and (origin.collection, origin.source) not in self._left_to_another
@@ -433,26 +433,26 @@ class Pipeline:
         return Added(origin.source, same.document.id, "deduplicated", same.document.chunks)
 
     def _is_being_made(self, row: DocumentRow | None) -> bool:
-        """Whether another writer is at a document now."""
+        """Return whether another writer holds a document."""
         if row is None or row.document.status in ("ready", "failed"):
             return False
         return self._store.documents.is_held_elsewhere(self._user_id, row.pk)
 
     def _is_up_to_date(self, row: DocumentRow, chunker_of: ChunkerOf) -> bool:
-        """Whether a document was made as it would be made now. Its type is the one it came with: the same bytes under
-        another name are no reason to read them in another way, and back again the next time."""
+        """Return whether a document is up to date. It keeps its original type: the same bytes under another name are
+        not parsed differently, and back again the next time."""
         if row.current is None:
             return False
         chunker = chunker_of(row.document.collection, row.document.mime)
         return row.document.ingestion_version == self.ingestion_version(row.document.mime, chunker)
 
     def ingestion_version(self, mime: str, chunker: Chunker) -> str:
-        """What a document of a type would be made with now."""
+        """Return the fingerprints for a new document of a type."""
         return self._made_with(mime, chunker)[1]
 
     def _made_with(self, mime: str, chunker: Chunker) -> tuple[Chunker, str, str]:
         """The chunker, the version of a document that it cuts, and its fingerprint."""
-        known = self._versions.get((mime, id(chunker)))  # the chunker is kept, so that no other gets its number
+        known = self._versions.get((mime, id(chunker)))  # keep the chunker, so no other gets its number
         if known is None:
             cut_by = chunker_fingerprint(chunker)
             made_with = (str(PIPELINE_VERSION), parser_fingerprint(mime), cut_by, self._embedder.fingerprint)
@@ -499,9 +499,9 @@ class Pipeline:
         self._published = True
 
     def _is_worth_a_process(self, works: Sequence[_Work]) -> bool:
-        """Whether words are indexed by another process: one that is at it, or by the chunks of files seen so far.
+        """Return whether another process indexes words: one that already runs, or because the files have many chunks.
 
-        What comes first is seen soonest where this one does it, unless it is much.
+        The first documents are visible soonest if this process does it, unless there are many.
         """
         count = sum(work.publication.chunks for work in works)
         self._indexed += count
@@ -510,8 +510,8 @@ class Pipeline:
         return self._store.is_indexing_behind or count + to_come >= WORTH_A_PROCESS
 
     def _write_replacements_ahead(self, drafts: Sequence[Draft]) -> None:
-        """Write next versions of documents that are served, without publishing them, so that they have their vectors
-        when they are: whichever way one searches, the old version is found or the new one."""
+        """Write next versions of served documents without publishing them, so they have their vectors when they are
+        published: every search finds either the old version or the new one."""
         next_versions = [draft for draft in drafts if _is_replacement(draft)]
         if not next_versions or self._is_embedder_away:
             return
@@ -547,8 +547,8 @@ class Pipeline:
                 return
 
     def _embed(self, wanted: Mapping[bytes, Sequence[str]]) -> float:
-        """Embed inputs whose texts are not served yet, and say how long that took the embedder. Where it fails, words
-        find these texts, and vectors follow."""
+        """Embed inputs whose texts are not served yet, and return the embedder's time. If it fails, words find these
+        texts, and vectors follow."""
         try:
             return embed_missing(
                 self._store,
@@ -571,8 +571,8 @@ class Pipeline:
         self._elsewhere.extend((work.origin, None) for work in works)
 
     def _adapt(self, count: int, seconds: float) -> None:
-        """Size the next batch by how long this one took. One much smaller than it might have been tells nothing but
-        that the next may be larger: most of its time went elsewhere."""
+        """Size the next batch by the time of this one. A much smaller batch only shows that the next may be larger:
+        most of its time was overhead."""
         fitting = min(max(int(count * BATCH_SECONDS / max(seconds, 0.001)), SMALLEST_BATCH), LARGEST_BATCH)
         full = 2 * count >= self._batch_chunks
         self._batch_chunks = fitting if full else max(fitting, self._batch_chunks)
@@ -580,7 +580,7 @@ class Pipeline:
     # ── vectors
 
     def _complete(self, generation: Generation) -> Iterator[Added]:
-        """Make the vectors of everything that waits for them, also of what earlier work left."""
+        """Make all missing vectors, including those of earlier work."""
         waiting = WaitingDocuments(
             self._store,
             generation,
@@ -611,11 +611,11 @@ class Pipeline:
         yield from map(self._build_followed, done)
 
     def _build_followed(self, added: Added) -> Added:
-        """A document is ready unless a vector database is away that is to have it: then that is said."""
+        """Report a document as ready, unless a remote index that must have it is unavailable."""
         failure = self._store.index_failure
         if failure is None or added.status not in ("ready", "replaced"):
             return added
-        note = f"not in the vector database yet ({failure.code}: {failure.message}); it follows by itself"
+        note = f"not in the vector database yet ({failure.code}: {failure.message}); it catches up by itself"
         return replace(added, status="indexing", warnings=(*added.warnings, note))
 
     def _paused(self, error: ErrorInfo) -> Iterator[Added]:
@@ -632,7 +632,7 @@ def _is_replacement(draft: Draft) -> bool:
 
 
 def _inputs(draft: Draft, embedder: Embedder) -> list[tuple[bytes, tuple[str, ...]]]:
-    """What is embedded for the chunks a draft has buffered."""
+    """Return the inputs to embed for the buffered chunks of a draft."""
     found, parts = [], iter(draft.parts)
     part = next(parts, None)
     for chunk in draft.chunks:
@@ -651,6 +651,6 @@ def _build_added(work: _Work) -> Added:
 
 
 def _is_renamed(origin: NewSource, document: Document) -> bool:
-    """Whether the same bytes came with another name, or with other metadata than is known of them."""
+    """Return whether the same bytes have another name, or other metadata, than the stored document."""
     known = {key: value for key, value in document.metadata.items() if key != "language"}
     return document.filename != origin.filename or known != dict(origin.metadata)

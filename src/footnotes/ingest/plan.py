@@ -1,4 +1,4 @@
-"""What has to be done to make a library follow a folder: looks at names, sizes, times and hashes, changes nothing."""
+"""Plans a sync of a folder: compares names, sizes, times and hashes; changes nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from footnotes.types import TAKEN_IN
 SETTLING_NS = 2_000_000_000
 """A file written this shortly before it was read may be written again without a sign: clocks of disks are coarse."""
 _MAY_CHANGE = {kind.code for kind in all_errors() if kind.retryable} | {MissingExtra.code, "source_unreadable"}
-"""Failures that may go away although the file stays as it is."""
+"""Failures that may be temporary although the file is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Seen:
     path: Path
     signature: Signature
     stamp: str | None = None
-    """What tells that an entry of a source has not changed, in place of sizes and times."""
+    """The stamp of an unchanged entry of a source, instead of sizes and times."""
 
 
 @dataclass(slots=True)
@@ -72,14 +72,14 @@ def archive_of(source: str) -> str | None:
 
 
 def may_change(error_code: str) -> bool:
-    """Whether a failure may go away although the file stays as it is."""
+    """Return whether a failure may be temporary although the file is unchanged."""
     return error_code in _MAY_CHANGE
 
 
 def _place(
     source: str, file: Seen, before: KnownSource | None, plan: Plan, hashes: dict[str, str], looks: Looks, made_by: str
 ) -> None:
-    """Put one file that is there under what it is."""
+    """Classify one existing file."""
     if before is None:
         plan.added.append(source)
     elif _same(before.signature, file.signature) if file.stamp is None else before.stamp == file.stamp:
@@ -110,7 +110,7 @@ def _plan_unchanged(source: str, before: KnownSource, plan: Plan, looks: Looks, 
 
 
 def _same(before: Signature | None, now: Signature) -> bool:
-    """Whether a file is surely as it was. Times restored by hand do not fool it: the change of the inode shows."""
+    """Return whether a file is surely unchanged. The inode's change time reveals reset modification times."""
     if before is None or (before.size, before.mtime_ns, before.ctime_ns) != (now.size, now.mtime_ns, now.ctime_ns):
         return False
     return max(before.mtime_ns, before.ctime_ns) < before.read_ns - SETTLING_NS
@@ -119,7 +119,7 @@ def _same(before: Signature | None, now: Signature) -> bool:
 def _find_moves(
     plan: Plan, seen: Mapping[str, Seen], known: Mapping[str, KnownSource], hashes: dict[str, str], looks: Looks
 ) -> None:
-    """Content that left one name and came up under another has moved; two files may also have changed places."""
+    """Content that disappeared under one name and appeared under another has moved; two files may also swap names."""
     left = [before for before in plan.gone if archive_of(before.source) is None]
     left += [known[source] for source in plan.changed if source in hashes]
     vacated: dict[str, list[KnownSource]] = {}
@@ -151,7 +151,7 @@ def _settle_moves(plan: Plan) -> None:
 
 
 def _nearest(source: str, group: list[KnownSource]) -> KnownSource:
-    """Of files with the same content, the one whose name is most alike: the same file name, then the same folder."""
+    """Return the most similar name among files with the same content: the same file name, then the same folder."""
     folder, _, name = source.rpartition("/")
 
     def likeness(before: KnownSource) -> tuple[bool, bool]:

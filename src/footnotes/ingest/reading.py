@@ -1,4 +1,4 @@
-"""Files that are taken in, some at a time: read once, and looked for in the store together."""
+"""Reads files in batches: each once, and looks them up in the store together."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """A file whose bytes were read: their hash, their number, and the bytes themselves where they are few."""
+    """A file whose bytes were read: their hash, their size, and the bytes themselves if they are few."""
 
     origin: NewSource
     file_hash: str = ""
     size: int = 0
     content: bytes | None = None
     error: DocumentError | None = None
-    """Why it cannot be taken in."""
+    """The reason why it cannot be ingested."""
 
 
 def read_together(sources: Iterable[NewSource], max_bytes: int) -> Iterator[list[ReadFile]]:
@@ -64,7 +64,7 @@ def _read(origin: NewSource, max_bytes: int) -> ReadFile:
 
 
 class DocumentLookup:
-    """What the store has of some files, by their bytes and by their sources, until any of it is changed."""
+    """The stored documents of some files, by content and by source, until one of them changes."""
 
     def __init__(self, store: Store, user_id: str) -> None:
         self._store = store
@@ -73,7 +73,7 @@ class DocumentLookup:
         self._by_source: dict[tuple[str, str], DocumentRow | None] = {}
 
     def look_for(self, files: Sequence[ReadFile]) -> None:
-        """Ask for all of these at once, in place of those before."""
+        """Look up all of these at once, instead of earlier ones."""
         self.forget()
         if len(files) < 2:
             return
@@ -99,7 +99,7 @@ class DocumentLookup:
         self._by_hash, self._by_source = {}, {}
 
     def forget_written(self, drafts: Iterable[Draft]) -> None:
-        """Drafts were written: new documents change what is known of themselves alone."""
+        """Note written drafts: new documents only change their own entries."""
         for draft in drafts:
             if draft.replaces is not None:
                 self.forget()

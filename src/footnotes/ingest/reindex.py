@@ -1,4 +1,4 @@
-"""The next generation: made from stored text beside the one that serves, then switched to in one transaction."""
+"""The next generation: built from stored text beside the current one, then switched to in one transaction."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from footnotes.store import Store
 from footnotes.store.records import ChunkDraft, DocumentRow, Generation
 
 ROUNDS = 100
-"""How often documents that came meanwhile are filled in before the switch is given up."""
+"""How often newer documents are added before the switch is given up."""
 
 
 class Reindex:
-    """Builds generations for one tenant. The caller holds the library for writing; searches go on."""
+    """Builds generations for one tenant. The caller holds the library for writing; searches continue."""
 
     def __init__(
         self,
@@ -47,14 +47,14 @@ class Reindex:
         gate: Callable[[int], dict[str, object]] | None,
         choices: Mapping[str, Sequence[str | None]],
     ) -> dict[str, object]:
-        """Build, switch, and drop what served before unless it is to be kept. Resumes a build that was cut off.
+        """Build, switch, and drop the previous generation unless it is kept. Resumes an interrupted build.
 
-        A `gate` sees the generation before the switch, and raises to refuse it. `choices` of chunkers hold from the
+        `gate` inspects the generation before the switch, and raises to refuse it. `choices` of chunkers apply from the
         switch on.
         """
         before = self._store.generations.serving(self._user_id)
         if before is None:
-            raise NotFound("the library has no documents to index again")
+            raise NotFound("the library has no documents to reindex")
         building = self._store.generations.begin(
             self._user_id,
             embedder=self._embedder.name,
@@ -78,7 +78,7 @@ class Reindex:
     def rollback(
         self, embedder_of: Callable[[str], Embedder], *, choices: Mapping[str, Sequence[str | None]]
     ) -> dict[str, object]:
-        """Serve the newest generation that was kept, after giving it the documents that came since."""
+        """Switch to the newest kept generation, after adding newer documents to it."""
         kept = [g for g in self._store.generations.all(self._user_id) if g.state == "kept"]
         if not kept:
             raise NotFound("no earlier generation was kept", remedy="Reindex with --keep to be able to go back.")
@@ -98,14 +98,16 @@ class Reindex:
         }
 
     def _switch(self, to: Generation, *, keep: bool, choices: Mapping[str, Sequence[str | None]]) -> tuple[int, int]:
-        """Serve the generation. What other writers brought meanwhile is filled in first, however often that is."""
+        """Switch to the generation. Newer documents of other writers are added first, as often as needed."""
         documents = embedded = 0
         for _ in range(ROUNDS):
             if self._store.generations.switch(self._user_id, to, keep=keep, choices=choices):
                 return documents, embedded
             more = self._fill(to)
             documents, embedded = documents + more[0], embedded + more[1]
-        raise StoreLocked("documents come faster than they can be indexed again", remedy="Try again when fewer do.")
+        raise StoreLocked(
+            "documents are added faster than they can be reindexed", remedy="Retry when fewer documents are added."
+        )
 
     def _plan(self) -> dict[str, object]:
         names = [collection["name"] for collection in self._store.collections.all(self._user_id)]
@@ -117,7 +119,9 @@ class Reindex:
         embedded = 0
         for number, row in enumerate(rows):
             self._on_progress(Progress("parsing", number, len(rows), row.document.filename))
-            with suppress(NotFound, StoreLocked):  # deleted or replaced meanwhile: the switch sees what is left to do
+            with suppress(
+                NotFound, StoreLocked
+            ):  # deleted or replaced in the meantime: the switch checks what is left to do
                 embedded += self._fill_one(generation, row)
         return len(rows), embedded
 

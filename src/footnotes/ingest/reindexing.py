@@ -1,4 +1,4 @@
-"""Documents made again: those of an older version, or all of them in the next generation."""
+"""Rebuilds documents: outdated ones, or all of them in the next generation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Gate = Callable[[int], dict[str, object]]
 
 
 class ReindexOptions(TypedDict, total=False):
-    """What is made again, and how."""
+    """A request for a rebuild."""
 
     collection: str | None
     chunker: str | None
@@ -47,7 +47,7 @@ class Reindexing:
         self._counted: tuple[str, int] | None = None
 
     def reindex(self, options: ReindexOptions) -> dict[str, object]:
-        """Build the next generation from stored text beside the one that serves, then switch in one step."""
+        """Build the next generation from stored text beside the current one, then switch in one step."""
         collection, chunker, embedder = options.get("collection"), options.get("chunker"), options.get("embedder")
         on_progress, gate = options.get("on_progress"), options.get("gate")
         chosen = dict(options.get("chunker_options") or {}) or None
@@ -65,7 +65,7 @@ class Reindexing:
     def rebuild(
         self, request: Mapping[str, Any], gate: Gate | None, on_progress: OnProgress | None, run: int = 0
     ) -> dict[str, object]:
-        """Build the next generation as a request says; `run` goes on with one that was cut off."""
+        """Build the next generation for a request; `run` continues an interrupted one."""
         collection, chunker, options = request["collection"], request["chunker"], request["chunker_options"]
         with self._context.writing("reindexing"), self.journal("reindex", request, run) as journal:
             choices = self._store.generations.choices(self._user)
@@ -80,7 +80,7 @@ class Reindexing:
         return result
 
     def rollback(self, on_progress: OnProgress | None) -> dict[str, object]:
-        """Serve the generation that was kept, after filling in what came since."""
+        """Switch back to the kept generation, after adding newer documents to it."""
         with self._context.writing("rolling back"):
             choices = self._store.generations.kept_choices(self._user)
             return self._builder(None, on_progress, choices).rollback(self._context.embedders.get, choices=choices)
@@ -113,12 +113,12 @@ class Reindexing:
         return self._store.documents.find(self._user, document_id).document
 
     def _chosen_chunker(self, collection: str | None) -> str:
-        """The chunker of a collection, or of all of them where they chose the same."""
+        """Return the chunker of a collection, or of all of them if they use the same."""
         choices = self._store.generations.choices(self._user)
         names = {choice[0] for name, choice in choices.items() if collection in (None, name)} or {None}
         if len(names) > 1:
-            remedy = "Name the chunker too, or the collection that is meant."
-            raise OptionError("collections have chosen different chunkers", remedy=remedy)
+            remedy = "Pass the chunker too, or the collection."
+            raise OptionError("the collections have different chunkers", remedy=remedy)
         return names.pop() or self._context.settings.chunker
 
     def _is_model_changed(self) -> bool:
@@ -126,7 +126,7 @@ class Reindexing:
         return serving is not None and serving.fingerprint != self._context.embedders.get().fingerprint
 
     def _remake(self, found: Sequence[Document], on_progress: OnProgress | None) -> dict[str, Any]:
-        """Make documents again: of the originals where they are kept, else of their stored text."""
+        """Rebuild documents: from stored originals, else from their stored text."""
         originals = self._store.originals
         with self._context.writing("reindexing"):
             pipeline, chunker_of = self._context.pipeline(on_progress), self._context.chunker_of()
@@ -146,7 +146,7 @@ class Reindexing:
             ]
             done = [*pipeline.add(sources, chunker_of), *pipeline.recut(rows, chunker_of)]
         if failed := [added.error for added in done if added.error is not None]:
-            raise ReindexRefused(f"{len(failed)} documents could not be made again: {failed[0].message}")
+            raise ReindexRefused(f"could not rebuild {len(failed)} documents: {failed[0].message}")
         self._context.finish_graph(on_progress)
         serving = self._store.generations.serving(self._user)
         return {

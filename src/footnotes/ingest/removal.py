@@ -1,4 +1,4 @@
-"""Documents out of the library, with every byte that tells of them."""
+"""Deletes documents from the library, with every byte of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from footnotes.retrieve.where import in_collection
 from footnotes.types import Condition, Document, Filter
 
 FORMER_CONTEXTS = "contexts"
-"""The folder in which an earlier version kept what models said of texts; nothing reads it any more."""
+"""The folder in which an earlier version cached model output; unused now."""
 
 
 class DeleteOptions(TypedDict, total=False):
-    """Which documents go, beside those named by id, and how thoroughly."""
+    """Which documents to delete, besides those given by id, and how thoroughly."""
 
     source: str | Path | None
     collection: str | None
@@ -35,7 +35,7 @@ class Removal:
         self._store, self._user = context.store, context.user
 
     def delete(self, document_ids: tuple[str, ...], options: DeleteOptions) -> list[str]:
-        """Remove documents; the ids that went. A collection that is named alone goes with its documents."""
+        """Delete documents; return their ids. A collection given alone is deleted with its documents."""
         source, collection, checksum = options.get("source"), options.get("collection"), options.get("checksum")
         with self._context.writing("deleting documents"):
             ids = [*document_ids, *self._find(source, collection, checksum)]
@@ -49,7 +49,7 @@ class Removal:
         return list(dict.fromkeys(ids))
 
     def compact(self, *, scrub: bool) -> None:
-        """Leave no byte of what was deleted in the folder."""
+        """Remove every byte of deleted documents from the folder."""
         with self._context.writing("compacting"):
             self._compact(scrub=scrub)
 

@@ -1,4 +1,4 @@
-"""Makes a collection follow a folder: new, changed, renamed and deleted files, and nothing from elsewhere."""
+"""Updates a collection from a folder: new, changed, renamed and deleted files, and no other documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOTED_AT_ONCE = 500
 
 
 class SyncPass(ABC):
-    """What one pass over anything that is followed knows and says: a folder, a repository, a source by address."""
+    """The state and reports of one pass over a folder, a repository, or a source by address."""
 
     root: Path | str
 
@@ -54,14 +54,14 @@ class SyncPass(ABC):
 
     @abstractmethod
     def plan(self, *, delete_all: bool = False) -> Plan:
-        """What to do. Refuses to delete everything, unless that is meant."""
+        """Build the plan. Refuses to delete everything, unless confirmed."""
 
     @abstractmethod
     def run(self, plan: Plan) -> Iterator[Followed]:
         """Carry a plan out."""
 
     def said(self, plan: Plan) -> Iterator[Followed]:
-        """What a plan would do, for a dry run."""
+        """Return the results that a plan would have, for a dry run."""
         for old, new in plan.moved.items():
             yield self._build_moved(old, new)
         for source in plan.added:
@@ -80,10 +80,7 @@ class SyncPass(ABC):
         documents = [known for known in self._known.values() if known.document_id]
         gone = [known for known in plan.gone if known.document_id]
         if gone and len(gone) == len(documents) and (not self._seen or len(gone) >= MANY):
-            raise SyncRefused(
-                f"none of the {len(gone):,} documents the library has from {self.root} is there any more, "
-                "and all of them would be deleted"
-            )
+            raise SyncRefused(f"all {len(gone):,} documents from {self.root} are gone there, and would be deleted")
 
     def _forget(self, gone: Sequence[KnownSource]) -> Iterator[Followed]:
         if gone:
@@ -96,7 +93,7 @@ class SyncPass(ABC):
     # ── saying
 
     def _report_unchanged(self, plan: Plan) -> Iterator[Followed]:
-        """What stays as it is: unchanged, failed before, left out."""
+        """Yield files without changes: unchanged, failed before, skipped."""
         for known in plan.unchanged:
             if known.document_id:
                 yield Followed(known.source, known.document_id, "unchanged", known.chunks)
@@ -109,7 +106,7 @@ class SyncPass(ABC):
             yield Followed(as_text(item.path), None, "skipped", warnings=(item.reason,))
         for known in plan.left_alone:
             if known.document_id:
-                reason = ("left out of the folder or not readable now; its document is kept",)
+                reason = ("skipped in the folder or unreadable now; its document stays",)
                 yield Followed(known.source, known.document_id, "skipped", known.chunks, warnings=reason)
 
     def _members(self, archive: str) -> Iterator[Followed]:
@@ -123,7 +120,7 @@ class SyncPass(ABC):
         return Followed(new, known.document_id, "renamed", known.chunks, old)
 
     def _build_followed(self, added: Added) -> Followed:
-        """What became of a file, in the words of a sync."""
+        """Return the result of a file in the terms of a sync."""
         known = self._known.get(added.path)
         if added.status in ("failed", "skipped"):
             status = added.status
@@ -134,7 +131,7 @@ class SyncPass(ABC):
 
 
 class FolderSync(SyncPass):
-    """One pass over one folder. The caller holds the library for writing, unless it only wants the plan."""
+    """One pass over one folder. The caller holds the library for writing, unless it only needs the plan."""
 
     root: Path
 
@@ -145,7 +142,7 @@ class FolderSync(SyncPass):
         self._avoid = store.folder
 
     def plan(self, *, delete_all: bool = False) -> Plan:
-        """Look at the folder and at what is known of it. Refuses to delete everything, unless that is meant."""
+        """Compare the folder with the recorded state. Refuses to delete everything, unless confirmed."""
         self._look()
         self._known = self._origins.below(self._prefix)
         looks = Looks(self._hash, self._is_current, self._is_gone)
@@ -155,8 +152,8 @@ class FolderSync(SyncPass):
         return plan
 
     def run(self, plan: Plan) -> Iterator[Followed]:
-        """Carry a plan out. Files that come are taken in before any that went is forgotten, so that no vector of a
-        text that is still there is made twice, and a crash leaves too much rather than too little."""
+        """Carry out a plan. New files are ingested before missing ones are deleted, so no vector of an existing text is
+        made twice, and a crash leaves too much rather than too little."""
         self._note(self._origin(source) for source in plan.touched)
         if plan.moved:
             self._origins.move({old: (new, as_text(self._seen[new].path.name)) for old, new in plan.moved.items()})
@@ -178,7 +175,7 @@ class FolderSync(SyncPass):
             if isinstance(item, Skipped):
                 self._skipped.append(item)
                 continue
-            with suppress(OSError):  # it went while we looked: the next pass will see that
+            with suppress(OSError):  # it disappeared in the meantime: the next pass sees that
                 now, status = time.time_ns(), item.lstat()
                 path = item
                 if stat.S_ISLNK(status.st_mode):
@@ -190,7 +187,7 @@ class FolderSync(SyncPass):
         return hash_file(path, self._max_file_bytes)[0]
 
     def _is_gone(self, source: str) -> bool:
-        """Whether a file is surely gone. One that is left out now, or that nobody can tell of, is not."""
+        """Return whether a file is surely gone. A skipped file, or one that cannot be checked, is not."""
         if not self.root.is_dir() or any(_is_within(source, as_text(item.path)) for item in self._skipped):
             return False
         try:
@@ -243,7 +240,7 @@ class FolderSync(SyncPass):
         return NewSource(path, source, name, self._target.collection, self._target.metadata_of(path))
 
     def _build_origins(self, added: Added) -> list[Origin]:
-        """How a file looked that was taken in, or that will not be as long as it looks like this."""
+        """Record the state of an ingested file, or of one that fails until it changes."""
         if added.error is not None and may_change(added.error.code):
             return []
         return [self._origin(added.path, added)] if added.path in self._seen else []
@@ -269,7 +266,7 @@ def synced(one: SyncPass, *, dry_run: bool, delete_all: bool, on_file: Callable[
 
 
 def checked_root(folder: Path) -> Path:
-    """The folder to follow, where it really is. One that is missing is an error, and no reason to delete anything."""
+    """Resolve the folder to sync. A missing folder is an error and deletes nothing."""
     try:
         root = folder.expanduser().resolve(strict=True)
         if root.is_dir():
@@ -278,9 +275,7 @@ def checked_root(folder: Path) -> Path:
     except OSError as error:
         remedy = "Check that it is mounted and may be read; nothing was deleted."
         raise SourceUnreadable(f"the folder {folder} cannot be read ({error.strerror})", remedy=remedy) from error
-    raise SourceUnreadable(
-        f"{folder} is no folder", remedy="Name a folder; a single file is added with `footnotes add`."
-    )
+    raise SourceUnreadable(f"{folder} is not a folder", remedy="Pass a folder; add a single file with `footnotes add`.")
 
 
 def _is_within(source: str, folder: str) -> bool:

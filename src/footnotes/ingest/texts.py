@@ -1,4 +1,4 @@
-"""Texts that are handed over in memory, many at once."""
+"""Adds texts from memory, many at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def text_sources(
 ) -> list[NewSource]:
     """Texts as sources. Those that no parser reads from memory get a file in the folder."""
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise OptionError("texts must be a list of strings", remedy="Bytes of a file are added with `add_text`.")
+        raise OptionError("texts must be a list of strings", remedy="Use `add_text` for the bytes of a file.")
     for what, given in (("filenames", filenames), ("sources", sources)):
         if given is not None and (isinstance(given, str) or len(given) != len(texts)):
             raise OptionError(f"{what} must be a list as long as texts, which has {len(texts):,}")
@@ -38,7 +38,7 @@ def text_sources(
     named = [as_text(source) for source in sources] if sources else [f"text:{name}" for name in names]
     if (sources or filenames) and len(set(named)) < len(named):
         twice = next(name for number, name in enumerate(named) if name in named[:number])
-        raise OptionError(f"the source {twice[:80]!r} is given twice", remedy="Give every text a source of its own.")
+        raise OptionError(f"the source {twice[:80]!r} occurs twice", remedy="Pass a different source for every text.")
     made = (
         NewSource(folder / f"text-{number}", named[number], names[number], collection, said[number], content=content)
         for number, content in enumerate(contents)
@@ -55,13 +55,13 @@ def on_disk(origin: NewSource) -> NewSource:
 
 
 def in_order(added: Iterable[Added], sources: Sequence[str]) -> list[Added]:
-    """What became of sources, in their order."""
+    """Return the results of sources, in order."""
     by_source = {each.path: each for each in added}
     return [by_source[source] for source in sources]
 
 
 def name_of_text(content: bytes) -> str:
-    """The file name of a text that was given none: a hash of what it says."""
+    """Name a text without a file name by a hash of its content."""
     return f"{hashlib.blake2b(content, digest_size=_NAME_BYTES).hexdigest()}.txt"
 
 

@@ -1,7 +1,7 @@
-"""Export and import: documents and chunks as JSON Lines, one object a line.
+"""Export and import: documents and chunks as JSON Lines, one object per line.
 
-The first line says what the file is; then for each document a `document` line with its canonical text and blocks,
-followed by its `chunk` lines. Import takes the text over as it is, and chunks and embeds it as the library does.
+The first line identifies the file; then each document has a `document` line with its canonical text and blocks,
+followed by its `chunk` lines. Import uses the text unchanged, and chunks and embeds it with the library's settings.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ IMPORTED = "0/imported"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: documents that came, and those that were there already."""
+    """The result of an import: new documents, and those that already existed."""
 
     added: int
     skipped: int
 
 
 def is_imported(document: Document) -> bool:
-    """Whether a document came with its text, so that no parser of ours could read it again."""
+    """Return whether a document was imported with its text, so no parser can read it again."""
     return document.ingestion_version.startswith(f"{IMPORTED}/")
 
 
@@ -92,9 +92,9 @@ def _language(document: Document, chunk: Chunk) -> JsonValue:
 def import_library(
     context: IngestContext, file: Path, collection: str | None, on_progress: OnProgress | None
 ) -> Imported:
-    """Append the documents of an export, to `collection` when one is named.
+    """Import the documents of an export, into `collection` if given.
 
-    The whole file is read through before the first one is taken in.
+    The whole file is checked before the first document is added.
     """
     store, user, report = context.store, context.user, on_progress or quiet
     into = None if collection is None else checked_collection(collection)
@@ -150,13 +150,13 @@ def _parse_line(line: str, number: int) -> dict[str, object]:
 
 def _check_header(line: dict[str, object]) -> None:
     if line["type"] != FORMAT:
-        raise ImportFormatError("the first line does not say that this is an export")
+        raise ImportFormatError("the first line does not identify an export")
     if line.get("version") != VERSION:
         raise ImportFormatError(f"the export has version {line.get('version')!r}; this program reads {VERSION}")
 
 
 def _check_line(line: dict[str, object], number: int) -> dict[str, object]:
-    """A document line that can be taken in whole, or an error that names it. Nothing in it is trusted."""
+    """Check a document line completely; raise an error that names it. Its content is untrusted."""
     texts = ("id", "collection", "filename", "source", "file_hash", "mime", "title", "text")
     if not all(isinstance(line.get(name), str) for name in texts) or not isinstance(line.get("metadata"), dict):
         raise ImportFormatError(f"line {number} is a document without {', '.join(texts)} or metadata")
@@ -172,12 +172,12 @@ def _check_line(line: dict[str, object], number: int) -> dict[str, object]:
 def _check_fields(line: dict[str, Any]) -> None:
     for name in ("bytes", "pages"):
         if line.get(name) is not None and not _is_count(line[name]):
-            raise ValueError(f"{name} is no count")
+            raise ValueError(f"{name} is not a count")
     warnings = line.get("warnings") or []
     if not isinstance(warnings, list) or not all(isinstance(warning, str) for warning in warnings):
-        raise ValueError("warnings are no list of texts")
+        raise ValueError("warnings are not a list of texts")
     if not is_name(line["collection"]):
-        raise ValueError("the collection has no proper name")
+        raise ValueError("the collection has an invalid name")
     checked_metadata(line["metadata"])
 
 
@@ -189,7 +189,7 @@ def _block(raw: dict[str, Any]) -> Block:
     block = Block(**{**raw, "headings": tuple(raw["headings"])})
     counts = (block.start, block.end, block.level, 1 if block.page is None else block.page)
     if block.kind not in get_args(BlockKind) or not all(_is_count(count) for count in counts):
-        raise ValueError("a block of no known kind, or with spans that are no counts")
+        raise ValueError("a block of unknown kind, or with invalid spans")
     if not all(isinstance(heading, str) for heading in block.headings) or not isinstance(block.attributes, dict):
         raise ValueError("a block with headings or attributes of the wrong type")
     return block
@@ -223,7 +223,7 @@ def _draft(line: dict[str, Any], chunker: Chunker, generation: Generation) -> Dr
         filename=line["filename"],
         file_hash=line["file_hash"],
         size=int(line.get("bytes") or 0),
-        # Said to be the text of these bytes, not read from them: the file itself, when it comes, takes its place.
+        # Its text is claimed, not read from these bytes: the file itself replaces it when it is added.
         ingestion_version=f"{IMPORTED}/0/{chunker_fingerprint(chunker)}/{generation.fingerprint}",
         metadata=line["metadata"],
         parts=parts,

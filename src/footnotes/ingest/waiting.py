@@ -1,7 +1,7 @@
-"""Vectors for documents whose text is in the library already, batch after batch, until none waits.
+"""Makes vectors for documents whose text is stored, batch after batch, until none waits.
 
-Whoever holds the library for writing does it, also for documents that an earlier writer left behind. Where it stopped
-is written nowhere: what has no vector yet is what is left to do.
+The process that holds the library for writing does this, also for documents of earlier writers. Progress needs no
+record: documents without vectors are the remaining work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from footnotes.store.records import Generation, PendingChunk
 SMALLEST_BATCH, FIRST_BATCH, LARGEST_BATCH = 32, 64, 4_096
 _READ_TOGETHER = 256
 BATCH_SECONDS = 4.0
-"""A batch is sized so that the next one is done in about this time: complete soon, yet few commits."""
+"""A batch is sized to take about this time: complete soon, yet few commits."""
 
 
 class WaitingDocuments:
@@ -41,7 +41,7 @@ class WaitingDocuments:
         self._total = 0
 
     def embed(self) -> Iterator[list[int]]:
-        """Embed everything. Gives the documents that became ready, by their keys, as soon as they are."""
+        """Embed everything. Yields the keys of documents as soon as they are ready."""
         user_id = self._generation.user_id
         before: list[int] = []
         while (claimed := self._store.vectors.claim(user_id)) and claimed != before:

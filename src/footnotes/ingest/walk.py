@@ -1,4 +1,4 @@
-"""Paths → the files to take in, and the ones left out with the reason."""
+"""Paths → the files to ingest, and the skipped ones with the reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIBRARY_FILE = "footnotes.db"
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A path that was left out, and why."""
+    """A skipped path, and why."""
 
     path: Path
     reason: str
@@ -44,7 +44,9 @@ def walk(path: Path, *, avoid: Path | None = None) -> Iterator[Path | Skipped]:
             yield path
             return
         if not path.is_dir():
-            raise SourceUnreadable(f"there is no file or folder {path}" if not path.exists() else f"{path} is no file")
+            raise SourceUnreadable(
+                f"there is no file or folder {path}" if not path.exists() else f"{path} is not a file"
+            )
     except OSError as error:
         raise SourceUnreadable(f"{path} cannot be read ({error.strerror})") from error
     root = path.resolve()
@@ -52,7 +54,7 @@ def walk(path: Path, *, avoid: Path | None = None) -> Iterator[Path | Skipped]:
 
 
 def resolved(path: Path, folders: dict[str, str]) -> str:
-    """Where a file really is. `folders` are those that were looked at: each is, once, whatever it holds."""
+    """Resolve the real path of a file. `folders` are those visited: each is visited once."""
     folder, _, name = str(path).rpartition(os.sep)
     if path.is_symlink():
         return str(path.resolve())
@@ -75,7 +77,7 @@ def _folder(folder: Path, root: Path, ignored: list[_Ignored], avoid: Path | Non
             is_folder = entry.is_dir()
             if entry.is_symlink():
                 path.resolve(strict=entry.is_file())
-        except (OSError, RuntimeError) as error:  # links that go in circles, folders nobody may look into
+        except (OSError, RuntimeError) as error:  # circular links, unreadable folders
             yield Skipped(path, f"cannot be read ({getattr(error, 'strerror', None) or 'a link that leads nowhere'})")
             continue
         if reason := _reason_to_skip(path, entry, root, ignored, is_folder=is_folder):

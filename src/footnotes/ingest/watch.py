@@ -1,7 +1,7 @@
-"""Follows a folder as it changes: every burst of changes is one pass of a sync, which looks for itself.
+"""Syncs a folder whenever it changes: every burst of changes is one pass of a sync, which scans the folder.
 
-What is reported only says when to look. So nothing is missed when the system drops a report, and a pass now and then
-makes up for file systems that report nothing at all.
+File system events only trigger the scan. So nothing is missed when the system drops an event, and a regular pass
+covers file systems without events.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def watching(once: Pass, folder: Path, *, avoid: Path, stop: threading.Event) ->
 
 
 def looking_again(once: Pass, *, every: float, stop: threading.Event) -> Iterator[Synced | FootnotesError]:
-    """As `watching`, of a source that reports nothing: looked at again and again. What stays wrong is said once."""
+    """Like `watching`, for a source without events: synced at intervals. A lasting error is reported once."""
     first, failing = True, ""
     while not stop.is_set():
         try:
@@ -65,7 +65,7 @@ def looking_again(once: Pass, *, every: float, stop: threading.Event) -> Iterato
 
 
 def _passes(once: Pass, root: Path, avoid: Path, stop: threading.Event) -> Iterator[Synced | FootnotesError]:
-    """Passes over a folder for as long as it is the same folder. Watching begins before the first look."""
+    """Yield passes over a folder as long as it is the same folder. Watching begins before the first scan."""
     identity, due, failing = _identity(root), 0.0, ""
     for reported in _reports(root, avoid, stop):
         if not reported and time.monotonic() < due:
@@ -80,7 +80,7 @@ def _passes(once: Pass, root: Path, avoid: Path, stop: threading.Event) -> Itera
             raise
         except FootnotesError as error:
             due = time.monotonic() + AGAIN_AFTER_ERROR
-            if error.message != failing:  # said once, however long it lasts
+            if error.message != failing:  # reported once, even if it lasts
                 failing = error.message
                 yield error
 

@@ -1,4 +1,4 @@
-"""Pages on the web as files to take in: one page, or every page of a sitemap, some at a time."""
+"""Web pages as files to ingest: one page, or every page of a sitemap, in batches."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _TYPES = {"application/xhtml+xml": HTML, "text/xml": "application/xml"}
 _FOLDER, _YOUNG_SECONDS = "footnotes-fetched-", 60.0
 
 KnownVersion = Callable[[str], tuple[Added, str | None, str | None] | None]
-"""A source → what to say when it has not changed, its entity tag and its date; nothing when it must be read again."""
+"""A source → its entity tag and date, to request it conditionally; nothing if it must be read again."""
 
 
 @dataclass(slots=True)
 class Pages:
-    """Pages that were fetched, and what became of those that were not. The files go with the next batch."""
+    """Fetched pages, and the results of the others. The files are removed with the next batch."""
 
     sources: list[NewSource] = field(default_factory=list)
     results: list[Added] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Pages:
 
 
 def accepts(mime: str) -> bool:
-    """Whether a page of a content type is worth reading: text, what has a parser, and archives of such."""
+    """Return whether a content type is worth reading: text, types with a parser, and archives."""
     known = _TYPES.get(mime, mime)
     textual = mime.startswith("text/") or mime.endswith(("+xml", "+json", "/json", "/xml", "/javascript", "/yaml"))
     return textual or known in _GENERIC or known in _PACKED or supported(known)
@@ -74,7 +74,7 @@ class Web:
         self._known = known
 
     def batches(self, address: str) -> Iterator[Pages]:
-        """The page an address names; where it is a sitemap, the pages that one lists."""
+        """Return the page of an address; for a sitemap, the pages that it lists."""
         with own_folder() as folder:
             batch, file = Pages(), folder / "page"
             self._take(address, file, batch, named=True)
@@ -95,7 +95,7 @@ class Web:
                 yield batch
 
     def _take(self, address: str, file: Path, batch: Pages, *, named: bool) -> None:
-        """Fetch one page into a batch. What a sitemap lists and robots.txt forbids was never asked for: left out."""
+        """Fetch one page into a batch. Pages of a sitemap that robots.txt forbids are skipped."""
         began = time.time_ns()
         try:
             source = parse_url(address).text
@@ -119,7 +119,7 @@ class Web:
         batch.origins[source] = Origin(source, began, None, found.etag, found.modified)
 
     def _list_pages(self, address: str, file: Path) -> tuple[list[str], list[Added]]:
-        """The pages of a sitemap and of those it lists, and what was left out."""
+        """Return the pages of a sitemap and of nested ones, and what was skipped."""
         home = parse_url(address)
         first = read_sitemap(file, self._rules.max_bytes, self._most + 1)
         pages, results = list(first.pages), list[Added]()
@@ -148,9 +148,9 @@ class Web:
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """A folder for pages on their way in, outside of the library: nobody holds that while pages are fetched.
+    """A folder for fetched pages outside of the library, which is not locked while pages are fetched.
 
-    It is held by a lock that ends with the process; what dead ones left is removed.
+    A lock on it ends with the process; folders of dead processes are removed.
     """
     for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         if _age(left) > _YOUNG_SECONDS and (file := _lock(left)) is not None:  # a younger one may be about to be held
@@ -173,7 +173,7 @@ def _age(folder: Path) -> float:
 
 
 def _lock(folder: Path) -> int | None:
-    """The folder's lock, unless somebody else has it or it is not ours."""
+    """Take the folder's lock, unless another process has it or it is not ours."""
     try:
         file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -189,7 +189,7 @@ def _lock(folder: Path) -> int | None:
 
 
 def filename_of(page: Fetched) -> str:
-    """A file name for a page, whose end says what the server said it is."""
+    """Build a file name for a page, with a suffix for the content type of the response."""
     last = as_text(last_part(page.url)).replace("/", "_").replace("\\", "_").replace("\x00", "")
     name = safe_filename(last) if last else ""
     mime = _TYPES.get(page.mime, page.mime)

@@ -1,4 +1,4 @@
-"""One document on its way through the stages, and what is known of it at each."""
+"""One document on its way through the stages, and its data at each."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class NewSource:
-    """A file to take in. `source` names it for good; `path` is where its bytes are now.
+    """A file to ingest. `source` is its permanent name; `path` is the current location of its bytes.
 
-    `mime` says what it is where whoever adds it knows better than its bytes and name; with `renew` it is cut again
-    although the same bytes are here. `deleted` are marks of sources that were deleted since the work was begun.
-    `chunker` cuts it instead of its collection's. With `rename` the same bytes take over filename and metadata.
-    `content` are its bytes where no file has them.
+    `mime` overrides detection if the caller knows the type; with `renew` it is cut again even if the same bytes are
+    stored. `deleted` are sources that were deleted since the work began. `chunker` overrides its collection's chunker.
+    With `rename`, the same bytes get the new filename and metadata. `content` are its bytes if there is no file.
     """
 
     path: Path
@@ -45,7 +44,7 @@ class NewSource:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where the work stands: a stage, how far it is, and the file it is about."""
+    """The state of the work: a stage, its progress, and the current file."""
 
     stage: Literal["importing", "reading", "parsing", "embedding", "indexing", "graph"]
     done: int
@@ -57,7 +56,7 @@ OnProgress = Callable[[Progress], None]
 
 
 def both(first: OnProgress, second: OnProgress | None) -> OnProgress:
-    """Reports progress to two, or to the first alone."""
+    """Report progress to two callbacks, or only to the first."""
 
     def report(progress: Progress) -> None:
         first(progress)
@@ -68,11 +67,11 @@ def both(first: OnProgress, second: OnProgress | None) -> OnProgress:
 
 
 def quiet(_: object) -> None:
-    """For whoever does not want to know."""
+    """A callback that ignores progress."""
 
 
 def embedding_input(prefix: str, text: str) -> str:
-    """What is embedded for a chunk."""
+    """Return the input to embed for a chunk."""
     return f"{prefix}\n{text}" if prefix else text
 
 

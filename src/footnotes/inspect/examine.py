@@ -163,7 +163,7 @@ def _count_tables(blocks: Sequence[Block]) -> int:
 
 
 def is_drawn(inspection: Inspection) -> bool:
-    """Whether the file has pages of which pictures can be made."""
+    """Return whether the pages of the file can be drawn."""
     return inspection.mime == types.PDF
 
 

@@ -21,7 +21,7 @@ class Mark(NamedTuple):
 
 
 def page_starts(found: Inspection) -> dict[int, int]:
-    """Where the first block of each page begins."""
+    """The offset of the first block of each page."""
     starts: dict[int, int] = {}
     for block in found.blocks:
         if block.page is not None:

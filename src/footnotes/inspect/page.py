@@ -31,7 +31,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-ur
 
 
 def html_page(found: Inspection, *, most_pages: int = 20) -> str:
-    """The page. Long documents are cut off with a note: it is for looking, not for reading."""
+    """Build the HTML report. Long documents are truncated with a note."""
     title = escape_text(found.path.name)
     head = (
         f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
@@ -63,7 +63,7 @@ def _style() -> str:
     return (resources.files(__package__) / "page.css").read_text("utf-8")
 
 
-# ── what was found
+# ── summary
 
 
 def _facts(found: Inspection) -> str:
@@ -124,7 +124,7 @@ def _controls(found: Inspection) -> str:
 
 
 def _document(found: Inspection, most_pages: int) -> Iterator[str]:
-    """The text in its blocks, page by page where there are pages, beside their pictures where they can be made."""
+    """The text in its blocks, page by page if there are pages, with images of them if possible."""
     text, starts, page, left = found.text, page_starts(found), None, _MOST_CHARACTERS
     open_section = False
     for block, pieces in marks(found):
@@ -154,7 +154,7 @@ def _render_opening(found: Inspection, page: int | None, starts: dict[int, int],
 
 
 def _picture(found: Inspection, page: int, offset: int) -> str:
-    """The page with a box around each block and a field under each chunk; a note where it cannot be drawn."""
+    """Draw the page with a box around each block and a field under each chunk; a note if it cannot be drawn."""
     recognised = page in found.ocr_pages
     blocks = [] if recognised else [block for block in found.blocks if block.page == page]
     last = max((block.end for block in blocks), default=offset)
@@ -171,7 +171,7 @@ def _picture(found: Inspection, page: int, offset: int) -> str:
 def _figure(
     drawn: PagePicture, page: int, blocks: Sequence[Block], chunks: Sequence[tuple[int, AssembledChunk]]
 ) -> str:
-    """A box around each block; a field on each line of a chunk, its number where it begins on the page."""
+    """Draw a box around each block; a field on each line of a chunk, with its number at its beginning."""
     marked = [
         _place("box " + block.kind, _around(each)) for block, each in zip(blocks, drawn.boxes, strict=False) if each
     ]
@@ -205,7 +205,7 @@ def _block(block: Block, pieces: list[Mark], text: str) -> str:
 
 
 def _piece(piece: Mark, text: str) -> str:
-    """A run of text in the colour of its chunk, with the chunk's number where it begins; striped where two overlap."""
+    """Format a run of text in its chunk's colour, with the chunk's number at its beginning; striped on overlap."""
     text_html = escape_text(text[piece.start : piece.end])
     if not piece.chunks:
         return text_html

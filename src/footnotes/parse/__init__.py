@@ -15,13 +15,13 @@ PART_CHARACTERS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A readable file and what is known of it. `path` may be a temporary copy; `filename` is its own name."""
+    """A readable file with its metadata. `path` may be a temporary copy; `filename` is its own name."""
 
     path: Path
     filename: str
     mime: str
     content: bytes | None = field(default=None, repr=False)
-    """All its bytes, where whoever looked at the file has read them already."""
+    """All bytes of the file, if they have been read already."""
 
     @property
     def readable(self) -> Path | bytes:
@@ -32,10 +32,10 @@ class Parser(Protocol):
     """Turns one kind of file into parts, then a report. One file per kind.
 
     Parsers are deterministic, hold no more than a few parts in memory, raise only `DocumentError`s, and never
-    reach for a network. `isolated` parsers run native code on untrusted bytes and are run in a worker process.
+    use the network. `isolated` parsers run native code on untrusted bytes in a worker process.
 
-    Files of its types are found by what it declares: `suffixes` maps ends of names to types (`{".pdf":
-    "application/pdf"}`), `signatures` are pairs of the bytes a file begins with and its type. Both may be left out.
+    A parser declares its files: `suffixes` maps file name suffixes to types (`{".pdf": "application/pdf"}`),
+    `signatures` are pairs of the first bytes of a file and its type. Both are optional.
     """
 
     name: ClassVar[str]

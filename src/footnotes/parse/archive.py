@@ -45,14 +45,14 @@ def check_directory(source: Source, *, most_entries: int = MOST_ENTRIES) -> None
     entries = int.from_bytes(tail[at + 10 : at + 12], "little")
     directory = int.from_bytes(tail[at + 12 : at + 16], "little")
     if entries > most_entries or max(_DIRECTORY_BYTES, most_entries * 800) < directory < 0xFFFFFFFF:
-        raise ArchiveLimit(f"{source.filename} holds more than {most_entries:,} entries")
+        raise ArchiveLimit(f"{source.filename} has more than {most_entries:,} entries")
 
 
 def check_entries(archive: zipfile.ZipFile, source: Source) -> None:
     """Unpack everything once into nothing, counting."""
     entries = archive.infolist()
     if len(entries) > MOST_ENTRIES:
-        raise ArchiveLimit(f"{source.filename} holds more than {MOST_ENTRIES:,} entries")
+        raise ArchiveLimit(f"{source.filename} has more than {MOST_ENTRIES:,} entries")
     if any(entry.flag_bits & _ENCRYPTED_FLAG for entry in entries):
         raise EncryptedDocument(f"{source.filename} is protected by a password")
     packed = max(1, source.path.stat().st_size)
@@ -65,7 +65,7 @@ def check_entries(archive: zipfile.ZipFile, source: Source) -> None:
 
 
 def _true_size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> int:
-    """How many bytes an entry really gives, counted no further than there is room."""
+    """Count the real bytes of an entry, up to the limit."""
     probe = copy.copy(entry)
     probe.file_size = room + 1  # read on past the declared size
     probe.CRC = None  # type: ignore[assignment]  # the sum is of the declared content

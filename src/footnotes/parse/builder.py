@@ -20,14 +20,14 @@ _TABLE_RUN = 20_000
 
 
 class Builder:
-    """Collects blocks, one blank line apart, and gives them out in parts of bounded size."""
+    """Collects blocks, separated by a blank line, and returns them in parts of bounded size."""
 
     def __init__(self) -> None:
         self.outline = Outline()
         self.position = 0
         self.title: str | None = None
         self.stated: str | None = None
-        """The title the file states of itself, used where the text does not begin with a heading."""
+        """The title that the file states, used if the text does not begin with a heading."""
         self.stated_wins = False
         self.page: int | None = None
         self.tables = 0
@@ -37,7 +37,7 @@ class Builder:
         self._ready: list[Part] = []
 
     def add(self, kind: BlockKind, text: str, *, attributes: Metadata | None = None, gap: str = "\n\n") -> None:
-        """Append a block; one without text is left out, one that is too long becomes several."""
+        """Append a block; skip one without text, split one that is too long."""
         text = clean(text).strip()
         for run in runs(iter((text,))):
             self._append(kind, run, gap if self.position else "", attributes=attributes or {})
@@ -68,9 +68,9 @@ class Builder:
         self._ready.extend(self.table(rows))
 
     def table(self, rows: Iterable[Sequence[str]], locate: Locate | None = None) -> Iterator[Part]:
-        """Append rows as lines of cells; the first row is the header of all. Gives out parts that are full.
+        """Append rows as lines of cells; the first row is the header of all. Yields full parts.
 
-        `locate` gives the attributes of a run of rows, from the numbers of its first and last.
+        `locate` returns the attributes of a run of rows, from the numbers of its first and last.
         """
         header = ""
         lines: list[str] = []
@@ -97,7 +97,7 @@ class Builder:
         self.add("table", "\n".join(lines), attributes=named, gap="\n" if begun else "\n\n")
 
     def keep(self, part: Part) -> None:
-        """Take back a part that came out where it could not be given on; it comes with the next ones."""
+        """Return a part that could not be passed on; it is included in the next ones."""
         self._ready.append(part)
 
     def full(self) -> Iterator[Part]:

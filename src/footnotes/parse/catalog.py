@@ -1,6 +1,6 @@
-"""What the parsers declare: which types they read, and how files of these types are told from others.
+"""The declarations of parsers: which types they read, and how to detect files of these types.
 
-Built-in parsers and those of other packages declare the same things, so that a new type is one class.
+Built-in and third-party parsers declare the same things, so a new type needs one class.
 """
 
 from __future__ import annotations

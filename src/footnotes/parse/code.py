@@ -40,7 +40,7 @@ class CodeParser:
         language = source.mime.removeprefix("text/x-")
         text = "".join(characters(source.readable, encoding))
         if not text.strip():
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         found = analyse(text, language)
         yield from _parts(text, [*_Blocks(text, language, found).all()])
         metadata: dict[str, JsonValue] = {"language": language, "encoding": encoding.codec}
@@ -69,7 +69,7 @@ _Place = TypeVar("_Place", bound=_Named)
 
 
 class _Blocks:
-    """All of a text as blocks: definitions, and what stands between them."""
+    """Split a text into blocks: definitions, and the code between them."""
 
     def __init__(self, text: str, language: str, found: Analysis) -> None:
         self._text = text
@@ -127,7 +127,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _parts(text: str, blocks: list[Block]) -> Iterator[Part]:
-    """Parts that end between two blocks, and between two lines where there is one."""
+    """Split into parts that end between two blocks, and between two lines if possible."""
     start = 0
     held: list[Block] = []
     for block in blocks:

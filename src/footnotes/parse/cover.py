@@ -1,4 +1,4 @@
-"""The title of a document by its first page: what tells it from others, not the boilerplate that stands above it."""
+"""The title of a document from its first page: its distinctive heading, not the boilerplate above it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST = 200
 
 
 def cover_title(headings: Sequence[str]) -> str | None:
-    """The first heading that is no boilerplate; the first one where all are."""
+    """Return the first heading that is not boilerplate; the first one if all are."""
     return next((each for each in headings if not is_boilerplate(each)), next(iter(headings), None))
 
 
@@ -44,5 +44,5 @@ def filing_title(page: str) -> str | None:
 
 
 def is_boilerplate(heading: str) -> bool:
-    """Whether a heading stands above many documents, and says nothing of this one."""
+    """Return whether a heading is boilerplate that many documents share."""
     return _BOILERPLATE.fullmatch(heading.strip(" .:_-–—*\t")) is not None

@@ -1,7 +1,7 @@
 """Bytes of unknown encoding → clean characters, in pieces.
 
-Canonical text holds no NUL and no lone surrogate: what cannot be read, and NUL itself, becomes U+FFFD. Line ends
-become `\\n`. A byte order mark at the beginning is dropped.
+Canonical text has no NUL and no lone surrogate: undecodable bytes and NUL become U+FFFD. Line ends become `\\n`. A
+byte order mark at the beginning is dropped.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _MARKS = (
 )
 _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
 _SURROGATE_BYTES = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
-"""A lone surrogate as some programs write it: no UTF-8, but as good as a proof that the rest is meant to be."""
+"""A lone surrogate as some programs write it: invalid UTF-8, but strong evidence that the rest is UTF-8."""
 _UNDEFINED_1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How a file is to be read: the codec, the bytes of the mark to skip, and what to tell the reader."""
+    """How to decode a file: the codec, the size of the mark to skip, and a warning."""
 
     codec: str
     skip: int = 0
@@ -62,10 +62,10 @@ def detect_encoding(file: Path | bytes) -> Encoding:
 
 
 def unmarked_utf16(sample: bytes) -> str:
-    """The UTF-16 codec whose shape a sample without a mark has, or nothing.
+    """Return the UTF-16 codec of a sample without a mark, or nothing.
 
     Text in any alphabet is full of spaces, digits and line ends, whose high byte is zero; in UTF-16 all those
-    zeros stand on one side.
+    zeros are on one side.
     """
     pairs = len(sample) // 2
     if pairs < 2 or b"\x00" not in sample:
@@ -112,7 +112,7 @@ def characters(file: Path | bytes, encoding: Encoding) -> Iterator[str]:
 
 
 def clean(text: str) -> str:
-    """Text without NUL and lone surrogates, each replaced by U+FFFD so that lengths stay."""
+    """Replace NUL and lone surrogates by U+FFFD, which preserves lengths."""
     if "\x00" in text:
         text = text.replace("\x00", REPLACEMENT)
     if not text.isascii() and _SURROGATE.search(text):

@@ -50,7 +50,7 @@ class DocxParser:
         yield from reader.notes()
         yield from reader.builder.finish()
         if not reader.builder.position:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         title = reader.builder.stated or reader.builder.title
         yield Report(self.name, source.mime, reader.builder.position, title=title, metadata=metadata)
 
@@ -104,7 +104,7 @@ class _Reader:
             self.builder.add("list", "\n".join(items))
 
     def notes(self) -> Iterator[Part]:
-        """Footnotes, endnotes and comments, each under a heading of their own."""
+        """Footnotes, endnotes and comments, each under a separate heading."""
         from lxml import etree
 
         for name, title in _NOTES:

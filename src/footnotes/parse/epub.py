@@ -40,7 +40,7 @@ class EpubParser:
             package, folder = _package(archive, source)
             metadata = _metadata(package)
             stated = metadata.get("title")
-            # A book's first heading is that of its first chapter, or none of its own.
+            # A book's first heading belongs to its first chapter.
             builder.stated, builder.stated_wins = stated if isinstance(stated, str) else None, True
             for name in _spine(package, folder):
                 try:
@@ -52,7 +52,7 @@ class EpubParser:
                 yield from builder.full()
         yield from builder.finish()
         if not builder.position:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         title = builder.stated or builder.title
         yield Report(
             self.name, source.mime, builder.position, title=title, metadata=metadata, warnings=tuple(warnings[:20])
@@ -60,7 +60,7 @@ class EpubParser:
 
 
 def _package(archive: zipfile.ZipFile, source: Source) -> tuple[object, str]:
-    """The book's own list of its contents, and the folder it stands in."""
+    """Return the book's table of contents, and its folder."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True)

@@ -1,4 +1,4 @@
-"""The YAML block that may stand at the beginning of a Markdown file."""
+"""The YAML block at the beginning of a Markdown file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_KEYS, _MOST_ITEMS, _LONGEST_VALUE = 50, 50, 1000
 
 
 def front_matter(text: str) -> tuple[int, dict[str, JsonValue]]:
-    """Where the front matter of a text ends, and its values; 0 when there is none."""
+    """Return the end of the front matter of a text, and its values; 0 if there is none."""
     match = _BLOCK.match(text)
     if match is None:
         return 0, {}
@@ -61,7 +61,7 @@ def _load(source: str) -> dict[str, JsonValue] | None:
 
 
 def _plain(value: object) -> JsonValue:
-    """A value as metadata keeps it: text, numbers and flat lists; anything else is left out."""
+    """Convert a value to metadata: text, numbers and flat lists; anything else is skipped."""
     if isinstance(value, datetime.date):
         return value.isoformat()
     if isinstance(value, str):

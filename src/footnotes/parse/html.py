@@ -39,7 +39,7 @@ _NAMED_METADATA = {
 
 
 class HtmlParser:
-    """Reads HTML as a stream of tags, so that no nesting is too deep and no page too large."""
+    """Reads HTML as a stream of tags, so nesting and size have no limit."""
 
     name: ClassVar[str] = "html"
     version: ClassVar[int] = 1
@@ -61,7 +61,7 @@ class HtmlParser:
 
 
 def html_encoding(path: Path) -> Encoding:
-    """UTF-8 when it is, else what the page says of itself."""
+    """Use UTF-8 if the bytes are valid, else the encoding that the page declares."""
     encoding = detect_encoding(path)
     if encoding.codec.startswith("utf"):
         return encoding
@@ -95,7 +95,7 @@ def read_html(pieces: Iterator[str], reader: HtmlReader) -> Iterator[Part]:
 
 
 class HtmlReader:
-    """Receives tags and text, and adds what they mean to a builder."""
+    """Receives tags and text, and adds them to a builder as blocks."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
@@ -103,7 +103,7 @@ class HtmlReader:
         self.page_title: str | None = None
         self.warnings: list[str] = []
         self._text: list[str | None] = []
-        """Text as it comes; None where a line ends."""
+        """Text pieces; None at the end of a line."""
         self._length = 0
         self._kind: BlockKind = "paragraph"
         self._level = 0
@@ -260,7 +260,7 @@ class HtmlReader:
         self._cell = None
 
     def _break(self) -> None:
-        """A new paragraph, unless a heading, quote or code is open and goes on."""
+        """Begin a new paragraph, unless a heading, quote or code block is open."""
         if not self._text:
             return
         if self._kind == "paragraph":
@@ -269,7 +269,7 @@ class HtmlReader:
             self._text.append(None)
 
     def flush(self) -> None:
-        """Add what has been collected as a block."""
+        """Add the collected text as a block."""
         found, kind, level = self._text, self._kind, self._level
         self._text, self._kind, self._level, self._length = [], "paragraph", 0, 0
         if kind == "heading":
@@ -281,7 +281,7 @@ class HtmlReader:
 
 
 def _lines(found: list[str | None]) -> Iterator[str]:
-    """Lines as a browser shows them, with white space folded; blank ones left out."""
+    """Return lines as a browser shows them, with white space folded and without blank lines."""
     line: list[str] = []
     for piece in [*found, None]:
         if piece is not None:

@@ -19,7 +19,7 @@ _SCALARS = frozenset(["string", "number", "boolean"])
 
 
 class JsonParser:
-    """Reads JSON as a stream of events, so that size and memory do not grow together."""
+    """Reads JSON as a stream of events, so memory does not grow with size."""
 
     name: ClassVar[str] = "json"
     version: ClassVar[int] = 1
@@ -51,7 +51,7 @@ class JsonParser:
         records.flush()
         yield from builder.finish()
         if not builder.position:
-            raise EmptyDocument(f"{source.filename} holds no values")
+            raise EmptyDocument(f"{source.filename} has no values")
         yield Report(self.name, source.mime, builder.position, warnings=tuple(warnings))
 
 
@@ -82,7 +82,7 @@ class _Records:
         self._lines: list[str] = []
         self._length = 0
         self._path: list[str] = []
-        """The key under which each open object or array stands; empty for one in an array."""
+        """The key of each open object or array; empty inside an array."""
         self._keys: list[str] = [""]
 
     def take(self, event: str, value: Any) -> None:

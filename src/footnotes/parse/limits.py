@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Address space and processor time of the parser process, and characters a document may give."""
+    """Address space and processor time of the parser process, and the maximum characters of a document."""
 
     memory_bytes: int = 512 * 1024**2
     seconds: int = 300

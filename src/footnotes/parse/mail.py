@@ -1,4 +1,4 @@
-"""Mail messages → parts: who wrote to whom and when, the message, and the text of what is attached."""
+"""Mail messages → parts: sender, recipients and date, the message, and the text of attachments."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class MailParser:
         )
 
     def _attachment(self, builder: Builder, name: str, content: bytes) -> Iterator[str]:
-        """Add the text of an attachment under its name; gives the reason when it has none."""
+        """Add the text of an attachment under its name; return the reason if it has none."""
         builder.heading(2, f"Attachment: {name}", ours=True)
         if self._depth >= _DEEPEST:
             yield f"the attachment {name} is nested too deeply"
@@ -121,7 +121,7 @@ def _message(path: Path) -> Message:
 
 
 def header(message: Message, name: str) -> str:
-    """A header as text, however it is encoded."""
+    """Decode a header in any encoding."""
     raw = message.get(name)
     if raw is None:
         return ""

@@ -55,7 +55,7 @@ class MarkdownParser:
         reader = _Reader()
         yield from reader.parts(runs(characters(source.readable, encoding)))
         if not reader.has_text:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         metadata = {**reader.front_matter, "encoding": encoding.codec}
         title = title_of(reader.front_matter) or reader.title
         yield Report(
@@ -64,7 +64,7 @@ class MarkdownParser:
 
 
 class _Reader:
-    """Turns runs of Markdown into parts, each cut before a top-level block so that none is torn."""
+    """Turns runs of Markdown into parts, each cut before a top-level block."""
 
     def __init__(self) -> None:
         self.position = 0
@@ -73,7 +73,7 @@ class _Reader:
         self.has_text = False
         self._outline = Outline()
         self._fence = ""
-        """The opening line of a code block so large that it goes on in the next part."""
+        """The opening line of a code block that continues in the next part."""
 
     def parts(self, pieces: Iterator[str]) -> Iterator[Part]:
         held = next(pieces, "")
@@ -183,7 +183,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 @cache
 def _markdown() -> MarkdownIt:
-    """Blocks only: what stands inside a line does not move its ends. Definitions of links stay text."""
+    """Parse only blocks: inline markup does not move their ends. Link definitions stay text."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark").enable("table").disable("reference")

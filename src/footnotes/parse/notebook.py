@@ -1,4 +1,4 @@
-"""Jupyter notebooks → parts: the cells in order, with what they printed."""
+"""Jupyter notebooks → parts: the cells in order, with their output."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _read_cell(builder: Builder, cell: dict[str, Any], number: int, language: st
 
 
 def _output(output: dict[str, object]) -> str:
-    """What a cell printed or returned as text; pictures have none."""
+    """Return the text output of a cell; images have none."""
     data = output.get("data")
     if isinstance(data, dict):
         return _join(data.get("text/plain", ""))

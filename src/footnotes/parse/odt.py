@@ -42,7 +42,7 @@ class OdtParser:
             yield from builder.full()
         yield from builder.finish()
         if not builder.position:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         title = builder.stated or builder.title
         yield Report(self.name, source.mime, builder.position, pages or None, (), title, metadata)
 

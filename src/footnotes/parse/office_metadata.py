@@ -1,4 +1,4 @@
-"""What an Office file says of itself."""
+"""Metadata of Office files."""
 
 from __future__ import annotations
 

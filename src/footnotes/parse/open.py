@@ -1,4 +1,4 @@
-"""The door to parsing: picks the parser for a content type and hides where it runs."""
+"""The entry point of parsing: choose the parser for a content type and run it in the right process."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def parse_document(
             continue
         position = item.end
         if position > limits.characters:
-            raise ParseLimit(f"{source.filename} gives more than {limits.characters:,} characters of text")
+            raise ParseLimit(f"{source.filename} has more than {limits.characters:,} characters of text")
         yield item
 
 
 def parser_fingerprint(mime: str) -> str:
-    """Name and version of the parser of a type: documents parsed under another one are worth parsing again.
+    """Return the name and version of the parser of a type: documents with another one should be parsed again.
 
-    A parser whose result depends on what is installed says so in a `variant`.
+    A parser whose result depends on installed packages adds a `variant`.
     """
     parser = parser_for(mime)
     variant = getattr(parser, "variant", "")
@@ -55,6 +55,6 @@ def _in_process(parser: Parser, source: Source) -> Iterator[Part | Report]:
     except (DocumentError, MissingExtra):
         raise
     except MemoryError as error:
-        raise ParseLimit(f"{source.filename} needs more memory than there is") from error
+        raise ParseLimit(f"{source.filename} needs more memory than available") from error
     except Exception as error:
         raise ParseError(f"{source.filename} cannot be read: {type(error).__name__}: {error}") from error

@@ -9,7 +9,7 @@ DEEPEST = 12
 
 
 class Outline:
-    """Keeps the path of open headings while a document is read from top to bottom."""
+    """Tracks the path of open headings while a document is read."""
 
     def __init__(self) -> None:
         self._open: list[tuple[int, str]] = []
@@ -21,7 +21,7 @@ class Outline:
         return self._path
 
     def leave(self) -> None:
-        """Close all headings: what follows stands under none of them."""
+        """Close all headings: the following text is under none of them."""
         self._open, self._path = [], ()
 
     def enter(self, level: int, title: str) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def clean_title(title: str) -> str:
 
 
 def document_title(filename: str, first: Part) -> str:
-    """What the document calls itself: as it states, else in its first heading, else by its file's name."""
+    """Return the title: as stated, else the first heading, else the file name."""
     if first.title:
         return first.title
     if first.blocks and first.blocks[0].kind == "heading" and first.blocks[0].headings:

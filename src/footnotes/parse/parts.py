@@ -1,4 +1,4 @@
-"""A stream of characters → parts of bounded size, cut where it hurts least."""
+"""A stream of characters → parts of bounded size, cut at the best boundary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from footnotes.parse import PART_CHARACTERS
 
 LOOKAHEAD = 50_000
-"""How far beyond `PART_CHARACTERS` a good boundary is looked for."""
+"""How far to search for a good boundary beyond `PART_CHARACTERS`."""
 
 
 def runs(pieces: Iterator[str], *, size: int = PART_CHARACTERS, lookahead: int = LOOKAHEAD) -> Iterator[str]:

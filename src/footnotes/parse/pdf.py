@@ -22,7 +22,7 @@ _SAMPLED_PAGES = 12
 _HEADING_GROWTH = 1.12
 _LONGEST_HEADING = 160
 _HEADINGS_READ, _FIRST_PAGE_READ = 8, 6_000
-"""Headings that may be the title, where the first ones are boilerplate; characters that may say what it is."""
+"""Headings that may be the title if the first ones are boilerplate; characters that may name the type of document."""
 _DIGITS = re.compile(r"\d+")
 _LIST_ITEM = re.compile(r"(?:[-*•‣◦▪·–■●○□➢✓]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s")
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S")
@@ -38,7 +38,7 @@ _NO_TEXT_REMEDY = 'The pages seem to be scans: pip install "footnotes[ocr]" and 
 
 @dataclass(slots=True)
 class Style:
-    """What is usual in a document: the height of its text, and the lines that repeat at the edges of pages."""
+    """Statistics of a document: the height of its text, and the lines that repeat at the edges of pages."""
 
     body: float
     repeated: frozenset[str] = frozenset()
@@ -97,7 +97,8 @@ def open_pdf(source: Source, password: str | None = None) -> Iterator[Any]:
     except pdfium.PdfiumError as error:
         if error.err_code == _PASSWORD_ERROR and password:
             raise EncryptedDocument(
-                f"the password does not open {source.filename}", remedy="Check it, capitals too, and try again."
+                f"the password does not open {source.filename}",
+                remedy="Check the password, including capitals, and retry.",
             ) from error
         if error.err_code == _PASSWORD_ERROR:
             raise EncryptedDocument(f"{source.filename} is protected by a password") from error
@@ -209,7 +210,7 @@ class _Builder:
 
     @property
     def title(self) -> str | None:
-        """What the first page says the document is; else as the file states, else by its first heading."""
+        """Choose the title: from the first page, else as stated in the file, else the first heading."""
         return filing_title(self._first_page) or self._stated or cover_title(self._headings)
 
     def _append(self, text: str) -> None:
@@ -268,7 +269,7 @@ class _Builder:
 
 
 def _is_wordy(text: str) -> bool:
-    """Mostly letters: a number or a formula in large print is no heading."""
+    """Return whether a text is mostly letters: a number or a formula in large print is not a heading."""
     letters = sum(map(str.isalpha, text))
     return letters >= 3 and letters * 2 >= len(text.replace(" ", ""))
 
@@ -307,7 +308,7 @@ def _format_list(pages: list[int]) -> str:
 
 
 def _metadata(pdf: Any) -> dict[str, JsonValue]:
-    """What the document says of itself."""
+    """Return the metadata of the document."""
     found: dict[str, JsonValue] = {}
     for key, value in pdf.get_metadata_dict(skip_empty=True).items():
         text = clean(value)[:1000].strip().strip("\ufffd")

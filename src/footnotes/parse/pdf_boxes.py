@@ -1,4 +1,4 @@
-"""Where a span of a page's text stands on the page: for drawing highlights."""
+"""The boxes of a span of a page's text, for highlights."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def isolated_boxes(path: Path, page: int, start: int, end: int, limits: Limits |
 
 
 def boxes(path: Path, page: int, start: int, end: int) -> PageBoxes:
-    """The boxes of the characters from `start` to `end` of a page's text, one or more for each line.
+    """Return the boxes of the characters from `start` to `end` of a page's text, one or more for each line.
 
     Offsets count from the first block of the page (counted from 1). The page is read again in the same way, so
-    they mean what they meant when the document was added.
+    they have the same meaning as when the document was added.
     """
     with open_pdf(Source(path, path.name, "application/pdf")) as pdf:
         if not 1 <= page <= len(pdf):
@@ -91,7 +91,7 @@ def span_boxes(textpage: object, layout: Layout, start: int, end: int) -> list[B
 
 
 def word_boxes(textpage: object, layout: Layout) -> Iterator[tuple[int, str, Box]]:
-    """Every word of a page that is open: its offset in the page's text, what it says and where it stands."""
+    """Return every word of an open page: its offset in the page's text, its characters and its box."""
     for place, word in layout.words:
         if found := _join([_character_box(textpage, word.first + each) for each in range(len(word.text))]):
             left, bottom, right, top = zip(*found, strict=True)

@@ -1,4 +1,4 @@
-"""Fragments of lines in the order a reader takes: column by column where there are columns."""
+"""Fragments of lines in reading order: column by column if there are columns."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _append_bar(ordered: list[list[Fragment]], bar: Fragment, *, joins: bool) ->
 
 
 def _gutter(found: list[Fragment]) -> float | None:
-    """Where a column of prose ends and another begins, if there are two.
+    """Find the gap between two columns of prose, if there are two.
 
     Tables have gutters too. A column of prose differs from a column of cells: its lines are long and nearly
     fill it.

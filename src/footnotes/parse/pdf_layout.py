@@ -1,4 +1,4 @@
-"""Words of a page → its text, block by block. Depends on that page alone, so that boxes can be found again."""
+"""Words of a page → its text, block by block. Depends only on that page, so boxes can be computed again."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _breaks(current: list[Line], line: Line, leading: float, right: float, table
 
 
 def _compose(blocks: list[PageBlock]) -> Layout:
-    """Write the blocks down, remembering where each word went."""
+    """Write the blocks, and record the position of each word."""
     layout = Layout("", blocks)
     vocabulary = {word.text.lower().strip(".,;:()") for block in blocks for line in block.lines for word in line.words}
     pieces: list[str] = []
@@ -197,7 +197,7 @@ def _compose(blocks: list[PageBlock]) -> Layout:
 
 
 def _join_words(block: PageBlock, vocabulary: set[str]) -> Iterator[tuple[str, Word, str]]:
-    """Each word of a block, what stands before it, and its text without a hyphen that only ends a line."""
+    """Yield each word of a block with its separator, and its text without a line-end hyphen."""
     flat = [
         (line, cell, word)
         for line, row in enumerate(block.lines)

@@ -1,4 +1,4 @@
-"""Pictures of pages, with the places of spans of their text: for looking at what was extracted."""
+"""Images of pages, with the boxes of spans of their text, to inspect the extraction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FINE = 10_000
 _GROWS, _GROWS_ANYWAY = 8, 1 << 24
 """How many times as large, and by how many bytes, a PDF may become without its password."""
 _TALLEST = 4
-"""A page is drawn at most so many times as high as it is wide; what is below is cut off."""
+"""The maximum ratio of a page's height to its width; the rest is cut off."""
 
 
 class PagePicture(NamedTuple):
@@ -87,7 +87,7 @@ def page_layer(path: Path, page: int, *, limits: Limits | None = None) -> list[t
 
 @contextmanager
 def unlocked(path: Path, password: str, filename: str, limits: Limits | None = None) -> Iterator[BinaryIO]:
-    """A PDF that has a password, without it; the copy lies beside it as long as it is read."""
+    """Yield a copy of a PDF without its password; the copy exists only while it is read."""
     try:
         _run(path, f"application/pdf;password={password.encode().hex()}", limits, filename)
         with _copy(path).open("rb") as file:
@@ -206,7 +206,7 @@ def _to_device(page: Any, x: float, y: float, width: int, height: int) -> tuple[
 
 
 def as_png(bitmap: Any) -> bytes:
-    """A bitmap of grey, RGB or RGBA pixels as a PNG (ISO/IEC 15948), with every row as it is."""
+    """Encode a bitmap of grey, RGB or RGBA pixels as a PNG (ISO/IEC 15948), with unfiltered rows."""
     pixels, length = bytes(bitmap.buffer), bitmap.width * bitmap.n_channels
     rows = b"".join(b"\x00" + pixels[at : at + length] for at in range(0, bitmap.stride * bitmap.height, bitmap.stride))
     colour = {1: 0, 3: 2, 4: 6}[bitmap.n_channels]

@@ -13,7 +13,7 @@ _WORD = re.compile(r"[^\s\x00\x02\ufffe]+")
 _HYPHENS = ("\x02", "\ufffe")
 """What pdfium puts for a hyphen at the end of a line."""
 _FILLER = "\uffff"
-"""Stands where the second half of a character beyond the basic plane has an index of its own."""
+"""Placeholder for the second half of a character beyond the basic plane, which has its own index."""
 _BOLD = re.compile(rb"(?i)bold|black|heavy|demi")
 _FONT_NAME_BYTES = 128
 _SAMPLED = 40
@@ -23,7 +23,7 @@ _SAMPLED = 40
 class Word:
     """A run without white space. `first` is the index of its first character in pdfium's page.
 
-    The box is turned so that the page's main direction of writing runs from left to right.
+    The box is rotated: the page's main direction of writing runs from left to right.
     """
 
     text: str
@@ -60,14 +60,14 @@ def page_characters(textpage: Any) -> str:
 
     count = textpage.count_chars()
     text: str = textpage.get_text_range() if count else ""
-    if len(text) != count:  # characters without a meaning are left out of the text: ask for each
+    if len(text) != count:  # characters without a meaning are missing in the text: request each
         codes = [pdfium.FPDFText_GetUnicode(textpage, index) for index in range(count)]
         text = "".join(_characters(codes))
     return text
 
 
 def _characters(codes: list[int]) -> Iterator[str]:
-    """One character for each code unit; a pair of surrogates is the character it stands for, and a filler."""
+    """Return one character for each code unit; a pair of surrogates becomes its character, and a filler."""
     paired = False
     for code, following in pairwise([*codes, 0]):
         if paired:

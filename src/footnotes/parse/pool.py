@@ -1,4 +1,4 @@
-"""Parser processes kept for the next document."""
+"""A pool of parser processes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from footnotes.parse.worker import Worker
 from footnotes.types import Part, Report
 
 DOCUMENTS_A_WORKER = 200
-"""A worker is replaced after so many documents: what a native library leaks goes with it."""
+"""A worker is replaced after this many documents, because native libraries leak memory."""
 MOST_IDLE = 2
 
 
 class Pool:
-    """Hands out workers, and keeps a few that have finished well."""
+    """Lends workers, and keeps a few healthy ones for reuse."""
 
     def __init__(self) -> None:
         self._idle: list[Worker] = []

@@ -80,7 +80,7 @@ def _read_slide(builder: Builder, slide: Any, number: int) -> None:
 
 
 def _in_order(shapes: Any, depth: int = 0) -> Iterator[Any]:
-    """Shapes from top to bottom and left to right, those of groups in the place of the group."""
+    """Return shapes from top to bottom and left to right, with the shapes of a group at the group's position."""
     found = [(shape.top or 0, shape.left or 0, index, shape) for index, shape in enumerate(shapes)]
     for _, _, _, shape in sorted(found, key=lambda each: each[:3]):
         if hasattr(shape, "shapes"):

@@ -41,12 +41,12 @@ class RstParser:
             yield Part(position, run, tuple(reader.blocks(run, position)))
             position += len(run)
         if not reader.has_text:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         yield text_report(self.name, source.mime, position, reader.title, encoding)
 
 
 class _Reader:
-    """Keeps what goes over from part to part: open sections, and the order of adornments."""
+    """State that carries over from part to part: open sections, and the order of adornments."""
 
     def __init__(self) -> None:
         self.title: str | None = None

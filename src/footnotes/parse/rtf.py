@@ -36,7 +36,7 @@ class RtfParser:
         plain: str = striprtf.rtf_to_text(markup, encoding="cp1252", errors="replace")  # type: ignore[no-untyped-call]
         text = clean(plain).replace("\r", "\n").strip()
         if not text:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         outline = Outline()
         position = 0
         title = None

@@ -60,7 +60,7 @@ class SheetParser:
 
 
 def _open(source: Source) -> tuple[Any, dict[str, JsonValue]]:
-    """The workbook, and what it says of itself."""
+    """Return the workbook and its metadata."""
     import python_calamine
 
     metadata: dict[str, JsonValue] = {}
@@ -93,7 +93,7 @@ def _check_extents(filename: str, archive: zipfile.ZipFile) -> None:
         if rows.size * columns.size > MOST_CELLS:
             raise ParseLimit(
                 f"a sheet of {filename} spans {rows.size:,} rows and {columns.size:,} columns",
-                remedy="Move the cells that stand far from all others, and save the workbook again.",
+                remedy="Move the cells that are far from all others, and save the workbook again.",
             )
 
 

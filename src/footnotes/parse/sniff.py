@@ -1,4 +1,4 @@
-"""What a file is: from its bytes first, then from its name, and by a model where both leave it open."""
+"""Detects the type of a file: from its bytes, then from its name, and by a model if both are inconclusive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONTAINERS = (
     (b"PK\x05\x06", _ZIP),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _OLE),
 )
-"""Files whose beginning says only what they are packed in."""
+"""Files whose first bytes only name the container format."""
 _UNREAD = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -44,7 +44,7 @@ _IN_ZIP = (
 )
 _STATED_IN_ZIP = (types.EPUB, types.ODT, types.ODP, types.ODS)
 _TOLD_FROM_BYTES = frozenset([*_STATED_IN_ZIP, *(mime for _, mime in _IN_ZIP), types.XLS, types.PDF, types.RTF])
-"""Types of ours that a name alone never proves."""
+"""Types that a name alone never proves."""
 _HTML = re.compile(r"\s*(?:<!--.{0,2000}?-->\s*)*(?:<!doctype\s+html|<html|<head|<body)", re.IGNORECASE | re.DOTALL)
 _XML = re.compile(r"\s*<\?xml\s")
 _MAIL = re.compile(r"(?:[!-9;-~]{1,76}:[^\n]{0,2000}\n(?:[ \t][^\n]{0,2000}\n){0,50}){2}")
@@ -60,7 +60,7 @@ _LEAST_SURE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Sniffed:
-    """The content type of a file, and what was odd about it."""
+    """The content type of a file, with warnings."""
 
     mime: str
     warnings: tuple[str, ...] = ()
@@ -81,14 +81,14 @@ def sniff(path: Path, filename: str, content: bytes | None = None) -> Sniffed:
         elif promised is not None and promised not in _TOLD_FROM_BYTES and not _holds_characters(promised):
             mime = promised
         else:
-            raise UnsupportedType(f"{filename} is in a binary format that is not known")
+            raise UnsupportedType(f"{filename} has an unknown binary format")
     if promised and promised != mime:
         return Sniffed(mime, (f"the name ends in {suffix}, but the content is {mime}",))
     return Sniffed(mime)
 
 
 def is_text_in_memory(filename: str, content: bytes) -> bool:
-    """Whether bytes are plain text or Markdown under their name, which is told and read without a file of them."""
+    """Return whether bytes are plain text or Markdown by their name, which can be parsed without a file."""
     if types_by_suffix().get(PurePath(filename).suffix.lower()) not in (PLAIN, types.MARKDOWN):
         return False
     known = (*_beginnings(), *_MARKS, b"\x00")
@@ -145,12 +145,12 @@ def _binary_type(path: Path, filename: str, sample: bytes, promised: str | None)
 
 @cache
 def _beginnings() -> tuple[bytes, ...]:
-    """The bytes that any file begins with whose type they tell."""
+    """The first bytes needed to detect any signature."""
     return tuple(beginning for beginning, _ in (*signatures(), *_CONTAINERS, *_UNREAD))
 
 
 def _type_in_zip(path: Path, sample: bytes) -> str:
-    """What an archive is for, by the names in its directory, without opening it."""
+    """Detect the type of an archive by the names in its directory, without extracting it."""
     if sample[30:38] == b"mimetype":
         stated = next((mime for mime in _STATED_IN_ZIP if sample[38:].startswith(mime.encode())), None)
         if stated is not None:
@@ -191,7 +191,7 @@ def _is_text(path: Path, sample: bytes) -> bool:
 
 
 def _text_type(path: Path, sample: bytes, promised: str | None) -> str:
-    """Which kind of text: what it plainly is, else what its name says, else what a model makes of it."""
+    """Detect the kind of text: by clear evidence, else by its name, else by a model."""
     if promised is not None and b"<" not in sample[:_MARKUP_WITHIN] and _is_told_by_name(promised):
         return promised
     plainly = _plain_type(sample)
@@ -208,7 +208,7 @@ def _holds_characters(mime: str) -> bool:
 
 @cache
 def _is_told_by_name(mime: str) -> bool:
-    """Whether nothing but its name tells a text of this type from others."""
+    """Return whether only the name distinguishes a text of this type from others."""
     return mime not in _TOLD_FROM_BYTES and all(mime != declared for _, declared in signatures())
 
 
@@ -238,7 +238,7 @@ _GUESSES = {
     "shell": types.code_mime("bash"),
     **{language: types.code_mime(language) for language in types.LANGUAGES if language not in ("csharp", "bash")},
 }
-"""Magika's labels that have a parser of their own; all others are plain text."""
+"""Magika's labels that have a parser; all others are plain text."""
 
 
 def _guessed_type(path: Path) -> str:
@@ -252,7 +252,7 @@ def _guessed_type(path: Path) -> str:
 
 @cache
 def _magika() -> Any:
-    """Google's model of content types. Loaded only for names that say nothing: it takes some 15 ms a file."""
+    """Google's model of content types. Loaded only for unknown names: it takes about 15 ms per file."""
     try:
         from magika import Magika
     except ImportError:

@@ -39,7 +39,7 @@ class TableParser:
         yield from builder.table(rows, _locate)
         yield from builder.finish()
         if not builder.position:
-            raise EmptyDocument(f"{source.filename} holds no values")
+            raise EmptyDocument(f"{source.filename} has no values")
         metadata: Metadata = {"rows": rows.count, "encoding": encoding.codec}
         warnings = (*encoding.warnings, *rows.warnings)
         yield Report(self.name, source.mime, builder.position, metadata=metadata, warnings=warnings)
@@ -62,7 +62,7 @@ def guess_delimiter(sample: list[str]) -> str:
 
 
 def _lines(pieces: Iterator[str]) -> Iterator[str]:
-    """Lines with their ends, whatever pieces they come in."""
+    """Join pieces into lines with their ends."""
     held: list[str] = []
     for piece in pieces:
         first, newline, rest = piece.partition("\n")

@@ -25,7 +25,7 @@ _ENDS_OF_PROSE = tuple(".,;:!?…。！？、—–-")
 
 
 class Line(NamedTuple):
-    """A line that is not blank: where it begins, and what it says without the white space around it."""
+    """A line that is not blank: its offset, and its text without surrounding white space."""
 
     start: int
     raw: str
@@ -56,7 +56,7 @@ class TextParser:
             yield Part(position, text, tuple(blocks))
             position += len(text)
         if not seen:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         yield text_report(self.name, source.mime, position, title, encoding)
 
 
@@ -98,7 +98,7 @@ def paragraphs(text: str) -> list[list[Line]]:
 
 
 def _paragraph_blocks(lines: list[Line], following: str, offset: int, outline: Outline) -> Iterator[Block]:
-    """Headings at the beginning of a paragraph, then what is left of it."""
+    """Split headings from the beginning of a paragraph."""
     first = 0
     while first < len(lines):
         after = lines[first + 1].text if first + 1 < len(lines) else following
@@ -119,7 +119,7 @@ def _paragraph_blocks(lines: list[Line], following: str, offset: int, outline: O
 
 
 def _first_item(lines: list[Line]) -> int:
-    """Where a list begins that follows its introduction without a blank line."""
+    """Find the beginning of a list that follows its introduction without a blank line."""
     for index, line in enumerate(lines):
         if index and _ITEM.match(line.text) and not line.raw.startswith("    "):
             return index if lines[index - 1].text.endswith(":") else len(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 PLAIN = "text/plain"
 MARKDOWN = "text/markdown"
 WIKI = "text/x-wiki"
-"""Markdown that describes a repository; never told from bytes or a name, only named by the caller."""
+"""Markdown that describes a repository; never detected, only named by the caller."""
 PDF = "application/pdf"
 HTML = "text/html"
 XML = "application/xml"
@@ -53,8 +53,8 @@ LANGUAGES = {
     "vue": ("vue",),
     "svelte": ("svelte",),
 }
-"""Programming languages and the ends of their files' names. Of those after Bash there is no grammar here: what they
-define is found by regular expressions."""
+"""Programming languages and their file name suffixes. Languages after Bash have no grammar here: regular expressions
+find their definitions."""
 
 
 def code_mime(language: str) -> str:

@@ -9,7 +9,7 @@ from footnotes.types import Block, BlockKind, Metadata, Part, Report
 
 
 def encode(item: Part | Report | FootnotesError) -> bytes:
-    """One line. Characters that cannot be written, which no parser should give, become `?`."""
+    """Encode one line. Characters that cannot be encoded become `?`."""
     return json.dumps(_message(item), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
@@ -28,7 +28,7 @@ def _block(block: Block) -> list[object]:
 
 
 def decode(line: bytes) -> Part | Report | FootnotesError:
-    """What a line says; an error is returned, not raised."""
+    """Decode a line; an error is returned, not raised."""
     message = json.loads(line)
     if "part" in message:
         start, text, blocks, title = message["part"]

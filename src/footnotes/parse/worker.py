@@ -1,7 +1,7 @@
-"""Parsers of untrusted bytes in a process of their own, with limits.
+"""Parsers of untrusted bytes in a separate process, with limits.
 
-`Worker` is the near side, `main` the far side (`python -m footnotes.parse.worker`). They speak in lines of JSON
-over pipes: a request, then parts, then a report or an error. A full pipe makes the parser wait for its reader.
+`Worker` is the near side, `main` the far side (`python -m footnotes.parse.worker`). They exchange lines of JSON over
+pipes: a request, then parts, then a report or an error. A full pipe makes the parser wait for its reader.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FORBIDDEN = ("socket.connect", "socket.getaddrinfo", "socket.bind", "subprocess
 
 
 class Worker:
-    """One parser process, for one document at a time. `usable` says whether it can read another."""
+    """One parser process, for one document at a time. `usable` is whether it can read another."""
 
     def __init__(self, memory_bytes: int) -> None:
         self.memory_bytes = memory_bytes
@@ -81,10 +81,10 @@ class Worker:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
         except OSError as error:
-            raise ParseError(f"{source.filename} could not be handed to a parser: {error}") from error
+            raise ParseError(f"could not pass {source.filename} to a parser: {error}") from error
 
     def _line(self, source: Source, limits: Limits, patience: float) -> tuple[bytes, float]:
-        """The next line, and the patience that is left. Only waiting costs patience, not what the caller does."""
+        """Return the next line, and the remaining patience. Only waiting costs patience, not the caller's work."""
         assert self._process.stdout is not None
         pipe = self._process.stdout.fileno()
         poll = select.poll()
@@ -114,7 +114,7 @@ class Worker:
         return ParseError(f"{source.filename} makes its parser crash (exit code {code})")
 
     def close(self, patience: float = 0.0) -> int:
-        """End the process if it still runs when patience is at its end; its exit code."""
+        """End the process if it still runs when patience runs out; return its exit code."""
         self.usable = False
         if self._process.returncode is None:
             self._end(patience)
@@ -125,9 +125,9 @@ class Worker:
         return self._process.returncode
 
     def _end(self, patience: float) -> None:
-        """Reap, and kill if need be, noting how much memory it had.
+        """Reap the process, kill it if needed, and record its memory.
 
-        A pipe closes a moment before its process is gone: killed in between, it would not say what it died of.
+        A pipe closes a moment before its process is gone: killed in between, it would not report its cause of death.
         """
         deadline = time.monotonic() + patience
         finished, status, usage = os.wait4(self._process.pid, os.WNOHANG)
@@ -173,7 +173,7 @@ def _parse(parser: str, source: Source) -> Iterator[Part | Report | FootnotesErr
     except FootnotesError as error:
         yield error
     except MemoryError:
-        yield ParseLimit(f"{source.filename} needs more memory than a parser may have")
+        yield ParseLimit(f"{source.filename} needs more memory than the limit of a parser")
     except RecursionError:
         yield ParseLimit(f"{source.filename} is nested too deeply to read")
     except Exception as error:
@@ -181,7 +181,7 @@ def _parse(parser: str, source: Source) -> Iterator[Part | Report | FootnotesErr
 
 
 def _confine(memory_bytes: int) -> None:
-    """Bound the memory, give way to other processes, and refuse network and programs to any library."""
+    """Limit the memory, lower the priority, and forbid network and programs to any library."""
     import resource
 
     with suppress(ValueError, OSError):

@@ -47,7 +47,7 @@ class XmlParser:
                 raise ParseError(f"{source.filename} is not XML that can be read: {error.msg}") from error
         yield from builder.finish()
         if not builder.position:
-            raise EmptyDocument(f"{source.filename} holds no text")
+            raise EmptyDocument(f"{source.filename} has no text")
         damaged = any(entry.level_name in ("ERROR", "FATAL") for entry in parser.feed_error_log)
         warnings = ("the XML is damaged; what could be read was taken",) if damaged else ()
         yield Report(self.name, source.mime, builder.position, title=builder.title, warnings=warnings)
@@ -86,7 +86,7 @@ class _Reader:
         self.flush()
 
     def _end_text(self, name: str) -> bool:
-        """Add what was collected under a name; whether there was anything."""
+        """Add the collected text under a name; return whether there was any."""
         text = " ".join("".join(self._text).split())
         self._text = []
         if not text:

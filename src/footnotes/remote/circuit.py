@@ -1,4 +1,4 @@
-"""A circuit that opens after repeated failures, so that a dead provider costs nothing until it may be back."""
+"""A circuit that opens after repeated failures, so calls to a dead provider fail at once until it may be back."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Circuit:
             wait = self._until - self._clock()
             if wait > 0:
                 cause = self._cause or f"{self._provider} failed {self._failed} times in a row"
-                raise self._error(f"{cause}; it is tried again in {wait:.0f} s")
+                raise self._error(f"{cause}; the next attempt is in {wait:.0f} s")
             self._until = self._clock() + self._cools
 
     def succeeded(self) -> None:

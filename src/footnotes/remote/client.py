@@ -135,7 +135,7 @@ class Remote:
                 self._check_time(until)
                 *whole, pending = (pending + chunk).split(b"\n")
                 if len(pending) > MAX_LINE:
-                    raise ProviderBadResponse(f"{self.endpoint.provider} sent a line without end")
+                    raise ProviderBadResponse(f"{self.endpoint.provider} sent an endless line")
                 for line in whole:
                     yield line.decode("utf-8", "replace").rstrip("\r")
             if pending:
@@ -147,7 +147,7 @@ class Remote:
         provider = self.endpoint.provider
         if self.endpoint.lacks_key:
             remedy = f"Set {self.endpoint.key_setting}, or the variable {self.endpoint.key_setting.upper()}."
-            raise ProviderRefused(f"{provider} needs a key, and none is set", remedy=remedy)
+            raise ProviderRefused(f"{provider} needs a key, but none is set", remedy=remedy)
         client = self._http()
         import httpx
 
@@ -167,15 +167,17 @@ class Remote:
                     raise fault
                 yield response
         except httpx.TimeoutException as error:
-            raise ProviderTimeout(f"{provider} did not answer within {read:.1f} s") from error
+            raise ProviderTimeout(f"{provider} did not respond within {read:.1f} s") from error
         except httpx.ConnectError as error:
             raise ProviderUnavailable(f"{provider} cannot be reached at {self._address}") from error
         except (httpx.HTTPError, httpx.StreamError) as error:
-            raise ProviderUnavailable(f"{provider} broke off the connection") from error
+            raise ProviderUnavailable(f"{provider} closed the connection") from error
         except (httpx.InvalidURL, ValueError, TypeError) as error:
             if isinstance(error, ProviderError):
                 raise
-            raise ProviderUnavailable(f"{provider} cannot be asked: {redact(str(error), self._secrets)}") from error
+            raise ProviderUnavailable(
+                f"the request to {provider} failed: {redact(str(error), self._secrets)}"
+            ) from error
 
     def _body(self, response: httpx.Response, until: Deadline) -> bytes:
         """Read the whole body, in bounded time and memory."""

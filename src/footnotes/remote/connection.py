@@ -116,11 +116,11 @@ class _TranslateErrors:
 
         remedy = "Check the address and that the server runs there."
         if isinstance(error, httpx.TimeoutException):
-            raise ProviderTimeout(f"{_NAME} at {self._address} did not answer in time") from error
+            raise ProviderTimeout(f"{_NAME} at {self._address} did not respond in time") from error
         if isinstance(error, httpx.ConnectError | httpx.UnsupportedProtocol):
             raise ProviderUnavailable(f"{_NAME} cannot be reached at {self._address}", remedy=remedy) from error
         if isinstance(error, httpx.HTTPError):
-            raise ProviderUnavailable(f"{_NAME} at {self._address} broke off the connection") from error
+            raise ProviderUnavailable(f"{_NAME} at {self._address} closed the connection") from error
 
 
 def _drop_none(request: Mapping[str, object]) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def parse_json(response: httpx.Response) -> object:
     try:
         return response.json()
     except ValueError as error:
-        raise ProviderBadResponse(f"{_NAME} at {response.url.host} answered with something else than JSON") from error
+        raise ProviderBadResponse(f"{_NAME} at {response.url.host} did not respond with JSON") from error
 
 
 def error_in(response: httpx.Response) -> FootnotesError:

@@ -24,7 +24,7 @@ class Deadline:
 
 
 def backoff(attempt: int, *, asked: float | None = None, first: float = 0.5, longest: float = 30.0) -> float:
-    """Seconds to wait after an attempt, counted from 1: what the other side asked for, else doubling with full jitter.
+    """Return the seconds to wait after an attempt, counted from 1: as the server asked, else doubling with full jitter.
 
     Full jitter: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
     """

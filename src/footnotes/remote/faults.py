@@ -26,7 +26,7 @@ def error_of_status(
     detail = f": {message}" if message else ""
     if status in (401, 403):
         remedy = f"Check the setting {key_setting}." if key_setting else None
-        # An answer without the provider quotes the message alone: it must name the setting too.
+        # An answer made without the provider quotes only this message, so it must name the setting too.
         named = f" of the setting {key_setting}" if key_setting else ""
         return ProviderRefused(f"{provider} refused the key{named} ({status}){detail}", remedy=remedy)
     if status == 429:

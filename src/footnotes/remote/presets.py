@@ -41,7 +41,7 @@ def _official(provider: str) -> str:
 
 
 def _headers(provider: str, base_url: str, key: str) -> dict[str, str]:
-    """The key as the provider wants it; Azure and Anthropic read it from headers of their own."""
+    """Return the headers for the key; Azure and Anthropic use their own headers."""
     if provider == "anthropic":
         return {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": key} if key else {})}
     if not key:

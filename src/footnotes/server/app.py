@@ -60,16 +60,16 @@ class Server:
 def create_app(
     folder: str | Path | None = None, *, settings: Settings | None = None, needs_keys: bool = False, local: bool = True
 ) -> Server:
-    """Build the server of the library in a folder. `local` says that it listens on this machine alone."""
+    """Build the server of the library in a folder. `local` means that it listens only on this machine."""
     chosen = settings or load(None if folder is None else Path(folder).expanduser())
-    chosen = replace(chosen, quote_providers=False)  # what a provider says is for the operator, not for callers
+    chosen = replace(chosen, quote_providers=False)  # error details of a provider are for the operator, not for callers
     root = Path(folder or chosen.library).expanduser()
     state = build_state(root, chosen, needs_keys=needs_keys)
     sessions = Sessions(state)
     api = FastAPI(
         title="Footnotes",
         version=__version__,
-        description="Answers from your own documents, each sentence with a footnote to where it came from.",
+        description="Answers from your own documents. Every sentence has a footnote to its source.",
         docs_url=None,
         redirect_slashes=False,
         redoc_url=None,
@@ -183,7 +183,7 @@ def _add_error_handlers(api: FastAPI) -> None:
 
 
 def _allowed_methods(request: Request) -> str:
-    """The methods of every route at an address. The router itself names those of the first alone."""
+    """Return the methods of every route at an address. The router itself names only those of the first."""
     found: set[str] = set()
     for path, methods in request.app.openapi()["paths"].items():
         if compile_path(path)[0].match(request.scope["path"]):
@@ -204,7 +204,7 @@ def _describe_mistake(error: RequestValidationError) -> str:
 
 def _translate_http(error: HTTPException) -> errors.FootnotesError:
     if error.status_code == 404:
-        return errors.NotFound("there is nothing at this address", remedy="See /openapi.json for what there is.")
+        return errors.NotFound("there is nothing at this address", remedy="See /openapi.json for all routes.")
     if error.status_code == 405:
-        return errors.MethodRefused("this address does not know the method")
+        return errors.MethodRefused("this address does not support the method")
     return errors.RequestInvalid(str(error.detail)[:300])

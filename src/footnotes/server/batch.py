@@ -81,7 +81,7 @@ class Batch:
         return self._end(ended[-1])
 
     def _fetch(self, names: Sequence[str]) -> ErrorInfo | None:
-        """Fetch the bytes to this machine; return the error where that fails."""
+        """Fetch the bytes to this machine; return the error if that fails."""
         try:
             for name in names:
                 self._spool.fetch(name)
@@ -135,7 +135,7 @@ class Batch:
                 self._requeue(job, how)
                 continue
             error = _LOST if how == "broken_off" else ending["error"] or self._causes.get(job.id) or _LOCKED
-            if not is_alone and how == "failed":  # one of them is at fault: each is tried alone
+            if not is_alone and how == "failed":  # one of them is at fault: run each separately
                 self._write(job, state="queued", error=error)
             elif self._may_retry(job) and is_retryable(error.code):
                 self._write(job, state="queued", error=error, delay=self._delay(job))

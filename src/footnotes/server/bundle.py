@@ -1,7 +1,7 @@
-"""The modules of the page as one file: a browser asks once where it would ask fifty times.
+"""Bundle the modules of the page into one file: a browser sends one request instead of fifty.
 
-Each module becomes a function that is awaited once and returns its exports. The file is built when the server starts,
-from the modules as they are written: there is no build step.
+Each module becomes a function that is awaited once and returns its exports. The server builds the file when it starts,
+from unmodified modules: there is no build step.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LIST = re.compile(r"\bexport\s*\{([^}]*)\};?\s*$")
 
 
 def bundle_modules(first: str, modules: Mapping[str, str]) -> str:
-    """Bundle `first` and its imports as one module. Raises `ValueError` where modules import each other in a circle.
+    """Bundle `first` and its imports as one module. Raises `ValueError` if modules import each other in a cycle.
 
     Lazy imports (`await import(…)`) come after everything else: they exist by the time they are needed.
     """
@@ -34,7 +34,7 @@ def _add(name: str, modules: Mapping[str, str], made: dict[str, str], above: tup
     if name in made:
         return
     if name in above:
-        raise ValueError(f"the modules {' -> '.join((*above, name))} need each other")
+        raise ValueError(f"the modules {' -> '.join((*above, name))} import each other")
     for found in _IMPORT.finditer(modules[name]):
         needed = _resolve(name, found.group(2))
         wanted = {_alias(one)[0] for one in (found.group(1) or "").split(",") if one.strip()}

@@ -77,11 +77,11 @@ class Connections:
         """Store a connection; its key is never shown again."""
         connection = self.build(caller, new)
         if not connection.model and new.provider != LLAMA:
-            raise OptionError("no model is named", remedy="Choose one that the provider lists.")
+            raise OptionError("no model given", remedy="Choose one of the provider's models.")
         if connection.lacks_key:
-            raise OptionError(f"{new.provider} needs a key, and none is given", remedy="Enter the key of your account.")
+            raise OptionError(f"{new.provider} needs a key", remedy="Enter the key of your account.")
         if len(self.all(caller.tenant)) >= MOST:
-            raise StorageQuota(f"{MOST} models are connected already", remedy="Remove some of them.")
+            raise StorageQuota(f"{MOST} models are already connected", remedy="Remove one of them.")
         made = secrets.token_hex(6)
         self._database.change(
             "add_connection",
@@ -115,19 +115,21 @@ class Connections:
     # ── using them
 
     def build(self, caller: Caller, new: NewConnection, connection_id: str = "") -> Connection:
-        """Check what the caller may connect to, and build the connection; with an id, with that connection's key."""
+        """Check the permissions of the caller, and build the connection; with an id, use that connection's key."""
         if not self.are_allowed:
-            raise Forbidden("this server does not let models be connected", remedy="Its operator sets serve_models.")
+            raise Forbidden(
+                "this server does not allow connecting models", remedy="The operator can enable it with serve_models."
+            )
         operates = caller.tenant == self._settings.user
         if (new.path or new.provider == LLAMA) and not operates:
-            raise Forbidden("files of the server are for its operator", remedy="Connect a model over the network.")
+            raise Forbidden("only the operator may use files of the server", remedy="Connect a model over the network.")
         if new.key_env and not operates:
-            raise Forbidden("the server's environment is for its operator", remedy="Enter the key itself.")
+            raise Forbidden("only the operator may use the server's environment", remedy="Enter the key itself.")
         key = new.key
         if connection_id and not (new.key or new.key_env):
             kept = self._row(caller.tenant, connection_id)
             if kept["base_url"] != new.base_url or kept["provider"] != new.provider:
-                raise OptionError("the key was given for another address", remedy="Enter it again.")
+                raise OptionError("the key belongs to another address", remedy="Enter the key again.")
             key = self._key(kept)
         elif new.key_env:
             key = _read_environment(new.key_env)
@@ -149,14 +151,14 @@ class Connections:
             return {}
         row = self._row(tenant, found.id)
         connection = self._connection(tenant, found)
-        # The name changes with the key, so that no memory of the model with another key is used. It reveals no key.
+        # The name changes with the key, so caches of another key are not used. It reveals no key.
         mark = hashlib.sha256(repr((row["sealed"], found)).encode()).hexdigest()[:12]
         name = f"connection:{found.id}:{mark}"
         library.connect_model(name, _chat_factory(connection))
         return {"model": name}
 
     def default_model(self, tenant: str) -> tuple[str, Callable[[], ChatModel]] | None:
-        """The name of the tenant's default model, and how to open it; None where no model answers."""
+        """Return the name of the tenant's default model, and a function that opens it; None without a model."""
         settings, found = self._settings, self.default(tenant) if self.are_allowed else None
         if found is not None:
             connection = self._connection(tenant, found)
@@ -193,9 +195,9 @@ def _chat_factory(connection: Connection) -> Callable[[Settings], Any]:
 
 def _read_environment(name: str) -> str:
     if not _ENVIRONMENT.fullmatch(name):
-        raise OptionError("a variable that holds a key is named LIKE_THIS_API_KEY")
+        raise OptionError("a variable with a key must be named LIKE_THIS_API_KEY")
     if not (found := environment_key(name)):
-        raise OptionError(f"the variable {name} is not set where the server runs")
+        raise OptionError(f"the variable {name} is not set in the server's environment")
     return found
 
 

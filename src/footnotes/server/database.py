@@ -1,7 +1,7 @@
 """The server's own database: keys, counters and jobs.
 
-It is an SQLite file in a folder, and tables beside the documents in PostgreSQL (`server/postgres.py`). The queries are
-in `sql/`: in `shared.sql` where both dialects read them alike, else in a file for each dialect, under the same names.
+It is an SQLite file in a folder, or tables beside the documents in PostgreSQL (`server/postgres.py`). The queries are
+in `sql/`: in `shared.sql` if both dialects can use them, else in a file for each dialect, under the same names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ServerDatabase(Protocol):
     is_shared: bool
     """Whether other servers and workers use it too."""
     kept_jobs: int
-    """About how many finished jobs are kept."""
+    """About how many finished jobs are stored."""
 
     def all(self, query: str, **values: object) -> list[Row]: ...
 
@@ -45,7 +45,7 @@ class ServerDatabase(Protocol):
         ...
 
     def notify(self, job_id: str, *, waits: bool = False) -> None:
-        """Tell other servers that a job changed, and workers if it waits for one."""
+        """Notify other servers that a job changed, and workers if it is queued."""
         ...
 
     def mark_keyed(self) -> None:
@@ -81,7 +81,7 @@ class FolderDatabase:
             self._writing, self._reading = (_LockedConnection(folder / FILE) for _ in range(2))
             _make_schema(self._writing.connection)
         except (apsw.Error, OSError) as error:
-            raise StoreUnavailable(f"the server's database in {folder} cannot be opened ({error})") from error
+            raise StoreUnavailable(f"cannot open the server's database in {folder} ({error})") from error
         if self.all("any_key"):
             self.mark_keyed()
 
@@ -91,8 +91,8 @@ class FolderDatabase:
         is_empty = not path.exists() or (path.stat().st_size == 0 and not (log.exists() and log.stat().st_size))
         if is_empty and self._marker.exists():
             raise StoreCorrupt(
-                f"{path.name} is missing or empty, though keys were made for this server",
-                remedy=f"Restore {path.name} from a backup. To serve without the keys there were, remove {MARKER}.",
+                f"{path.name} is missing or empty, but this server has keys",
+                remedy=f"Restore {path.name} from a backup. To serve without the old keys, remove {MARKER}.",
             )
 
     def all(self, query: str, **values: object) -> list[Row]:
@@ -200,7 +200,7 @@ def _in_folder(settings: Settings, folder: Path) -> ServerDatabase:
 
 
 def _copy(source: ServerDatabase, target: ServerDatabase) -> None:
-    """Copy rows; existing ones stay. Jobs are left out: their uploads are on the other side."""
+    """Copy rows; existing ones stay. Jobs are not copied: their uploads are on the other side."""
     for rows, put in (("all_keys", "copy_key"), ("all_answers", "copy_answers")):
         for row in source.all(rows):
             target.change(put, **row)

@@ -34,7 +34,7 @@ _SAMPLES: dict[str, Any] = {
     "uncertain": [],
     "updated_at": _MOMENT, "used": 1, "user": "local", "vector_score": 0.63, "version": "0.1.0", "width": 1000,
 }  # fmt: skip
-"""By the name of a field, used where it fits the type of the field."""
+"""By the name of a field, used if it fits the type of the field."""
 _EMPTY: dict[str, Any] = {"string": "", "integer": 0, "number": 0.0, "boolean": False, "null": None, "object": {}}
 _PYTHON: dict[str, Any] = {
     "string": str,
@@ -57,7 +57,7 @@ METRICS = '# TYPE footnotes_searches_total counter\nfootnotes_searches_total{leg
 
 
 def example(schema: Schema, known: Mapping[str, Schema], name: str = "") -> Any:
-    """Build a value that fits a schema: its required fields, and those with an example of their own."""
+    """Build a value that fits a schema: its required fields, and those with their own example."""
     if "$ref" in schema:
         return example(known[schema["$ref"].rpartition("/")[2]], known, name)
     if schema.get("examples"):

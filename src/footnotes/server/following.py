@@ -36,7 +36,7 @@ RunState = Literal["new", "queued", "running", "ok", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class FollowedSource:
-    """A source as callers see it: without secrets, but with where each is kept."""
+    """A source as callers see it: with references to secrets, never their values."""
 
     id: str
     address: str
@@ -84,7 +84,7 @@ class FollowedSources:
         options = {**new.options, **dict.fromkeys(new.secrets, SEALED)}
         self._check(new, options, trusted=trusted)
         if len(self.all(tenant)) >= MOST:
-            raise StorageQuota(f"{MOST} sources are followed already", remedy="Remove some of them.")
+            raise StorageQuota(f"{MOST} sources already exist", remedy="Remove one of them.")
         made, moment = secrets.token_hex(6), now()
         self._database.change(
             "follow",
@@ -108,17 +108,20 @@ class FollowedSources:
         kind = kind_of(scheme_of(new.address))
         if kind not in plugins.names("sources"):
             known = ", ".join(plugins.names("sources"))
-            raise OptionError(f"no source is known as {kind or new.address[:60]!r}; known: {known}")
+            raise OptionError(f"unknown source {kind or new.address[:60]!r}; known: {known}")
         address = parse_address(new.address, self._settings, options=options, trusted=trusted)
         plugin = plugins.find("sources", kind)
         if hasattr(plugin, "options"):
             address.check_options(*plugin.options())
         if not trusted and not address.host:
-            raise Forbidden("files of the server are for its operator", remedy="Name a source on the network.")
+            raise Forbidden("only the operator may use files of the server", remedy="Use a source on the network.")
         if not trusted and any(is_reference(each) and each != SEALED for each in address.options.values()):
-            raise Forbidden("the server's secrets are for its operator", remedy="Send the secret itself; it is sealed.")
+            raise Forbidden(
+                "only the operator may use the server's secrets",
+                remedy="Send the secret itself; it is stored encrypted.",
+            )
         if new.every and new.every < LEAST_SECONDS:
-            raise OptionError(f"a source is looked at every {LEAST_SECONDS} seconds at most")
+            raise OptionError(f"the interval of a source must be at least {LEAST_SECONDS} seconds")
 
     def remove(self, tenant: str, source_id: str) -> FollowedSource:
         """Stop following a source. Its documents stay."""
@@ -141,7 +144,7 @@ class FollowedSources:
         self._database.change("note_queued", id=source.id)
 
     def sync(self, library: Library, source: FollowedSource, *, on_progress: OnProgress | None, **given: Any) -> Synced:
-        """Sync a source once, and store how it went."""
+        """Sync a source once, and store the result."""
         self._note(source, "running")
         try:
             progress = _within_quota(library, on_progress)
@@ -184,14 +187,12 @@ class FollowedSources:
     def _row(self, tenant: str, source_id: str) -> Row:
         row = one(self._database.all("find_followed", tenant=tenant, id=source_id))
         if row is None:
-            raise NotFound(
-                f"there is no source {source_id[:60]!r}", remedy="List the sources to see the ids there are."
-            )
+            raise NotFound(f"there is no source {source_id[:60]!r}", remedy="List the sources to see their ids.")
         return row
 
 
 def _within_quota(library: Library, on_progress: OnProgress | None) -> OnProgress | None:
-    """Raise now, or at a later progress, when the tenant keeps as many bytes as it may."""
+    """Raise now, or at a later progress, if the tenant has reached its storage limit."""
     most = library.settings.serve_tenant_bytes
     if not most:
         return on_progress
@@ -202,7 +203,7 @@ def _within_quota(library: Library, on_progress: OnProgress | None) -> OnProgres
         if time.monotonic() - looked >= QUOTA_SECONDS:
             looked = time.monotonic()
             if int(library.counts()["bytes"]) >= most:
-                raise StorageQuota(f"all {most:,} bytes the tenant may keep are used")
+                raise StorageQuota(f"the tenant has used all of its {most:,} bytes")
         if on_progress is not None and given:
             on_progress(*given)
 

@@ -28,7 +28,7 @@ OPEN_FOLDERS = ("/static/",)
 _GOOD_ID = re.compile(r"[\w.-]{1,64}")
 _BYTES_A_SECOND = 64 * 1024
 CLIENT_GONE = 499
-"""The status in logs and metrics of a request whose client went away before the response."""
+"""The status in logs and metrics of a request whose client disconnected before the response."""
 _LOCAL_NAMES = frozenset(("localhost", "127.0.0.1", "::1"))
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
@@ -166,7 +166,7 @@ class Gate:
     # ── WebSocket
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
-        """Refuse a socket before it is accepted, or let it through: its key may also come in the first message."""
+        """Refuse a socket before it is accepted, or let it through: its key may also be in the first message."""
         try:
             self._check_origin(headers)
             if key_from(headers) or not self._state.needs_keys:

@@ -1,4 +1,4 @@
-"""Accepts work, queues it as jobs, and waits for jobs where a caller does."""
+"""Accepts work, queues it as jobs, and waits for jobs on behalf of callers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from footnotes.settings import Settings
 WAIT_POLL_SECONDS, LOOK_IN_DATABASE_SECONDS = 0.05, 5.0
 """How often a waiting caller looks for its job in memory, and in the database."""
 NO_WORKER_SECONDS, LOOK_SECONDS = 10.0, 2.0
-"""How long a waiting caller gives workers to appear, and how often it looks for them."""
+"""How long a waiting caller waits for workers to appear, and how often it checks."""
 _BLOCK = 1 << 20
 
 
@@ -58,7 +58,7 @@ class Work(Protocol):
     def is_stopping(self) -> bool: ...
 
     def wake(self) -> None:
-        """Tell the workers that a job was queued."""
+        """Notify the workers that a job was queued."""
         ...
 
     def forget(self, job_ids: Iterable[str]) -> None:
@@ -92,7 +92,7 @@ class Intake:
         self.checks, self.update = work.checks, work.update
 
     def stop(self, seconds: float = 20.0) -> None:
-        """Interrupt the workers soon. Committed work is kept; the next start resumes the rest."""
+        """Interrupt the workers soon. Committed work is stored; the next start resumes the rest."""
         self._work.stop(seconds)
 
     @property
@@ -151,7 +151,7 @@ class Intake:
         since = now()
         left = most - int(library.counts()["bytes"])
         if left - self.jobs.waiting_bytes(tenant) <= 0:
-            raise StorageQuota(f"all {most:,} bytes the tenant may keep are used")
+            raise StorageQuota(f"the tenant has used all of its {most:,} bytes")
         return Room(left, since)
 
     def accept_url(
@@ -187,13 +187,13 @@ class Intake:
         return job
 
     def retry(self, tenant: str, job_id: str) -> ServerJob:
-        """Try a failed job again; not one that would bring an older version back."""
+        """Retry a failed job, unless it would restore an older version."""
         self.check_may_change()
         job = self.jobs.find(tenant, job_id)
         if job.state != "failed":
             return job
         if self.jobs.is_superseded(job):
-            remedy = "Dismiss the job, or hand the older version over again."
+            remedy = "Dismiss the job, or upload the older version again."
             raise RequestInvalid("a later version of this document was accepted", remedy=remedy)
         self.jobs.allow_attempts(job)
         queued = self.jobs.change(job, state="queued", error=None, result=())
@@ -205,7 +205,7 @@ class Intake:
         self.check_may_change()
         job = self.jobs.find(tenant, job_id)
         if job.state != "failed" or job.spool is None or job.error is None or job.error.code != EncryptedDocument.code:
-            raise RequestInvalid("this job does not wait for a password", remedy="Hand the document over again.")
+            raise RequestInvalid("this job does not need a password", remedy="Upload the document again.")
         chosen = self._tenants.settings
         limits = Limits(chosen.parse_memory_bytes, chosen.parse_seconds, chosen.parse_max_characters)
         self._bytes.fetch(job.spool)
@@ -232,7 +232,7 @@ class Intake:
     def delete(
         self, tenant: str, library: Library, document_ids: Sequence[str] = (), *, collection: str | None = None
     ) -> list[str]:
-        """Delete documents, and the jobs about them: an unfinished job must not bring a document back."""
+        """Delete documents, and the jobs about them: an unfinished job must not restore a document."""
         with self.paused():
             found = library.documents(collection=collection) if collection else map(library.document, document_ids)
             targets = {(document.collection, document.source) for document in found}
@@ -241,7 +241,7 @@ class Intake:
             self.jobs.exclude_members(tenant, targets)
             self.forget(tenant, gone, targets)
             self.jobs.remove(failed)
-            for job in failed:  # its bytes were kept for another try
+            for job in failed:  # its bytes were stored for a retry
                 self._drop(job)
         return gone
 
@@ -281,12 +281,12 @@ class Intake:
 def check_embedder(name: str | None, settings: Settings) -> None:
     """Raise unless the embedder is the server's own or one that it offers."""
     if name is not None and name not in (settings.embedder, *settings.serve_embedders):
-        remedy = "Use the embedder of the server, or name this one in its setting serve_embedders."
+        remedy = "Use the embedder of the server, or add this one to the setting serve_embedders."
         raise OptionError("the server does not offer this embedder", remedy=remedy)
 
 
 def _copy(file: BinaryIO, path: Path, most: int, room: int | None) -> int:
-    """Copy a file into the spool, durably; return its size. Raises where it is too large."""
+    """Copy a file into the spool, durably; return its size. Raises if it is too large."""
     size = 0
     with path.open("xb") as target:
         while block := file.read(_BLOCK):
@@ -295,8 +295,8 @@ def _copy(file: BinaryIO, path: Path, most: int, room: int | None) -> int:
                 remedy = "Split the file, or raise max_file_bytes in the settings."
                 raise BodyTooLarge(f"a file has more than {most:,} bytes", remedy=remedy)
             if room is not None and size > room:
-                raise StorageQuota(f"the file is larger than the {room:,} bytes the tenant may still keep")
+                raise StorageQuota(f"the file is larger than the {room:,} bytes that the tenant has left")
             target.write(block)
         target.flush()
-        os.fsync(target.fileno())  # what was accepted outlives a power cut
+        os.fsync(target.fileno())  # accepted uploads survive a power cut
     return size

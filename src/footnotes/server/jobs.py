@@ -80,7 +80,7 @@ class ServerJob:
 
     @property
     def target(self) -> tuple[str | None, str | None]:
-        """Collection and source: a later job of the same target replaces what an earlier one made."""
+        """Collection and source: a later job of the same target replaces the result of an earlier one."""
         return self.collection, self.source
 
     @property
@@ -141,9 +141,9 @@ class Jobs:
             room=room.left if room else -1,
         )
         if not rows and self.waiting(tenant) >= self._most_waiting:
-            raise ServerBusy(f"{self._most_waiting:,} documents wait already")
+            raise ServerBusy(f"{self._most_waiting:,} documents are already pending")
         if not rows:
-            raise StorageQuota("the tenant may not keep so many bytes")
+            raise StorageQuota("the tenant has reached its storage limit")
         return self._note(_job(rows[0]), tell=True)
 
     # ── looking
@@ -163,7 +163,7 @@ class Jobs:
     def find(self, tenant: str, job_id: str) -> ServerJob:
         row = one(self._database.all("find_job", tenant=tenant, id=job_id))
         if row is None:
-            raise NotFound(f"there is no job {job_id!r}", remedy="List the jobs to see the ids there are.")
+            raise NotFound(f"there is no job {job_id!r}", remedy="List the jobs to see their ids.")
         return self._current(_job(row))
 
     def all(self, tenant: str, *, state: str | None = None, limit: int = 100, offset: int = 0) -> list[ServerJob]:
@@ -215,7 +215,7 @@ class Jobs:
             return []
         first = self._note(_job(rows[0]), tell=True)
         if first.kind != "upload" or first.attempts > 1 or most < 2:
-            return [first]  # a second attempt runs alone: the job may have killed the worker
+            return [first]  # a second attempt runs separately: the job may have killed the worker
         alike = {"tenant": first.tenant, "collection": first.collection}
         try:
             rows = self._database.change("claim_alike", holder=holder, **alike, most=most - 1, moment=moment)
@@ -267,7 +267,7 @@ class Jobs:
         self._database.change("allow_attempts", id=job.id, more=MOST_ATTEMPTS)
 
     def cancel(self, job: ServerJob) -> None:
-        """Ask the worker of a running job to interrupt and remove it. In a folder a running job goes on to its end."""
+        """Ask the worker of a running job to interrupt and remove it. In a folder, a running job is completed."""
         if self._database.is_shared:
             self._database.change("cancel_job", id=job.id)
 
@@ -294,7 +294,7 @@ class Jobs:
                 self._database.change("set_request", id=job.id, request=json.dumps({**job.request, "deleted": marks}))
 
     def recover(self) -> None:
-        """After a start: remove old finished jobs; requeue running ones where no other process works."""
+        """After a start: remove old finished jobs; requeue running ones if no other process works."""
         if not self._database.is_shared:
             self._database.change("requeue_running", updated_at=now())
         self._database.change("forget_ready", kept=self._database.kept_jobs)
@@ -308,7 +308,7 @@ class Jobs:
             return sorted(found, key=lambda job: job.change), self._changes
 
     def is_settled(self, job_id: str) -> bool:
-        """Whether a job is done or gone, from memory alone."""
+        """Return whether a job is done or gone, from memory only."""
         with self._guard:
             job = self._live.get(job_id)
         return job is None or job.state in ("ready", "failed")

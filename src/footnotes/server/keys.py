@@ -27,7 +27,7 @@ _MOST_KNOWN = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a request. `key_id` is empty where no keys are needed."""
+    """The caller of a request. `key_id` is empty if the server has no keys."""
 
     tenant: str
     key_id: str
@@ -61,7 +61,7 @@ class Keys:
         self._exist = False
 
     def cached_caller(self, key: str) -> Caller | None:
-        """The caller of a key that was looked up a moment ago, from memory alone."""
+        """Return the caller of a recently used key, from memory only."""
         with self._guard:
             caller, until = self._known.get(_hash(key), (None, 0.0))
         return caller if time.monotonic() < until else None
@@ -85,7 +85,7 @@ class Keys:
     def create(
         self, tenant: str, *, name: str = "", scopes: Iterable[str] = ("read",), days: float | None = None
     ) -> tuple[str, Key]:
-        """Create a key; return it, this once, and what is stored of it."""
+        """Create a key; return its secret, only this once, and the stored record."""
         wanted = _check_new_key(tenant, name, scopes, days)
         key_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         expires = None if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
@@ -105,7 +105,7 @@ class Keys:
     def find(self, key_id: str, tenant: str | None = None) -> Key:
         row = one(self._database.all("find_key", id=key_id, tenant=tenant))
         if row is None:
-            raise NotFound(f"there is no key {key_id!r}", remedy="List the keys to see the ids there are.")
+            raise NotFound(f"there is no key {key_id!r}", remedy="List the keys to see their ids.")
         return _key(row)
 
     def all(self, tenant: str | None = None) -> list[Key]:
@@ -154,11 +154,11 @@ def _hash(secret: str) -> bytes:
 def _check_new_key(tenant: str, name: str, scopes: Iterable[str], days: float | None) -> list[str]:
     wanted = list(dict.fromkeys(scopes))
     if not wanted or set(wanted) - set(SCOPES):
-        raise OptionError(f"the scopes of a key are some of {', '.join(SCOPES)}")
+        raise OptionError(f"the scopes of a key must be among {', '.join(SCOPES)}")
     if not tenant.strip() or len(tenant) > _LONGEST_NAME or len(name) > _LONGEST_NAME:
         raise OptionError("the tenant or the name of a key is empty or too long")
     if not (tenant.isprintable() and (name.isprintable() or not name)):
-        raise OptionError("the tenant and the name of a key are printable")
+        raise OptionError("the tenant and the name of a key must be printable")
     if days is not None and not 0 < days <= 36_500:
-        raise OptionError("a key is valid for more than 0 and at most 36,500 days")
+        raise OptionError("a key must be valid for more than 0 and at most 36,500 days")
     return wanted

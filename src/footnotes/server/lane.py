@@ -25,8 +25,8 @@ from footnotes.store.make import open_store
 _LOG = logging.getLogger("footnotes.server")
 BATCH = 32
 TURN_SECONDS, OWN_TURN_SECONDS = 3.0, 10.0
-"""How long a job embeds before it yields to jobs of other tenants, and to new jobs of its own. Longer than the time
-until vectors are stored: each turn makes progress."""
+"""How long a job embeds before it yields to jobs of other tenants and to newer jobs. Longer than the time until
+vectors are stored: each turn makes progress."""
 LOCKED_WAIT_SECONDS = 2.0
 REFRESH_SECONDS = 0.25
 
@@ -44,7 +44,7 @@ class WorkControl(Protocol):
 
 
 class Lane:
-    """Runs jobs of some kinds. Other kinds have lanes of their own and do not hold these up."""
+    """Runs jobs of some kinds. Other kinds have their own lanes and do not block these."""
 
     number = 0
     tries_again, retry_seconds = False, 0.0
@@ -76,7 +76,7 @@ class Lane:
         self.worker = WorkerProcess(tenants.folder, settings) if settings.serve_worker else None
 
     def work(self) -> None:
-        """Run jobs until told to stop."""
+        """Run jobs until stopped."""
         try:
             while not self._stopping.is_stopping:
                 self.wake.clear()
@@ -121,7 +121,7 @@ class Lane:
             self._stopping.pause(LOCKED_WAIT_SECONDS)
 
     def _resume(self, task: Task) -> str:
-        """Resume what a writer outside of the server left unfinished; return how it ended."""
+        """Resume unfinished work of a writer outside of the server; return how it ended."""
         ended: list[str] = []
 
         def on_resume_event(event: TaskEvent) -> None:
@@ -175,9 +175,9 @@ class Lane:
         return self._is_void or self._stopping.is_stopping or self._stopping.must_wait or self._must_yield()
 
     def _must_yield(self) -> bool:
-        """Whether a job that embeds must yield to other jobs: texts come before vectors, and tenants take turns.
+        """Return whether a job that embeds must yield to other jobs: texts come before vectors, and tenants take turns.
 
-        Vectors that were made are kept; the job goes on from there at its next turn.
+        Existing vectors are stored; the job continues from there at its next turn.
         """
         since, task = self._embedding_since, self._doing
         if since is None or task is None:
@@ -194,14 +194,14 @@ class Lane:
 
 
 class FolderWork:
-    """Does the jobs of a server in a folder, in a process of its own or in threads."""
+    """Runs the jobs of a server in a folder, in a separate process or in threads."""
 
     def __init__(self, jobs: Jobs, tenants: Tenants, metrics: Metrics, settings: Settings, spool: Spool) -> None:
         self._jobs, self._tenants, self._settings, self._spool = jobs, tenants, settings, spool
         self._stop = threading.Event()
         self._pausing = 0
         self._pause_guard = threading.Lock()
-        kinds: tuple[tuple[JobKind, ...], ...] = (("upload", "reindex"), ("url",))  # pages are waited for, alone
+        kinds: tuple[tuple[JobKind, ...], ...] = (("upload", "reindex"), ("url",))  # pages are only waited for
         self._lanes = [Lane(self, jobs, tenants, metrics, settings, spool, each) for each in kinds]
         self.worker = self._lanes[0].worker
         self._threads = [
@@ -218,7 +218,7 @@ class FolderWork:
             thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Interrupt the jobs soon. Committed work is kept; the next start resumes the rest."""
+        """Interrupt the jobs soon. Committed work is stored; the next start resumes the rest."""
         self._stop.set()
         self.wake()
         for thread in self._threads:
@@ -227,7 +227,7 @@ class FolderWork:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Interrupt the workers while the context is open; they go on afterwards."""
+        """Interrupt the workers while the context is open; they continue afterwards."""
         with self._pause_guard:
             self._pausing += 1
         try:
@@ -270,11 +270,11 @@ class FolderWork:
         """A folder's server always has a worker."""
 
     def _refresh(self) -> None:
-        """Open indexes that another process changed, so that searches need not wait for it."""
+        """Open indexes that another process changed, so searches need not wait for it."""
         while not self._stop.wait(REFRESH_SECONDS):
             try:
                 self._tenants.refresh()
-            except Exception as error:  # it must go on: otherwise searches would see nothing new
+            except Exception as error:  # it must continue: otherwise searches would see no changes
                 _LOG.warning("an index cannot be read", extra={"reason": type(error).__name__})
 
 

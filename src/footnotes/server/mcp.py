@@ -179,9 +179,9 @@ def serve_stdio(library: Library, *, read_only: bool = False) -> None:
 
 
 class Sessions:
-    """The sessions of /mcp. None is kept between requests: each request has its own key.
+    """The sessions of /mcp. No state persists between requests: each request has its own key.
 
-    A request that asks for progress is answered by a stream of events, any other by one JSON object.
+    The response is a stream of events if the request asks for progress, otherwise one JSON object.
     """
 
     def __init__(self, state: ServerState) -> None:

@@ -42,8 +42,8 @@ class Metrics:
         )
         self.tokens = Counter("footnotes_model_tokens", "Tokens of chat models", ["kind"], registry=registry)
         self.model_calls = Counter("footnotes_model_calls", "Calls to chat models", registry=registry)
-        self.documents = Counter("footnotes_documents", "Documents taken in, by status", ["status"], registry=registry)
-        self.chunks = Counter("footnotes_chunks", "Chunks of the documents taken in", registry=registry)
+        self.documents = Counter("footnotes_documents", "Documents ingested, by status", ["status"], registry=registry)
+        self.chunks = Counter("footnotes_chunks", "Chunks of the ingested documents", registry=registry)
         self.embedding_calls = Counter(
             "footnotes_embedding_calls", "Calls to the embedder", ["role"], registry=registry
         )

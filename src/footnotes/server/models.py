@@ -86,7 +86,7 @@ class SearchBody(Body):
     alpha: float | None = Field(None, ge=0, le=1)
     rrf_k: int | None = Field(None, ge=1, le=10_000)
     weights: Weights | None = Field(None, description="Of the lexical and the dense leg in rrf.")
-    missing_rank: int | None = Field(None, ge=0, le=1_000_000, description="The rank of what a leg did not list.")
+    missing_rank: int | None = Field(None, ge=0, le=1_000_000, description="The rank of a hit missing in a leg.")
     expand: list[Literal["synonyms"]] | None = Field(None, max_length=1)
     reranker: str | None = Field(None, max_length=200)
 
@@ -99,7 +99,7 @@ class DocumentChange(Body):
     filename: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(None, examples=["handbook-2026.md"])
     collection: Name | None = None
     tags: list[Annotated[str, Field(min_length=1, max_length=100)]] | None = Field(
-        None, max_length=50, description="Kept in the metadata as `tags`, in the place of those before."
+        None, max_length=50, description="Stored in the metadata as `tags`; replaces earlier ones."
     )
     reindex: bool = Field(False, description="Read, cut and embed it again.")
 
@@ -136,7 +136,7 @@ class TurnAskBody(Body):
     passages: int | None = Field(None, ge=1, le=50)
     deep: bool = False
     model: str | None = Field(None, max_length=64, description="The id of a connected model, or `extractive`.")
-    replaces: int | None = Field(None, ge=1, description="The number of the turn that is asked again.")
+    replaces: int | None = Field(None, ge=1, description="The number of the turn to replace.")
 
     def options(self) -> dict[str, Any]:
         """The keywords of `Library.ask`."""
@@ -148,7 +148,9 @@ class TurnAskBody(Body):
 
 
 class NewConversationBody(TurnAskBody):
-    id: str | None = Field(None, pattern="^[0-9a-f]{16,32}$", description="Its id; chosen by the server if left out.")
+    id: str | None = Field(
+        None, pattern="^[0-9a-f]{16,32}$", description="The id of the document; the server chooses one if omitted."
+    )
 
 
 class TitleBody(Body):

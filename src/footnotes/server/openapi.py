@@ -24,11 +24,11 @@ _REF = "#/components/schemas/"
 
 _TAGS = {
     "documents": "Hand documents over, look at them, delete them.",
-    "collections": "Named groups of documents, with a chunker and a system prompt of their own.",
+    "collections": "Named groups of documents, each with a chunker and a system prompt.",
     "find": "Search passages; ask, and get answers with footnotes.",
-    "conversations": "Questions and answers that are kept.",
+    "conversations": "Stored questions and answers.",
     "models": "Models that answer, connected while the server runs.",
-    "jobs": "What is being taken in behind the requests.",
+    "jobs": "Documents being ingested in the background.",
     "openai": "The dialect of OpenAI clients.",
     "compatibility": "Routes that clients of other systems know.",
     "service": "Health, status, usage and metrics.",
@@ -104,7 +104,7 @@ _ERRORS = {
     400: ("request_invalid", "The body cannot be read"),
     401: ("unauthorized", "No valid key"),
     403: ("forbidden", "The key may not do this, or the page may not call"),
-    404: ("not_found", "There is no such thing"),
+    404: ("not_found", "Not found"),
     408: ("client_too_slow", "The body took too long"),
     409: ("reindex_refused", "Refused as things are"),
     413: ("body_too_large", "Too large, or more than the tenant may keep"),
@@ -116,7 +116,7 @@ _ERRORS = {
     502: ("provider_unavailable", "A model behind a network failed"),
     503: ("server_busy", "Not now; see Retry-After"),
     504: ("provider_timeout", "A model behind a network took too long"),
-    507: ("storage_full", "There is no space left"),
+    507: ("storage_full", "No space left"),
 }
 """By status: an example error code and a description."""
 OPEN_ERRORS = (403, 431, 500)

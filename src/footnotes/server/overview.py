@@ -1,4 +1,4 @@
-"""What a server stores, for commands that use a library without one: its jobs and the connected model."""
+"""The server's stored data for commands that run without one: its jobs and the connected model."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _REVALIDATE = "no-cache"
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """A file as it is sent."""
+    """A file with its headers."""
 
     body: bytes
     packed: bytes
@@ -92,7 +92,7 @@ def _file(name: str, body: bytes) -> PageFile:
 
 
 def page_router(page: Page) -> APIRouter:
-    """Serve `/`, `/add` and `/static/…`. They need no key: they hold no one's data."""
+    """Serve `/`, `/add` and `/static/…`. They need no key: they contain no documents."""
     router = APIRouter(include_in_schema=False)
 
     @router.api_route("/", methods=["GET", "HEAD"])

@@ -1,4 +1,4 @@
-"""A page of a kept PDF as a picture, with the sentence a footnote quotes boxed."""
+"""Renders a page of a stored PDF as an image, with the quoted sentence boxed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def draw_highlights(
     if document.mime != PDF or not 1 <= page <= (document.pages or 0):
         raise NotFound(f"document {document_id!r} has no picture of page {page}")
     if (start is None) != (end is None) or (start is not None and end is not None and start > end):
-        raise OptionError("a span needs a start and an end that is not before it")
+        raise OptionError("a span needs a start and an end, and the end cannot be before the start")
     spans = []
     if start is not None and end is not None:
         begins = library.page_start(document_id, page)

@@ -1,4 +1,4 @@
-"""The server's own tables in PostgreSQL, in a schema of their own beside the documents, for any number of servers."""
+"""The server's own tables in PostgreSQL, in a separate schema beside the documents, for any number of servers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PostgresDatabase:
                 if not _is_up_to_date(connection):
                     if not migrate or read_only:
                         raise StoreUnavailable(
-                            "the server's own tables are not those of this version", remedy="Run `footnotes migrate`."
+                            "the server's tables do not match this version", remedy="Run `footnotes migrate`."
                         )
                     _make_schema(connection)
             self._pool.open()
@@ -93,7 +93,7 @@ def _is_up_to_date(connection: Connection) -> bool:
 
 
 def _make_schema(connection: Connection) -> None:
-    """Create what is missing. It waits for tables in use in short turns, so that other sessions do not queue up."""
+    """Create what is missing. Waits for tables in use in short turns, so other sessions do not queue up."""
     cursor = _cursor(connection)
     cursor.run("lock_server_schema")  # several servers may start at once
     try:
@@ -225,7 +225,7 @@ class Listener:
         except queue.Empty:
             if self._connection is None or self._connection.is_lost:
                 self._connect()
-                for row in self._database.all("recent_jobs"):  # they may have changed meanwhile
+                for row in self._database.all("recent_jobs"):  # they may have changed in the meantime
                     self._on_change(row["id"])
             return
         if job_id:

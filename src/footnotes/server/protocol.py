@@ -1,7 +1,7 @@
 """Client connections: a limited number, each with deadlines.
 
-The gate limits bodies while they are read. This module limits what comes before and after: headers, a request that goes
-on after its response, and a response that is not read.
+The gate limits bodies while they are read. This module limits what comes before and after: headers, a request that
+continues after its response, and a response that is not read.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class ConnectionCounter:
         self.open += 1
         self._by_address[address] += 1
         if self._most and self.open > self._most:
-            raise ServerBusy(f"{self._most} connections are open already")
+            raise ServerBusy(f"{self._most} connections are already open")
         if self._most_of_address and self._by_address[address] > self._most_of_address:
-            raise ServerBusy(f"{self._most_of_address} connections of this address are open already")
+            raise ServerBusy(f"{self._most_of_address} connections of this address are already open")
 
     def remove(self, address: str) -> None:
         self.open -= 1
@@ -87,7 +87,7 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
-        """Hand the connection to another protocol; it counts until that protocol loses it."""
+        """Pass the connection to another protocol; it counts until that protocol loses it."""
         self._stop_waiting()
         super().handle_websocket_upgrade()
         successor: Any = self.transport.get_protocol()
@@ -103,7 +103,7 @@ class Connection(HttpToolsProtocol):
     def _address(self) -> str:
         return self.client[0] if self.client else ""
 
-    # ── what a client sends
+    # ── reading from a client
 
     def data_received(self, data: bytes) -> None:
         if self._is_ending:  # read and dropped: a reset could lose the response
@@ -147,10 +147,10 @@ class Connection(HttpToolsProtocol):
         else:
             self._refuse(ClientTooSlow("the headers took too long to arrive"), 408)
 
-    # ── what a client is sent
+    # ── writing to a client
 
     def on_response_complete(self) -> None:
-        """End the connection of a request that goes on after its response."""
+        """End the connection of a request that continues after its response."""
         unfinished = not self.pipeline and self.cycle.response_complete and self.cycle.more_body
         super().on_response_complete()
         if unfinished and not self.transport.is_closing():

@@ -31,7 +31,7 @@ _WRITTEN = re.compile(r"^\s*(?:[-*]\s*|\d+[.)]\s*)?\[(\d+)\]\s*(\S.*?[?？؟])\s
 
 
 class ModelQuestions:
-    """Questions written by a model in the background, and kept while the documents stay the same."""
+    """Questions written by a model in the background, and cached while the documents stay the same."""
 
     def __init__(self) -> None:
         self._kept: dict[str, list[SampleQuestion]] = {}

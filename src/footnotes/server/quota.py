@@ -22,7 +22,7 @@ _MOST_BUCKETS = 10_000
 _MICROS = 1_000_000
 """Money is stored in whole millionths of a dollar."""
 KEY: ContextVar[str] = ContextVar("key", default="")
-"""The id of the key of a request; empty where none is needed."""
+"""The id of the key of a request; empty if the server has no keys."""
 
 
 class Buckets:
@@ -59,7 +59,7 @@ class Buckets:
             try:
                 self._take_shared(self._database, name)
                 return
-            except StoreError as error:  # each server counts for itself meanwhile
+            except StoreError as error:  # each server counts for itself in the meantime
                 _LOG.error("requests cannot be counted together", extra={"code": error.code, "reason": error.message})
         with self._guard:
             moment = self._clock()
@@ -105,7 +105,7 @@ class Buckets:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What is left of a month's answers."""
+    """The remaining answers of a month."""
 
     limit: int
     used: int
@@ -167,7 +167,7 @@ class Answers:
             if self.spent(KEY.get()) >= self.budget:
                 reset = _next_month(moment)
                 error = QuotaExceeded(
-                    f"this key has spent its ${self.budget:,.2f} for models of this month; more from {reset:%-d %B}",
+                    f"this key has spent its ${self.budget:,.2f} for models this month; it resets on {reset:%-d %B}",
                     remedy="Wait for that date, use another key, or raise serve_key_budget in the settings.",
                 )
                 error.retry_after = math.ceil((reset - moment).total_seconds())
@@ -196,7 +196,9 @@ class OverQuota(QuotaExceeded):
     """The month's answers are used up."""
 
     def __init__(self, allowance: Allowance) -> None:
-        super().__init__(f"all {allowance.limit:,} answers of this month are used; more from {allowance.reset:%-d %B}")
+        super().__init__(
+            f"all {allowance.limit:,} answers of this month are used; the quota resets on {allowance.reset:%-d %B}"
+        )
         self.allowance = allowance
         self.retry_after = math.ceil((allowance.reset - datetime.now(UTC)).total_seconds())
 

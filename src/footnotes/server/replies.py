@@ -94,7 +94,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueRow:
-    """A document in a list. `path` is where it came from; its last part is mostly the name."""
+    """A document in a list. `path` is its source; the last part is usually the name."""
 
     id: str
     filename: str
@@ -121,9 +121,9 @@ QuestionKind = Literal["question", "topic", "definition"]
 
 @dataclass(frozen=True, slots=True)
 class SampleQuestion:
-    """What could be asked: a question that stands in a document, a topic of it, or something it defines.
+    """A sample question: a question in a document, one of its topics, or something it defines.
 
-    `document` is the title or else the name of it.
+    `document` is its title, or its name if it has none.
     """
 
     kind: QuestionKind
@@ -218,7 +218,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """What was accepted, newest first; on the first page also the `runs` of the command line that are not forgotten."""
+    """Accepted jobs, newest first; the first page also has the `runs` of the command line."""
 
     jobs: list[ServerJob]
     next_offset: int | None
@@ -249,7 +249,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The vector database that serves legs. Its address is the server's own business."""
+    """The vector database that serves legs. Its address is not shown."""
 
     legs: tuple[str, ...]
     behind: int
@@ -428,7 +428,7 @@ class RagFound:
 
 @dataclass(frozen=True, slots=True)
 class RagDocument:
-    """`ingestion_version` grows whenever the document is made again; the fingerprint says by what it was made."""
+    """`ingestion_version` grows with every rebuild; the fingerprint identifies parser, chunker and model."""
 
     id: str
     filename: str
@@ -492,7 +492,7 @@ class ApiFailure:
 
 @dataclass(frozen=True, slots=True)
 class ApiOutcomes:
-    """What became of each of several files."""
+    """The results of several files."""
 
     documents: list[ApiDocument | ApiFailure]
 

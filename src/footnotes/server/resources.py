@@ -1,4 +1,4 @@
-"""What a library offers an agent beside its tools: documents as resources, and prompts that lead to cited answers."""
+"""MCP resources and prompts: documents to read, and prompts that lead to cited answers."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ TEMPLATE = f"{SCHEME}{{document_id}}"
 SPAN_TEMPLATE = f"{TEMPLATE}/{{start}}-{{end}}"
 PAGE = 100
 MOST_CHARACTERS = 200_000
-"""What one reading gives of a document; longer ones are read span by span."""
+"""The maximum characters per read; longer documents are read span by span."""
 MOST_DOCUMENTS = 10_000
-"""How many documents are looked through for a name."""
+"""How many documents are searched for a name."""
 _ADDRESS = re.compile(rf"^{re.escape(SCHEME)}([\w.:-]+)(?:/(\d+)-(\d+))?$")
 
 
 def list_documents(library: Library, cursor: str | None) -> types.ListResourcesResult:
     """The documents, a page at a time."""
     if cursor is not None and not cursor.isdigit():
-        raise MCPError(types.INVALID_PARAMS, "the cursor is not one that was given")
+        raise MCPError(types.INVALID_PARAMS, "the cursor is invalid")
     offset = int(cursor or 0)
     found = library.documents(limit=PAGE + 1, offset=offset)
     listed = [
@@ -51,14 +51,14 @@ def list_templates() -> types.ListResourceTemplatesResult:
     span = types.ResourceTemplate(
         uri_template=SPAN_TEMPLATE,
         name="span",
-        description="The characters from start to end of a document: what a citation quotes.",
+        description="The characters from start to end of a document, as a citation quotes them.",
         mime_type="text/plain",
     )
     return types.ListResourceTemplatesResult(resource_templates=[whole, span])
 
 
 def read_document(library: Library, uri: str) -> types.ReadResourceResult:
-    """The text a resource names."""
+    """Return the text of a resource."""
     match = _ADDRESS.fullmatch(uri)
     if match is None:
         raise MCPError(types.INVALID_PARAMS, "there is no such resource", {"uri": uri[:200]})
@@ -85,21 +85,21 @@ class Prompt:
 PROMPTS: Mapping[str, Prompt] = {
     "answer_with_footnotes": Prompt(
         "Answer a question from the library, every sentence with its source.",
-        {"question": ("What you want to know.", True), "collection": ("Only this group of documents.", False)},
+        {"question": ("The question.", True), "collection": ("Only documents of this collection.", False)},
         "Answer this question from my documents alone: {question}\n\n"
         "Use the tool `ask`, and `search_documents` where its answer leaves something open{within}. Give every "
         "sentence a footnote with the file name, the page where there is one, and the quoted words. Say plainly what "
         "the documents do not say.",
     ),
     "summarize_document": Prompt(
-        "Sum up one document, with quotations for what matters.",
-        {"document": ("Its file name or id.", True)},
-        "Sum up the document {document}. Find it with `list_documents`, read it as a resource "
-        "(footnotes://documents/ID), and quote the words each point rests on, with where they stand.",
+        "Summarise one document, with quotations for the main points.",
+        {"document": ("The file name or id.", True)},
+        "Summarise the document {document}. Find it with `list_documents`, read it as a resource "
+        "(footnotes://documents/ID), and quote the words that support each point, with their location.",
     ),
     "compare_documents": Prompt(
-        "What documents say about a subject, and where they differ.",
-        {"subject": ("What to compare.", True)},
+        "Compare what documents say about a subject.",
+        {"subject": ("The subject to compare.", True)},
         "Compare what my documents say about {subject}. Search with `search_documents` for each side of it, name the "
         "documents that agree and those that differ, and quote the words of each with file name and page.",
     ),
@@ -130,20 +130,20 @@ def get_prompt(name: str, arguments: Mapping[str, str] | None) -> types.GetPromp
         raise MCPError(types.INVALID_PARAMS, f"{name} needs {missing[0]}")
     within = f", in the collection {given['collection']!r}" if given.get("collection") else ""
     values = {each: given.get(each, "") for each in prompt.arguments}
-    text = prompt.text.format(**values, within=within)  # what a value holds is not read as a template
+    text = prompt.text.format(**values, within=within)  # a value is not parsed as a template
     message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
     return types.GetPromptResult(description=prompt.description, messages=[message])
 
 
-# ── completion of what a person types
+# ── completion of arguments
 
 
 MOST_VALUES = 100
-"""What the protocol allows in one answer."""
+"""The maximum number of values in the protocol."""
 
 
 def complete(library: Library, argument: types.CompletionArgument) -> types.CompleteResult:
-    """Values an argument of a prompt or an address may have: collections, file names, ids of documents."""
+    """Return possible values for an argument of a prompt or an address: collections, file names, ids of documents."""
     typed = argument.value.casefold()
     values = list(
         dict.fromkeys(value for value in _values(library, argument.name) if value.casefold().startswith(typed))

@@ -45,7 +45,7 @@ _STATUS: tuple[tuple[type[errors.FootnotesError], int], ...] = (
     (errors.MissingExtra, 501),
 )
 RETRY_SECONDS = 5
-"""The `Retry-After` of an error that may pass and does not say when."""
+"""The `Retry-After` of a temporary error that does not specify it."""
 
 
 class SafeJson(JSONResponse):
@@ -89,7 +89,7 @@ def _replace_nan(content: object) -> object:
 def translate_error(error: Exception) -> errors.FootnotesError:
     """Translate an unexpected error to one of the tree. Its message stays in the server: it may quote a document."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return errors.StoreFull("there is no space left on the server")
+        return errors.StoreFull("the server has no space left")
     return errors.FootnotesError("the server failed")
 
 

@@ -1,4 +1,4 @@
-"""Starts the server: checks the address, then listens until told to stop."""
+"""Starts the server: checks the address, then listens until stopped."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def serve(
         raise missing_extra(error) from error
     settings = load(folder, read_only=read_only or None, serve_workers=workers)
     if settings.read_only and not settings.store:
-        raise ConfigError("a server that only reads needs a store in PostgreSQL", remedy="Set FOOTNOTES_STORE.")
+        raise ConfigError("a read-only server needs a store in PostgreSQL", remedy="Set FOOTNOTES_STORE.")
     root = folder or Path(settings.library).expanduser()
     local, keyed = is_loopback(host), has_keys(root, settings)
     if not local and not keyed:
-        raise AddressRefused(f"{host} can be reached from other machines, and there is no key")
+        raise AddressRefused(f"other machines can reach {host}, and the server has no key")
     from footnotes.server.logs import set_up_logs
 
     set_up_logs(settings.serve_log_level, plain=plain_logs)
@@ -90,7 +90,7 @@ def open_when_served(host: str, port: int) -> None:
 def end_without_threads() -> None:
     """End the process although threads still wait for a model: Python would wait for them, a minute or more.
 
-    Everything is closed by now: no one would read their results.
+    Everything is closed by now, so their results would be lost anyway.
     """
     waiting = [thread for thread in threading.enumerate() if thread.name.startswith("footnotes-") and not thread.daemon]
     if waiting:
@@ -109,7 +109,7 @@ def check_port(host: str, port: int) -> None:
             probe.bind((host.strip("[]"), port))
         except OSError as error:
             raise AddressRefused(
-                f"{host}:{port} cannot be listened on ({error.strerror})",
+                f"cannot listen on {host}:{port} ({error.strerror})",
                 remedy="Stop the program that listens there, or choose another port with --port.",
             ) from error
 

@@ -65,7 +65,7 @@ class RunningAnswer:
         self.changed = asyncio.Event()
 
     async def wait_begun(self) -> None:
-        """Wait for the first event; raise what was wrong with the question."""
+        """Wait for the first event; raise if the question was invalid."""
         while not self.lines and not self.is_over:
             await self.changed.wait()
         if not self.lines and self.failure is not None:
@@ -144,7 +144,7 @@ class RunningAnswers:
         try:
             await self._pools.short.run(library.conversations.end, tenant, tuple(turn), self.holder, end)
         except FootnotesError as error:
-            _LOG.warning("the end of an answer could not be kept", extra={"reason": error.code})
+            _LOG.warning("the end of an answer could not be stored", extra={"reason": error.code})
         finally:
             answering.is_over = True
             self._running.pop(answering.key, None)
@@ -201,7 +201,7 @@ class RunningAnswers:
 
 
 def _end(event: Event, answering: RunningAnswer) -> TurnEnd:
-    """The end of an answer, as it is stored."""
+    """Return the stored end of an answer."""
     text, answer = answering.text, event.answer
     documents = (
         {*answering.documents, *(one.document_id for one in answer.citations)} if answer else answering.documents
@@ -217,7 +217,7 @@ def _interrupted_end(answering: RunningAnswer) -> TurnEnd:
     came = {"citations": answering.citations} if answering.citations else None
     if answering.is_stopped:
         return TurnEnd("stopped", answering.text, came, None, documents)
-    error = answering.failure or ServerBusy("the server stopped before the answer had ended", remedy="Ask again.")
+    error = answering.failure or ServerBusy("the server stopped before the answer was complete", remedy="Ask again.")
     return TurnEnd("failed", answering.text, came, error.info(), documents)
 
 

@@ -1,4 +1,4 @@
-"""Questions made of what documents say: their headings, and the sentences that define something."""
+"""Sample questions from documents: from their headings, and from sentences that define something."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _UNCLEAR = re.compile(r"\b(hey|it|itself|this|that|these|they|we|you|i|dies|es|cela|esto)\b", re.IGNORECASE)
-"""What stands for something that was named before: alone in a question nobody knows what."""
+"""Words that refer to something named before: a question with only them is unclear."""
 _INSTRUCTS = re.compile(
     r"^(add|build|call|change|check|choose|configure|connect|convert|create|customi[sz]e|declare|define|delete|deploy|disable"
     r"|enable|export|import|include|inherit|install|mix|mount|open|override|pass|protect|read|remove|rename|replace|return"
@@ -51,7 +51,7 @@ _DEFINES_FIRST = re.compile(
     r"(?:(?:an?|the|any) \w+"
     r"|(?!(?:not|only|also|too|very|usually|often|\w+(?:ed|en|ing))\b)\w+ (?:that|which|of|for|made|\w+ed)\b)"
 )
-"""Without an article only where a paragraph begins: "Spirit varnish is resin dissolved in alcohol"."""
+"""Without an article only at the beginning of a paragraph: "Spirit varnish is resin dissolved in alcohol"."""
 _VAGUE = re.compile(
     r"\b(first|second|third|last|next|same|only|other|following|two|three|four|five|six|result|option)\b", re.IGNORECASE
 )
@@ -59,7 +59,7 @@ _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
 def sample_questions(library: Library, documents: Sequence[Document], most: int = MOST) -> list[SampleQuestion]:
-    """The best of each document in turn, so that a large one does not take all the places."""
+    """Interleave the best of each document, so a large one does not take all places."""
     ready = [document for document in documents if document.status == "ready"][:_LOOKED_AT]
     lists = sorted(
         filter(None, (_document_questions(library, document) for document in ready)),
@@ -88,7 +88,7 @@ def is_topic(text: str) -> bool:
 
 
 def _document_questions(library: Library, document: Document) -> list[SampleQuestion]:
-    """What one document can be asked, the best first."""
+    """Return the questions of one document, the best first."""
     blocks = list(islice(library.blocks(document.id), _BLOCKS))
     name = document.title or document.filename
     made = [SampleQuestion(kind, topic, document.id, name) for kind, topic in _topics(library, document, blocks)]
@@ -98,7 +98,7 @@ def _document_questions(library: Library, document: Document) -> list[SampleQues
 def _topics(library: Library, document: Document, blocks: Sequence[Block]) -> Iterator[tuple[QuestionKind, str]]:
     for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         if block.kind == "heading":
-            if after is not None and after.kind != "heading":  # one without words of its own names no topic
+            if after is not None and after.kind != "heading":  # a heading without distinctive words names no topic
                 yield from _heading_questions(block, document.title or "")
         elif block.kind == "paragraph":
             text = library.text(document.id, block.start, min(block.end, block.start + _LONGEST_DEFINITION))

@@ -35,8 +35,8 @@ class Seal:
             opened: bytes = self._fernet().decrypt(sealed.encode())
         except InvalidToken:
             raise ConfigError(
-                "a secret was sealed by a server with another one",
-                remedy="Set serve_secret alike on all servers, or enter the secret again.",
+                "a server with another secret encrypted this value",
+                remedy="Set the same serve_secret on all servers, or enter the secret again.",
             ) from None
         return opened.decode()
 
@@ -45,13 +45,13 @@ class Seal:
             from cryptography.fernet import Fernet
         except ModuleNotFoundError as error:
             raise MissingExtra(
-                "secrets are sealed with the package 'cryptography', which is not installed",
+                "encryption needs the package 'cryptography', which is not installed",
                 remedy='pip install "footnotes[server]"',
             ) from error
         return Fernet(base64.urlsafe_b64encode(hashlib.sha256(self._secret()).digest()))
 
     def _secret(self) -> bytes:
-        """The secret that seals: the setting, or a file beside the database that only its owner can read."""
+        """Return the secret for encryption: the setting, or a file beside the database that only its owner can read."""
         if self._settings.serve_secret:
             return self._settings.serve_secret.encode()
         path = self._folder / SECRET_FILE
@@ -60,6 +60,6 @@ class Seal:
             with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
                 out.write(secrets.token_hex(32).encode())
             with suppress(FileExistsError):
-                os.link(made, path)  # whole or not at all, and never in place of another server's
+                os.link(made, path)  # written atomically, and never over another server's secret
             made.unlink()
         return path.read_bytes()

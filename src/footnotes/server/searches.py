@@ -1,7 +1,7 @@
-"""Searches in processes of their own, so that one server uses several cores over one library.
+"""Searches in separate processes, so one server uses several cores over one library.
 
-The server keeps everything that counts, streams or writes. A search process only reads: before each search it sees what
-was committed, as any process does that opens the library.
+The main process counts, streams and writes. A search process only reads: before each search it reads the latest
+commits, like any process that opens the library.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Searches:
             self._start_behind(SearchProcess(folder, settings))
 
     def search(self, library: Library, tenant: str, options: Mapping[str, Any], *, here: bool = False) -> SearchResult:
-        """Search the library of a tenant; `here` where a model is waited for, which needs no core.
+        """Search the library of a tenant; `here` for searches that wait for a model and need no core.
 
-        A process that ends on the way is started again, and the search runs here.
+        If a process ends during a search, it is restarted, and the search runs here.
         """
         process = None if here else self._take()
         if process is None:
@@ -67,7 +67,7 @@ class Searches:
         return found
 
     def _take(self) -> SearchProcess | None:
-        """A process with nothing to do, waited for; None where none runs."""
+        """Wait for an idle process; return None if none runs."""
         while self._running:
             with suppress(queue.Empty):
                 return self._idle.get(timeout=LOOK_SECONDS)
@@ -77,7 +77,7 @@ class Searches:
         threading.Thread(target=self._start, args=(process,), name="footnotes-searches", daemon=True).start()
 
     def _start(self, process: SearchProcess) -> None:
-        """Start a process, and let it be asked once it has opened what it needs."""
+        """Start a process, and use it once it has opened its libraries."""
         try:
             process.start()
         except (EOFError, OSError) as error:
@@ -104,7 +104,7 @@ class Searches:
 
 
 Reply = tuple[SearchResult | FootnotesError, list[tuple[int, str, int]]]
-"""What a search found, or why it found nothing; and what was embedded for it."""
+"""The result of a search or its error, and the number of embedded texts."""
 
 
 class SearchProcess:
@@ -116,14 +116,14 @@ class SearchProcess:
         self._pipe: Connection | None = None
 
     def start(self) -> None:
-        """Start it, and wait until it can be asked. Raises `EOFError` where it ends before that."""
+        """Start it, and wait until it is ready. Raises `EOFError` if it ends before that."""
         self.stop()
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         arguments = (theirs, *self._given, os.getpid())
         self._process = context.Process(target=_serve, args=arguments, name="footnotes-search", daemon=True)
         self._process.start()
-        theirs.close()  # so that the end of the process ends the pipe
+        theirs.close()  # the end of the process then closes the pipe
         self._pipe.recv()
 
     @property
@@ -131,7 +131,7 @@ class SearchProcess:
         return (self._process.pid or 0) if self._process else 0
 
     def ask(self, tenant: str, options: Mapping[str, object]) -> Reply:
-        """Raises `EOFError` or `OSError` where the process has ended."""
+        """Raises `EOFError` or `OSError` if the process has ended."""
         assert self._pipe is not None
         self._pipe.send((tenant, REQUEST_ID.get(), dict(options)))
         reply: Reply = self._pipe.recv()

@@ -83,8 +83,8 @@ class SharedWork:
         """Raise if no worker is alive to do a job."""
         if not self._ready():
             raise ServerBusy(
-                f"no worker is alive to do it; the document waits as job {job.id}",
-                remedy=f"Start one with `footnotes worker`, then look at /v1/jobs/{job.id}.",
+                f"no worker is alive; the document is pending as job {job.id}",
+                remedy=f"Start one with `footnotes worker`, then see /v1/jobs/{job.id}.",
             )
 
     def _ready(self) -> int:
@@ -95,7 +95,7 @@ class SharedWork:
 
 
 class OwnWorker:
-    """A worker process that a server starts itself, so that one command is enough; restarted when it dies."""
+    """A worker process that a server starts itself, so one command is enough; restarted when it dies."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._arguments = (folder, settings, CONCURRENCY, os.getpid())

@@ -57,7 +57,7 @@ class Spool:
             if self._is_shared_folder:
                 self._check_same_folder()
         except OSError as error:
-            raise StoreUnavailable(f"the folder {self.folder} cannot be used ({error.strerror})") from error
+            raise StoreUnavailable(f"cannot use the folder {self.folder} ({error.strerror})") from error
 
     def _check_same_folder(self) -> None:
         """The first machine writes a mark into the folder and the database; all others must find it."""
@@ -70,8 +70,8 @@ class Spool:
         elif not path.is_file() or path.read_text(encoding="utf-8").strip() != known:
             raise ConfigError(
                 f"{self.folder.parent} is not the folder that the other servers and workers of this database use",
-                remedy=f"Let `originals` name the same shared folder or bucket everywhere, or leave it empty. "
-                f"Where the folder was moved, move the file {_MARK} in it too.",
+                remedy=f"Set `originals` to the same shared folder or bucket everywhere, or leave it empty. "
+                f"If the folder was moved, move the file {_MARK} in it too.",
             )
 
     def send(self, name: str) -> None:
@@ -86,8 +86,8 @@ class Spool:
             return
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self._carrier.fetch(name, self.folder / name) and not (self.folder / name).is_file():
-            raise StoreUnavailable(  # an older server keeps them in its own folder
-                "the uploaded bytes cannot be reached from this machine",
+            raise StoreUnavailable(  # an older server stores them in its own folder
+                "this machine cannot read the uploaded bytes",
                 remedy="Upload the document again. Update all servers and workers to the same version.",
             )
 

@@ -1,8 +1,8 @@
-"""`footnotes worker`: claims jobs and does them, on any machine that reaches the database.
+"""`footnotes worker`: claims and runs jobs, on any machine that reaches the database.
 
 The lease of a worker ends with its connection: when a worker dies, another claims its jobs. The next writer removes or
-finishes what it had written of a document; nothing is done twice, because a document has at most one live holder. A
-worker that loses its connections reconnects; if that fails for a while, it ends with an error for its supervisor.
+finishes its partly written documents; nothing is done twice, because a document has at most one live holder. A
+worker that loses its connections reconnects; if that fails for a while, it exits with an error for its supervisor.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from footnotes.store.address import named
 
 _LOG = logging.getLogger("footnotes.worker")
 BATCH = 32
-"""Jobs of one tenant that are done together: small documents cost little more together than alone."""
+"""Jobs of one tenant to run together: small documents cost little more together than separately."""
 POLL_SECONDS, CANCEL_SECONDS = 2.0, 1.0
 """How often a worker polls for jobs, and for the cancellation of a running one."""
 FIRST_PAUSE_SECONDS = 0.5
 
 
 def run(folder: Path, settings: Settings, concurrency: int, *, once: bool = False) -> None:
-    """Work until told to stop; with `once`, until nothing is left to do."""
+    """Work until stopped; with `once`, until no job is left."""
     worker = Worker(folder, replace(settings, quote_providers=False))
     _LOG.info("the worker starts", extra={"worker": worker.name, "concurrency": concurrency})
     host, port = settings.worker_host, settings.worker_port
@@ -84,7 +84,7 @@ class Worker:
         for step in (self._counts.save, lambda: self._workers.forget(self.name), self.lease.close):
             try:
                 step()
-            except FootnotesError as error:  # the database is away: the heartbeats end, which says the same
+            except FootnotesError as error:  # the database is unreachable: missing heartbeats say the same
                 _LOG.debug("the worker cannot take its leave", extra={"code": error.code})
         self.tenants.close()
         self._database.close()
@@ -103,7 +103,7 @@ class Worker:
     # ── at work
 
     def run(self, concurrency: int, *, once: bool) -> None:
-        """Run jobs until told to stop; raise if the worker could not reconnect for too long."""
+        """Run jobs until stopped; raise if the worker could not reconnect for too long."""
         for name in (signal.SIGTERM, signal.SIGINT):
             with suppress(ValueError):  # not the main thread
                 signal.signal(name, lambda *_: self._stop())
@@ -163,7 +163,7 @@ class Worker:
         """Claim jobs and run them; False if there are none."""
         with self._guard:
             if self.lease.is_lost:
-                raise StoreUnavailable("the worker has lost its connection to the database, and opens another")
+                raise StoreUnavailable("the worker lost its connection to the database; it reconnects")
             number = self.lease.number
             claimed = self._jobs.claim(BATCH, holder=number, at=self._at)
             self._at.update(job.id for job in claimed)

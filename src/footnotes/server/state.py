@@ -123,7 +123,7 @@ def build_state(folder: Path, settings: Settings, *, needs_keys: bool) -> Server
     spool, streams = Spool(folder, settings, database), Streams(settings.serve_streams, keys, pools.slow)
     intake = Intake(tenants, jobs, _work(jobs, tenants, metrics, settings, spool, database), spool, settings)
     sources = FollowedSources(database, folder, settings)
-    # Where nothing can be written, each server counts requests for itself.
+    # On a read-only database, each server counts requests for itself.
     counting = database if database.is_shared and not settings.read_only else None
     return ServerState(
         settings=settings,

@@ -27,7 +27,7 @@ def strip_passages(answer: Answer) -> dict[str, object]:
 
 
 def restore_passages(turn: KeptTurn, library: Library) -> KeptTurn:
-    """Return a turn with the text of its passages. Passages that were deleted or have changed are left out."""
+    """Return a turn with the text of its passages. Omits passages that were deleted or have changed."""
     if turn.answer is None:
         return turn
     hits: Any = turn.answer.get("hits") or []

@@ -53,9 +53,9 @@ class Streams:
 
     def check_room(self, caller: Caller) -> None:
         if self.open >= self._most:
-            raise ServerBusy(f"{self._most} streams are open already")
+            raise ServerBusy(f"{self._most} streams are already open")
         if caller.key_id and self._of[caller.tenant] >= self._share:
-            raise ServerBusy(f"{self._share} streams of this tenant are open already")
+            raise ServerBusy(f"{self._share} streams of this tenant are already open")
 
     @contextmanager
     def count_unknown(self) -> Iterator[None]:
@@ -71,7 +71,7 @@ class Streams:
     def check_key(self, caller: Caller) -> None:
         """Raise if the key of an open stream was revoked."""
         if caller.key_id and not self._keys.is_live(caller.key_id):
-            raise Unauthorized("the key is not valid any more")
+            raise Unauthorized("the key is no longer valid")
 
     async def pull(self, items: Iterator[T], caller: Caller) -> AsyncIterator[T | None]:
         """Yield the items of a blocking iterator, run in threads; None now and then while there is none.
@@ -120,7 +120,7 @@ class _LockedIterator:
 
 
 def _ignore_result(task: asyncio.Task[object]) -> None:
-    """Retrieve the error of a step that is no longer awaited, so that asyncio does not log it."""
+    """Retrieve the error of a step that is no longer awaited, because asyncio would log it."""
     if not task.cancelled():
         task.exception()
 

@@ -1,7 +1,7 @@
 """Strict JSON bodies: no NaN, no duplicate keys, and limits on numbers and nesting.
 
 A body is bounded before it is parsed: validation and error reports cost far more than its bytes. Large bodies are
-parsed in a thread, so that nothing that grows with a request runs on the event loop.
+parsed in a thread, so work that grows with a request never runs on the event loop.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ async def run_off_loop(size: int, call: Callable[P, T], *given: P.args, **named:
 def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key stands twice in an object")
+        raise ValueError("a key appears twice in an object")
     return found
 
 
 def _reject_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 class _StrictRequest(Request):

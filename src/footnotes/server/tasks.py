@@ -46,7 +46,7 @@ Report = Callable[[TaskEvent], None]
 
 
 def run_task(task: Task, using: UseLibrary, spool: Path, report: Report) -> None:
-    """Run a task. The last event says how it ended; errors of the tree are reported, not raised."""
+    """Run a task. The last event reports how it ended; errors of the tree are reported, not raised."""
     how: Ending = "done"
     error: FootnotesError | None = None
     tracing.JOB_ID.set(" ".join(str(job["id"]) for job in task.jobs))

@@ -77,7 +77,7 @@ class Tenants:
             self.give_back(tenant)
 
     def borrow(self, tenant: str) -> Library:
-        """Return the library of a tenant, opened if needed; the caller gives it back."""
+        """Return the library of a tenant, opened if needed; the caller must release it."""
         if (found := self.borrow_open(tenant)) is not None:
             return found
         with self._opening:
@@ -111,7 +111,7 @@ class Tenants:
         return Library(self.folder, settings=own, embedder=self._embedder, store=self._shared_store())
 
     def _shared_store(self) -> Store | None:
-        """The store of all tenants if it is a database, so that libraries share its connections."""
+        """The store of all tenants if it is a database, to share its connections."""
         if self.settings.store and self._store is None:
             self._store = open_store(self.settings, self.folder)
         return self._store
@@ -123,7 +123,7 @@ class Tenants:
                 return
             idle = next((tenant for tenant, found in self._libraries.items() if not found.users), None)
             if idle is None:
-                raise ServerBusy(f"{self._most} libraries are in use at once")
+                raise ServerBusy(f"{self._most} libraries are already in use")
             closed = self._libraries.pop(idle)
         closed.library.close()
 
@@ -131,7 +131,7 @@ class Tenants:
         return len(self._libraries)
 
     def refresh(self) -> None:
-        """Let every open library see what other processes wrote."""
+        """Make every open library read the changes of other processes."""
         for tenant in list(self._libraries):
             if (library := self.borrow_open(tenant)) is not None:
                 try:

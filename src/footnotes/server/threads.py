@@ -16,7 +16,7 @@ from footnotes.settings import Settings
 
 T = TypeVar("T")
 TENANT: ContextVar[str] = ContextVar("tenant", default="")
-"""The tenant of the request; empty where there is only one, who may use all threads."""
+"""The tenant of the request; empty if there is only one, which may use all threads."""
 SLOW_THREADS = 64
 SEARCH_THREADS = 4
 """Searches at once. More would wait for each other: Python runs one at a time between calls to native code."""
@@ -26,7 +26,7 @@ SHORT_THREADS = 40
 KEY_THREADS = 8
 EMBED_THREADS = 2
 DRAW_THREADS = 4
-"""Pages drawn at once: each needs a process of its own."""
+"""Pages drawn at once: each needs a separate process."""
 
 
 def search_threads(settings: Settings) -> int:

@@ -35,7 +35,7 @@ Outcome = Values | Callable[[], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """How much one call may take and give."""
+    """Limits of one call."""
 
     results: int = 50
     content_characters: int = 20_000_000
@@ -44,7 +44,7 @@ class ToolLimits:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The library of one tenant that tools use, what they may do, and the hooks around their work."""
+    """The library of one tenant for tools, their permissions, and the hooks around their work."""
 
     library: Library
     request_id: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -91,7 +91,7 @@ def _check_arguments(tool: Tool, given: Values) -> Values:
     """Check names, required arguments, types and ranges; return the arguments that are not null."""
     properties: dict[str, Values] = tool.input_schema["properties"]
     if unknown := sorted(set(given) - set(properties)):
-        raise OptionError(f"{tool.name} does not know {unknown[0][:60]!r}")
+        raise OptionError(f"{tool.name} has no parameter {unknown[0][:60]!r}")
     for name in tool.input_schema["required"]:
         if given.get(name) is None:
             raise OptionError(f"{tool.name} needs {name}")
@@ -138,7 +138,7 @@ def _index_documents(context: ToolContext, given: Values) -> Outcome:
     for document in given["documents"]:
         checked = _check_arguments(TOOLS["index_document"], {**document, "collection": given.get("collection")})
         outcomes.append(_try_index(context, checked))
-        context.on_step(f"{len(outcomes)} of {len(given['documents'])} documents handed over")
+        context.on_step(f"{len(outcomes)} of {len(given['documents'])} documents added")
 
     async def wait() -> Values:
         return {"documents": [await _wait_for(outcome) for outcome in outcomes]}
@@ -244,13 +244,13 @@ TOOLS: dict[str, Tool] = {
     for tool in (
         Tool(
             "index_document",
-            "Add a text to the library, so that it can be searched and cited. The same filename again replaces it.",
+            "Add a text to the library, to search and cite it. The same filename again replaces it.",
             _schema(
                 ["filename", "content"],
-                filename={"type": "string", "description": "Its name, with an ending that tells its kind: .md, .txt."},
+                filename={"type": "string", "description": "The file name, with a suffix for its type: .md, .txt."},
                 content={"type": "string"},
                 collection=_COLLECTION,
-                metadata={"type": "object", "description": "What is known of it: {\"year\": 2026}."},
+                metadata={"type": "object", "description": "Metadata of the document: {\"year\": 2026}."},
             ),
             "write",
             _index_document,
@@ -273,7 +273,7 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "search_documents",
-            "Find passages by words and meaning. Gives the passages with document, page and exact offsets.",
+            "Find passages by words and meaning. Returns the passages with document, page and exact offsets.",
             _schema(
                 ["query"],
                 query={"type": "string"},

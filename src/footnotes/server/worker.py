@@ -1,8 +1,8 @@
-"""A separate process that ingests documents, so that searches have the server's process to themselves.
+"""A separate process that ingests documents, so searches have the server's process to themselves.
 
-`WorkerProcess` is the server's side, `main` the worker's (`python -m footnotes.server.worker`). Lines of JSON pass
-between them: settings and tasks in, events out. The worker runs at low priority, leaves a core to searches, stops when
-told to or when the server is gone, and ends after a while without work. If it dies, the next task starts another.
+`WorkerProcess` is the server's side, `main` the worker's (`python -m footnotes.server.worker`). They exchange lines of
+JSON: settings and tasks in, events out. The worker runs at low priority, leaves a core to searches, stops on request
+or when the server is gone, and ends after a while without work. If it dies, the next task starts another.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class WorkerProcess:
             begun = self._listen(on_event, must_interrupt)
         except OSError:
             begun = False
-        except BaseException:  # the caller broke off: the next task must not read what is left of this one
+        except BaseException:  # the caller stopped early: the next task must not read the remaining events of this one
             self.stop()
             raise
         if not begun:  # the process had just ended, idle
@@ -63,7 +63,7 @@ class WorkerProcess:
             self._send({"task": asdict(task)})
             if not self._listen(on_event, must_interrupt):
                 self.stop()
-                raise WorkerDied("the process that takes documents in does not start")
+                raise WorkerDied("the ingest process does not start")
 
     def _listen(self, on_event: Callable[[TaskEvent], None], must_interrupt: Callable[[], bool]) -> bool:
         """Pass events on until the task has ended. False if it did not begin."""
@@ -76,7 +76,7 @@ class WorkerProcess:
             for event in self._lines.read(LOOK_SECONDS):
                 if event is None:
                     if begun:
-                        raise WorkerDied(f"the process that takes documents in ended ({self._describe_exit()})")
+                        raise WorkerDied(f"the ingest process ended ({self._describe_exit()})")
                     return False
                 begun = True
                 on_event(event)
@@ -158,7 +158,7 @@ def main(folder: Path, parent: int) -> None:
     with suppress(OSError):
         os.nice(NICENESS)
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # other output must not stand between the events
+    os.dup2(2, 1)  # other output must not mix with the events
     first = json.loads(sys.stdin.readline())
     settings = worker_settings(settings_from(first["settings"]))
     set_up_logs(settings.serve_log_level)
@@ -202,7 +202,7 @@ class _Orders:
         return self._breaking.is_set()
 
     def next(self, seconds: float) -> Task | None:
-        """The next task; None if none came in time, or none will come."""
+        """Return the next task; None if none arrived in time, or none will arrive."""
         try:
             return self._tasks.get(timeout=seconds)
         except queue.Empty:
@@ -229,15 +229,15 @@ def worker_settings(settings: Settings) -> Settings:
 
 
 def search_settings(settings: Settings) -> Settings:
-    """Settings for searches: one thread for each question, so that several questions are embedded at once."""
+    """Settings for searches: one thread for each question, to embed several questions at once."""
     alone = settings.serve_worker and not settings.embedder_threads
     return replace(settings, embedder_threads=1) if alone else settings
 
 
 def end_with_parent(parent: int) -> None:
-    """End this process soon after its parent, also where the parent is killed: in order if that is quick, else at once.
+    """End this process soon after its parent, even if the parent is killed: cleanly if that is quick, else at once.
 
-    No work is lost: the next start goes on with it.
+    No work is lost: the next start continues it.
     """
     threading.Thread(target=_watch_parent, args=(parent,), name="footnotes-parent", daemon=True).start()
 

@@ -70,7 +70,7 @@ class Counts:
             self._new[name, label] += value  # type: ignore[assignment]
 
     def save(self) -> None:
-        """Store what was counted since the last time; keep it if that fails."""
+        """Store the counts since the last time; keep them for the next time if that fails."""
         with self._guard:
             new, self._new = self._new, Counter()
         if not new:

@@ -18,7 +18,7 @@ _WORDS = re.compile(r"\w+")
 class HashingEmbedder:
     """A bag of words, each word a fixed random direction drawn from its hash.
 
-    `calls` and `texts` count the work done, so that a test can show that nothing was embedded twice.
+    `calls` and `texts` count the work, so a test can show that nothing was embedded twice.
     """
 
     def __init__(self, model: str = "", *, dimensions: int = 64, max_tokens: int = 256) -> None:

@@ -1,4 +1,4 @@
-"""Hits over texts that stand in a test, for tests of rerankers and of the answer stage."""
+"""Hits over texts in a test, for tests of rerankers and of the answer stage."""
 
 from __future__ import annotations
 

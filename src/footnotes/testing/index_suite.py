@@ -1,4 +1,4 @@
-"""One suite for every index, whether it lies in the library's folder, in its database or behind a network.
+"""One suite for every index, whether it is in the library's folder, in its database or remote.
 
     from footnotes.testing.index_suite import IndexSuite, IndexUnderTest, StoreHarness
 
@@ -9,8 +9,8 @@
         def index(self, tmp_path):
             return MyIndex(StoreHarness(tmp_path / "library", {"index": "mine://…"}))
 
-`IndexUnderTest` says what the suite has to know: which leg it serves, how it is taken away and brought back, how it
-breaks, and what somebody sees of it from outside. It needs pytest and hypothesis (`pip install "footnotes[test]"`).
+`IndexUnderTest` describes the index to the suite: which leg it serves, how to remove and restore it, how to damage it,
+and how to inspect it from outside. It needs pytest and hypothesis (`pip install "footnotes[test]"`).
 """
 
 from __future__ import annotations

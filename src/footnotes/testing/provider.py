@@ -1,13 +1,12 @@
-"""A scripted server on loopback, to show what becomes of every fault a provider can have.
+"""A scripted server on loopback, to test every fault of a provider.
 
-It speaks as it is spoken to: OpenAI's chat completions, Anthropic's messages or Cohere's chat, by the path.
+The path selects the protocol: OpenAI's chat completions, Anthropic's messages or Cohere's chat.
 
     with ScriptedProvider() as fake:
         fake.script(status(500), says("The notice period is three months [1]."))
         settings = Settings(model="openai:any", openai_base_url=fake.base_url)
 
-Each request takes the next action of the script; when there is none left, the `default`. Everything that was
-asked is in `fake.requests`.
+Each request takes the next action of the script; if none is left, the `default`. All requests are in `fake.requests`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from footnotes.testing.embedder import HashingEmbedder
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request as it came."""
+    """One received request."""
 
     path: str
     headers: Mapping[str, str]
@@ -115,7 +114,7 @@ def says(
 
 
 def replies(answer: Callable[[Asked], str]) -> Action:
-    """Streams whatever the function makes of the request."""
+    """Stream the result of a function of the request."""
     return lambda handler, asked: says(answer(asked))(handler, asked)
 
 
@@ -133,7 +132,7 @@ def cuts(text: str, *, reset: bool = False) -> Action:
 
 
 def pauses(before: str, after: str, go_on: threading.Event) -> Action:
-    """Streams a text, waits until it is told to go on, and streams the rest."""
+    """Stream a text, wait for the test, and stream the rest."""
 
     def act(handler: _Handler, asked: Asked) -> None:
         handler.begin("text/event-stream")
@@ -160,7 +159,7 @@ def sends(body: str, *, content_type: str = "application/json") -> Action:
 
 
 def hangs() -> Action:
-    """Says nothing until the test is over."""
+    """Send nothing until the test is over."""
     return lambda handler, asked: handler.wait()
 
 
@@ -176,7 +175,7 @@ def resets() -> Action:
 
 
 def trickles() -> Action:
-    """Sends a space now and then, for ever: no single read times out."""
+    """Send a space now and then, forever: no single read times out."""
 
     def act(handler: _Handler, asked: Asked) -> None:
         handler.begin("application/json")
@@ -294,7 +293,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that went away is what many tests are about."""
+        """Many tests disconnect on purpose."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -314,7 +313,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.provider.next_action()(self, asked)
 
     def do_GET(self) -> None:
-        """The list of models, as any OpenAI-compatible server gives it; refused without the key that is wanted."""
+        """The list of models, as any OpenAI-compatible server returns it; refused without the required key."""
         provider = self.server.provider
         self.close_connection = True
         provider.requests.append(Asked(self.path, dict(self.headers.items()), {}))
@@ -353,7 +352,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.provider.released.wait(30)
 
     def reset(self) -> None:
-        """Close with a reset in place of a farewell."""
+        """Close with a reset instead of a clean end."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
 

@@ -1,7 +1,7 @@
 """Searches while a library changes: each sees one version of a document, the old one or the new one.
 
-`Changes` replaces, renames, reindexes and moves between generations; `Observer` searches meanwhile and counts what no
-search may see.
+`Changes` replaces, renames, reindexes and moves between generations; `Observer` searches at the same time and counts
+forbidden results.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def text_of(version: int) -> str:
 
 @dataclass(slots=True)
 class Seen:
-    """What searches saw, and examples of what they must not."""
+    """The results of searches, and examples of forbidden ones."""
 
     searches: int = 0
     empty: int = 0
@@ -53,7 +53,7 @@ class Seen:
 
 
 class Observer:
-    """Searches a library in some threads until told to stop."""
+    """Searches a library in some threads until stopped."""
 
     def __init__(self, library: Library, *, threads: int = 3, modes: tuple[str, ...] = MODES) -> None:
         self.seen = Seen()
@@ -89,7 +89,7 @@ class Observer:
 
 
 def judge(found: SearchResult, mode: str, seen: Seen) -> None:
-    """Count a search, and what is wrong with it."""
+    """Count a search and its errors."""
     seen.searches += 1
     seen.degraded += found.degraded
     versions = {number for hit in found.hits for number in _VERSION.findall(hit.text)}
@@ -104,7 +104,7 @@ def judge(found: SearchResult, mode: str, seen: Seen) -> None:
 
 
 class Changes:
-    """What is done to the one document of a library, again and again: `replace`, `rename`, `reindex`, `move`."""
+    """Changes to the one document of a library, repeatedly: `replace`, `rename`, `reindex`, `move`."""
 
     def __init__(self, library: Library, folder: Path) -> None:
         self._library = library
@@ -129,7 +129,7 @@ class Changes:
         self._library.reindex(chunker=self._chunkers[0], keep=True)
 
     def move(self) -> None:
-        with suppress(FootnotesError):  # the first time nothing was kept
+        with suppress(FootnotesError):  # the first time, no generation was kept
             self._library.rollback()
 
     def run(self, more: Callable[[int], bool]) -> int:

@@ -1,11 +1,11 @@
-"""The suite every source passes: ours, and those of other packages.
+"""The suite that every source passes, built-in or third-party.
 
     class TestMine(SourceSuite):
         @pytest.fixture
         def place(self, tmp_path):
             return MinePlace(tmp_path)
 
-A place is the other side: it puts entries where the source finds them, takes them away, and can be away itself.
+A place is the other side: it adds and removes entries of the source, and can be unreachable.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ GLASS = "The glass of the old windows was blown in the valley."
 
 
 class SourcePlace(ABC):
-    """Where a source finds its entries, as a test changes it. Names are plain words, texts are sentences.
+    """The entries of a source, as a test changes them. Names are plain words, texts are sentences.
 
-    `is_complete` where an entry that is not listed is gone, `renames` where one can get another name, `changes` where
-    one can get another text and stay the same one (a message cannot), `secret` what must never be seen.
+    `is_complete` if an entry that is not listed is gone, `renames` if an entry can get another name, `changes` if an
+    entry can get another text (a message cannot), `secret` is what must never be shown.
     """
 
     address: str
@@ -51,7 +51,7 @@ class SourcePlace(ABC):
 
     @abstractmethod
     def put(self, name: str, text: str) -> None:
-        """Make an entry, or give one another text."""
+        """Create an entry, or change its text."""
 
     @abstractmethod
     def remove(self, name: str) -> None: ...
@@ -66,7 +66,7 @@ class SourcePlace(ABC):
 
 
 class SourceSuite:
-    """What a collection that follows a source may rely on."""
+    """The guarantees of a synced collection."""
 
     @pytest.fixture
     def library(self, place: SourcePlace, tmp_path: Path) -> Iterator[Library]:
@@ -75,7 +75,7 @@ class SourceSuite:
             yield library
 
     def test_it_follows(self, place: SourcePlace, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-        """New, unchanged, changed, renamed and gone; and nothing that came from elsewhere is touched."""
+        """New, unchanged, changed, renamed and gone entries; documents from other sources stay unchanged."""
         library.add_text("A note from elsewhere.", filename="elsewhere.txt")
         place.put("bees", HONEY)
         place.put("mules", SALT)
@@ -88,7 +88,7 @@ class SourceSuite:
         with _count_reads(place, monkeypatch) as read:
             again = _sync(library, place)
         assert again.counts["unchanged"] == 2 and not again.files
-        assert read == [], "what has not changed was read"
+        assert read == [], "an unchanged entry was read"
 
         place.put("bees", GLASS)
         assert _sync(library, place).counts["changed" if place.changes else "added"] == 1
@@ -114,7 +114,7 @@ class SourceSuite:
         assert taken_in == 2 or place.reads_to_list
         with _count_reads(place, monkeypatch) as read:
             _sync(library, place)
-        assert len(read) == 3 - taken_in, "what was taken in was read again"
+        assert len(read) == 3 - taken_in, "an ingested entry was read again"
         assert len(library.documents()) == 3
 
         with place.away(), pytest.raises(FootnotesError) as failure:
@@ -163,7 +163,7 @@ def _class_of(place: SourcePlace) -> Any:
 
 @contextlib.contextmanager
 def _count_reads(place: SourcePlace, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The keys that are read meanwhile."""
+    """Record the keys that are read."""
     kind, read = _class_of(place), list[str]()
     plain = kind.read
 
@@ -178,7 +178,7 @@ def _count_reads(place: SourcePlace, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 @contextlib.contextmanager
 def _interrupt_reading(place: SourcePlace, monkeypatch: pytest.MonkeyPatch, *, after: int) -> Iterator[None]:
-    """Somebody stops the pass when so many entries were read."""
+    """Stop the pass after this many entries."""
     kind, read = _class_of(place), list[str]()
     plain = kind.read
 

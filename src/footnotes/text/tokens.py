@@ -25,6 +25,7 @@ _REMEMBERED = 200_000
 _REMEMBERED_LENGTH = 32
 _RESYNC = 4
 _DIGITS = 3
+_STOPS = ".,;:)"
 _SPACES = re.compile(r"(?<=\S) {2,}(?=\S)")
 _CL100K = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
@@ -162,17 +163,17 @@ class _SpacedCounts(dict[str, int]):
     def __missing__(self, spaced: str) -> int:
         if not spaced or spaced[0].isspace() or spaced[-1].isspace():
             raise _UnevenSpace
-        if len(spaced) > LONGEST_WORD or not spaced.isascii():
-            tokens = _count_by_pattern(f" {spaced}")
-        elif spaced.isdigit():
+        if spaced.isascii() and spaced.isdigit():
             return 1 + -(-len(spaced) // _DIGITS)  # the space, and digits three by three
+        if spaced[-1] in _STOPS and spaced[:-1].isalpha():
+            tokens = self[spaced[:-1]] + 1
         elif (line := spaced.find("\n")) > 0 and spaced[line - 1].isalnum() and not spaced[line + 1].isspace():
-            # The last value of a line and the first of the next: a line ends by itself where no sign stands before it.
+            # The last word of a line and the first of the next: a line ends by itself where no sign stands before it.
             return self[spaced[:line]] + 1 + _count_by_pattern(spaced[line + 1 :])
         elif spaced.isalpha() and f" {spaced}".encode() in _counts().ranks:
             tokens = 1
         else:
-            tokens = _counts().count_ascii(f" {spaced}")
+            tokens = _count_by_pattern(f" {spaced}")
         if len(spaced) <= _REMEMBERED_LENGTH:
             if len(self) >= _REMEMBERED:
                 self.clear()

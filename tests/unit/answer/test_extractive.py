@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from footnotes.answer import Answerer
-from footnotes.answer.candidates import candidates_of, read_question
+from footnotes.answer import Answerer, extractive
+from footnotes.answer.candidates import Candidate, candidates_of, read_question
 from footnotes.answer.compose import as_written, written
 from footnotes.answer.extractive import ABSTENTION, extract, heard
 from footnotes.answer.passages import passages_of
@@ -378,3 +380,17 @@ def test_the_noun_that_two_sides_share_tells_neither() -> None:
     hits = [make_hit(names, document="names.md"), make_hit(fields, document="fields.md", score=0.9)]
     answer = ask("What is the difference between path and query parameters?", *hits, reader=False)
     assert "part of the address" in answer.answer and "stands behind it" in answer.answer
+
+
+@pytest.mark.parametrize(("window", "count"), [(0.2, 1), (0.45, 2)])
+def test_a_further_reason_must_answer_as_surely(window: float, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rank(*asked: Any) -> list[tuple[Candidate, float]]:
+        read = {"speed.md": 0.5, "people.md": window}
+        return [(replace(each, window=read[each.passage.filename]), 0.5) for each, _ in ranked(*asked)]
+
+    ranked = extractive.rank
+    monkeypatch.setattr(extractive, "rank", rank)
+    speed = "The tool is fast, thanks to its compiled core."
+    people = "Because of this, the data of the fast experts of the tool is no longer updated."
+    hits = [make_hit(speed, document="speed.md"), make_hit(people, document="people.md", score=0.95)]
+    assert len(extract("Why is the tool so fast?", hits).sentences) == count

@@ -13,6 +13,7 @@ import pytest
 from footnotes.embed import fast, files
 from footnotes.embed.background import measured_background
 from footnotes.embed.local import LocalEmbedder
+from footnotes.embed.python_text import is_python
 from footnotes.errors import EmbedderUnavailable, ModelDamaged
 
 
@@ -149,3 +150,56 @@ def test_the_fast_variant_is_made_once_and_means_nearly_the_same(
     LocalEmbedder(threads=1, variant="fast", models_dir=str(tmp_path)).embed(["made again"], role="passage")
     monkeypatch.setattr(fast, "_build", lambda _: pytest.fail("what is kept was made again"))
     LocalEmbedder(threads=1, variant="fast", models_dir=str(tmp_path)).embed(["read"], role="passage")
+
+
+FUNCTION = "def total(rows):\n    found = 0\n    for row in rows:\n        found += row.amount\n    return found\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FUNCTION,
+        "class Shelf:\n    def __init__(self, size):\n        self.size = size\n",
+        'def paste(xsel=False):\n    """Returns the clipboard.\n\n    Reads what was copied last.\n    """\n'
+        "    return subprocess.check_output(['xclip'])\n",
+    ],
+)
+def test_python_is_told_from_prose(text: str) -> None:
+    assert is_python(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The class of 1998 met again.\nIt was a long evening.",
+        "It is written like this:\n\ndef f(x):\n\nWhat follows is its body.\nEvery line is indented.\nSo is the next.",
+        "fn main() {\n    println!();\n}\n",
+        "",
+    ],
+)
+def test_prose_and_other_languages_are_not_python(text: str) -> None:
+    assert not is_python(text)
+
+
+def test_functions_are_read_by_their_own_weights_and_nothing_else_is(embedder: LocalEmbedder) -> None:
+    """What asks and what is prose keeps the vector it had, so that old libraries are searched as before."""
+    texts = ["The notice period is three months.", FUNCTION, "Cats purr."]
+    passages = embedder.embed(texts, role="passage")
+    plain = LocalEmbedder(threads=1)
+    plain._reads_code = lambda role: False  # type: ignore[method-assign]
+    before = plain.embed(texts, role="passage")
+    np.testing.assert_allclose(passages[[0, 2]], before[[0, 2]], atol=1e-5)
+    assert 0.5 < passages[1] @ before[1] < 0.99
+    np.testing.assert_allclose(
+        embedder.embed([FUNCTION], role="query"), plain.embed([FUNCTION], role="query"), atol=1e-5
+    )
+    asked = embedder.embed(["python add up the amounts of all rows"], role="query")[0]
+    assert asked @ passages[1] > 0.1 + max(asked @ passages[0], asked @ passages[2])
+
+
+def test_weights_for_code_that_were_changed_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = tmp_path / "minilm-code.onnx"
+    changed.write_bytes(b"other")
+    monkeypatch.setattr("footnotes.embed.local.code_model", lambda: replace(files.code_model(), weights=changed))
+    with pytest.raises(ModelDamaged, match="sha256 differs"):
+        LocalEmbedder(threads=1).embed([FUNCTION], role="passage")

@@ -81,3 +81,8 @@ def test_changed_weights_are_never_loaded(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_its_cosines_mean_is_known_without_running_it() -> None:
     found = Embedders(Settings(embedder="multilingual:use"), lambda _: None).cosines("multilingual:use")
     assert (found.background, found.gain) == (0.0, pytest.approx(2**0.5))
+
+
+def test_the_english_half_is_of_the_variant_that_is_set() -> None:
+    fast = MultilingualEmbedder.from_settings("multilingual:use", Settings(embedder_variant="fast"))
+    assert "/fast-" in fast.fingerprint and "/fast-" not in MultilingualEmbedder().fingerprint

@@ -58,7 +58,7 @@ def test_eval_makes_questions_and_never_overwrites(library: Library, golden: Pat
     made = tmp_path / "made.jsonl"
     assert json.loads(invoke(eval_command, made, "-l", library.folder, "--make", 3, "--json").stdout)["questions"] == 3
     assert len(read_golden(made)) == 3
-    with pytest.raises(OptionError, match="exists already"):
+    with pytest.raises(OptionError, match="already exists"):
         invoke(eval_command, golden, "-l", library.folder, "--make", 3)
 
 
@@ -70,6 +70,6 @@ def test_eval_needs_a_golden_set(library: Library) -> None:
 def test_tune_says_what_it_found_and_writes_only_gains(library: Library, golden: Path) -> None:
     write_golden(golden, MANY)
     result = invoke(tune_command, golden, "-l", library.folder, "--write")
-    assert "nothing is changed" in result.stdout
+    assert "nothing was changed" in result.stdout
     assert not (library.folder / "footnotes.toml").exists()
     assert "rrf" in json.loads(invoke(tune_command, golden, "-l", library.folder, "--json").stdout)["variants"]

@@ -55,7 +55,7 @@ def test_passages_are_found_whatever_their_white_space_or_named(library: Library
 
 
 def test_questions_without_expectations_cannot_be_evaluated(library: Library) -> None:
-    with pytest.raises(GoldenError, match="what should be found"):
+    with pytest.raises(GoldenError, match="expected results"):
         evaluate(library, [Question("1", "anything")])
 
 

@@ -170,7 +170,7 @@ def test_what_gitattributes_calls_generated_is_left_out(library: Library, repo: 
     files_in(repo, {".gitattributes": "src/api/* linguist-generated\nsrc/auth/* -linguist-vendored\n"})
     commit(repo)
     reasons = {Path(file.path).name: file.warnings for file in library.add_code(repo)}
-    assert reasons["routes.py"] == ("generated, as .gitattributes says",)
+    assert reasons["routes.py"] == ("generated, according to .gitattributes",)
     assert set(by_path(library)) == {"src/auth/tokens.py", "pyproject.toml"}
 
 

@@ -239,7 +239,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("import", "--from", source, "--collection", "old")
     assert done.exit_code == 0, done.output
     assert "added 2 documents (5 chunks, of 6 records read), 0 were there already" in done.output
-    assert "vectors: 5 taken over" in done.output and "1 record left out: there is no text" in done.output
+    assert "vectors: 5 imported" in done.output and "1 record left out: there is no text" in done.output
     shown = json.loads(run("import", "--from", source, "--collection", "old", "--json").stdout)
     assert (shown["added"], shown["skipped"], shown["left_out"][0]["count"]) == (0, 2, 1)
     assert shown["vectors"] == {"taken_over": 0, "embedded": 0, "known": 0, "reasons": []}

@@ -84,7 +84,7 @@ def test_records_of_chroma_without_documents(library: Library, client: Any, tmp_
     done = library.import_from(f"chroma:{tmp_path / 'chroma'}#docs")
     assert done.chunks == 1 and sum(done.left_out.values()) == 1
     client.create_collection("bare", embedding_function=None).add(ids=["x"], embeddings=embedded(["One."]))
-    with pytest.raises(ImportFormatError, match="there are: none"):
+    with pytest.raises(ImportFormatError, match="available fields: none"):
         library.import_from(f"chroma:{tmp_path / 'chroma'}#bare")
 
 
@@ -151,7 +151,7 @@ def test_a_server(
         library.import_from(f"{chroma_server.address}")
     with pytest.raises(SourceUnreadable, match="there is none"):
         library.import_from(f"{chroma_server.address}/{name}?tenant=nobody")
-    with pytest.raises(SourceUnreadable, match="does not answer as Qdrant does"):
+    with pytest.raises(SourceUnreadable, match="does not respond like Qdrant"):
         library.import_from(f"qdrant://127.0.0.1:{chroma_server.port}/{name}")
 
 

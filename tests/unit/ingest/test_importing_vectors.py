@@ -93,7 +93,7 @@ def test_another_model_of_the_same_dimensions_is_found_out_by_the_sample(
     for options in ({}, {"model": "hashing:64"}):
         done = counted.import_from(json_file(tmp_path, turned), collection=str(options), **options)
         (reason,) = done.vectors.reasons
-        assert done.vectors.taken_over == 0 and "makes others" in reason and "cosine" in reason
+        assert done.vectors.taken_over == 0 and "makes other vectors" in reason and "cosine" in reason
     assert done.vectors.reasons[reason] == 50
     first_sample, others, second_sample = SAMPLE, 50 - SAMPLE, SAMPLE
     assert embedder.texts == first_sample + others + second_sample  # what the first sample made is kept
@@ -140,7 +140,7 @@ def test_a_text_the_model_did_not_read_to_its_end_gets_a_vector_of_all_of_it(cou
     given = with_vectors([*many(4), *records({"long.pdf": [long]})])
     done = counted.import_from(json_file(tmp_path, given))
     assert (done.vectors.taken_over, done.vectors.embedded) == (4, 1)
-    assert "beginning alone" in next(iter(done.vectors.reasons))
+    assert "only the beginning" in next(iter(done.vectors.reasons))
 
 
 def test_lengths_count_where_the_model_compares_by_them(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_a_stall_is_said_with_its_stage(monkeypatch: pytest.MonkeyPatch) -> None
     with ProgressLine(stream, live=False) as line:
         line(Progress("embedding", 1, 10))
         deadline = time.monotonic() + 10
-        while "nothing has moved in embedding" not in stream.getvalue():
+        while "no progress in embedding" not in stream.getvalue():
             assert time.monotonic() < deadline
             time.sleep(0.05)
 

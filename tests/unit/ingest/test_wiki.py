@@ -221,15 +221,15 @@ def test_other_shapes_of_an_analysis() -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("{", "is no JSON"),
-        ("[]", "holds no object"),
+        ("{", "is not valid JSON"),
+        ("[]", "is not an object"),
         ("{}", "has none of"),
         ('{"symbols": 3}', "symbols must be"),
         ('{"symbols": {"a.py": "x"}}', "symbols['a.py'] must be a list"),
         ('{"entry_points": [3]}', "entry_points[0] must be"),
         ('{"layers": {"a": 3}}', "layers['a'] must be"),
         ('{"file_imports": {"a": [1]}}', "file_imports['a'] must be"),
-        ("[" * 100_000, "is no JSON"),
+        ("[" * 100_000, "is not valid JSON"),
     ],
 )
 def test_a_wrong_analysis_is_told_in_one_sentence(

@@ -180,7 +180,7 @@ def test_a_name_that_turns_inward_is_not_dialled(provider: ScriptedProvider) -> 
 
     connection = connect.Connection("compatible", "small-chat", provider.base_url, key=KEY, public=True)
     endpoint = connect._endpoint(connection, load(None), quoted=True)
-    with pytest.raises(ProviderRefused, match="inside a network"):
+    with pytest.raises(ProviderRefused, match="in a private network"):
         connect.Remote(endpoint).get("models")
     assert provider.requests == []
 
@@ -237,7 +237,7 @@ def test_the_command_line_connects_what_the_server_uses(
     place = ["--library", str(tmp_path / "library")]
     given = ["models", "connect", "compatible", "small-chat", "--address", provider.base_url, *place]
     refused = CliRunner().invoke(main, [*given, "--no-key"])
-    assert refused.exit_code == 1 and "does not answer" in refused.output
+    assert refused.exit_code == 1 and "does not respond" in refused.output
     made = CliRunner().invoke(main, [*given, "--key-env", "SOME_API_KEY"])
     assert made.exit_code == 0, made.output
     assert server.client.get("/v1/status").json()["model"] == "compatible:small-chat", "without a restart"

@@ -32,7 +32,7 @@ def test_a_server_with_keys_does_not_serve_without_its_database(tmp_path: Path, 
         path.unlink()
     if left == "an empty file":
         (tmp_path / FILE).touch()
-    with pytest.raises(StoreCorrupt, match="keys were made"):
+    with pytest.raises(StoreCorrupt, match="has keys"):
         FolderDatabase(tmp_path)
     (tmp_path / MARKER).unlink()  # the remedy, for whoever means it
     database = FolderDatabase(tmp_path)

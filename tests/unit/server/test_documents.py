@@ -262,4 +262,4 @@ def test_the_command_line_and_the_server_show_the_same_work(tmp_path: Path) -> N
     assert job["id"] in said and "waits.txt" in said and str(file) in said
     with serving(folder) as running:
         assert settled(running.client, job["id"])["state"] == "ready"
-    assert "nothing is running" in CliRunner().invoke(main, ["jobs", "--library", str(folder)]).output
+    assert "no running" in CliRunner().invoke(main, ["jobs", "--library", str(folder)]).output

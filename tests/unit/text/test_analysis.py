@@ -106,6 +106,12 @@ def test_terms_keep_order_and_repetitions() -> None:
     assert analyze("東京東京") == ["東京", "京東", "東京"]
 
 
+@pytest.mark.parametrize("language", ["auto", "en", "de"])
+def test_numbers_are_terms_of_themselves(language: str) -> None:
+    assert analyze("row 0042, 1234567 and (7).", language)[1:3] == ["0042", "1234567"]
+    assert analyze("1" * 40, language) == ["1" * 40]
+
+
 def test_control_characters_between_words_do_not_join_them() -> None:
     assert analyze("one\x00two\ud800three") == ["one", "two", "three"]
 

@@ -22,6 +22,7 @@ def reference_count(text: str) -> int:
         "Die Größe beträgt ½ Zoll, Straße Nr. ③, naïve façade — “quoted” …",
         "Привет, мир! كيف حالك؟ नमस्ते दुनिया",
         "emoji 🙂👍🏽 and math 𝑥² ≤ 𝟗",
+        "17 | ended, then (so) resumed: naïve. | 1234567 | 2024-05-02\n18 | x; | 2024-05-03\n\n19 and (20)\n(21",
     ],
 )
 def test_counts_as_the_reference_does(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Archives of documents: a zip or a tar whose every member is a document of its own."""
+"""Archives: every member of a zip or a tar becomes a document."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class ArchiveLimits:
 class Member:
     """A regular file in an archive: its name as written there, and a function that opens it.
 
-    `claimed` is the size that the archive states, used only to give up early.
+    `claimed` is the size that the archive states, used only to stop early.
     """
 
     name: str
@@ -102,7 +102,7 @@ def list_members(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[M
     found = _zip_members(path, filename, limits) if filename.lower().endswith(_ZIP) else _tar_members(path, filename)
     for number, member in enumerate(found):
         if number >= limits.members:
-            raise ArchiveLimit(f"{filename} holds more than {limits.members:,} files")
+            raise ArchiveLimit(f"{filename} has more than {limits.members:,} files")
         yield member
 
 
@@ -123,7 +123,7 @@ def translate_damage(name: str) -> Iterator[None]:
     except DocumentError:
         raise
     except _DAMAGED as error:
-        raise ParseError(f"{name} is damaged or packed in a way that is not known: {error}") from error
+        raise ParseError(f"{name} is damaged or has an unknown compression: {error}") from error
 
 
 def _is_tar(start: bytes) -> bool:

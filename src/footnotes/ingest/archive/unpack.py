@@ -1,4 +1,4 @@
-"""Unpacks the members of an archive in batches, so that an archive of any size needs little room."""
+"""Unpacks the members of an archive in batches, so archives of any size need little space."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class _Reader:
         if name is None:
             raise ArchiveMember(f"the name {as_text(member.name)[:100]!r} points out of the archive")
         if name in self._seen:
-            raise ArchiveMember(f"{name} is in the archive more than once; the first one was taken")
+            raise ArchiveMember(f"{name} is in the archive more than once; the first one was added")
         self._seen.add(name)
         self._budget.check()
         check_not_encrypted(member)

@@ -1,1 +1,1 @@
-"""Repositories of source code: what is in them, what is left out, and how a library follows them."""
+"""Repositories of source code: list their files, skip others, and follow their commits."""

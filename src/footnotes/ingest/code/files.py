@@ -1,4 +1,4 @@
-"""Lists the source files of a repository, and the files that are left out, with reasons."""
+"""Lists the source files of a repository, and the skipped files, with reasons."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def source_files(
     for entry in entries:
         path = git.top / entry.path
         if entry.path in marked:
-            yield Skipped(path, f"{marked[entry.path]}, as .gitattributes says")
+            yield Skipped(path, f"{marked[entry.path]}, according to .gitattributes")
         elif (reason := _reason_by_entry(path, entry, top, avoid)) is not None:
             yield Skipped(path, reason)
         elif os.path.lexists(path):

@@ -1,4 +1,4 @@
-"""Which files of a repository are source somebody wrote, and why others are left out."""
+"""Decides which files of a repository are hand-written source code, and why others are skipped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LANGUAGE_BY_NAME = {
     "setup.cfg": "ini", "cargo.toml": "toml", "go.mod": "go.mod", "pom.xml": "xml", "build.gradle": "groovy",
     "gemfile": "ruby", "rakefile": "ruby",
 }  # fmt: skip
-"""Files that are known by their whole name: how a project is built and entered."""
+"""Build files and entry points, identified by their whole name."""
 _VENDORED = frozenset(
     [
         "node_modules", "bower_components", "jspm_packages", "vendor", "vendors", "third_party", "thirdparty",
@@ -57,7 +57,7 @@ def language_of(path: str) -> str | None:
 
 
 def language_by_shebang(path: Path) -> str | None:
-    """The language of a script whose name says nothing, by its first line."""
+    """Detect the language of a script without a known suffix, by its first line."""
     try:
         with path.open("rb") as file:
             match = _SHEBANG.match(file.read(200))
@@ -67,7 +67,7 @@ def language_by_shebang(path: Path) -> str | None:
 
 
 def reason_by_name(path: str) -> str | None:
-    """Why a file is left out that nobody needs to look into."""
+    """Return why a file is skipped, by its path only."""
     *folders, name = path.split("/")
     if any(folder in _VENDORED for folder in folders):
         return "vendored: not written here"
@@ -81,7 +81,7 @@ def reason_by_name(path: str) -> str | None:
 
 
 def reason_by_content(path: Path) -> str | None:
-    """Why a file is left out by what it begins with; only its beginning is read."""
+    """Return why a file is skipped, by its first bytes."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Makes a collection follow a repository's source: it ingests only what changed since the last commit."""
+"""Updates a collection from a repository's source code: ingests only what changed since the last commit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from footnotes.types import Added, Followed, JsonValue, Metadata
 
 DIRTY = "-dirty"
 _AS_TEXT = frozenset(["json", "toml", "xml", "ini", "go.mod", "makefile", "dockerfile", "cmake", "groovy"])
-"""Languages whose files are stored unchanged, so that line numbers are the file's own."""
+"""Languages whose files are stored unchanged, which preserves line numbers."""
 _VERSION = 1
 
 
@@ -68,7 +68,7 @@ class RepositorySync(FolderSync):
             if isinstance(item, Skipped):
                 self._skipped.append(item)
                 continue
-            with suppress(OSError):  # deleted meanwhile: the next pass sees that
+            with suppress(OSError):  # deleted in the meantime: the next pass sees that
                 now, status = time.time_ns(), item.path.stat()
                 signature = Signature(status.st_size, status.st_mtime_ns, status.st_ctime_ns, now)
                 source = as_text(item.path)
@@ -152,12 +152,12 @@ class RepositorySync(FolderSync):
         file = self._files[source]
         mime = PLAIN if file.language in _AS_TEXT else ""
         name = as_text(file.path.name)
-        # Chunks hold the path of their file: those of a moved file are made again.
+        # Chunks contain the path of their file: those of a moved file are rebuilt.
         renew = source in self._moved_here
         return NewSource(file.path, source, name, self._target.collection, self._metadata(file), mime, renew=renew)
 
     def _metadata(self, file: SourceFile) -> Metadata:
-        """The metadata of a file beside its parser's."""
+        """The metadata of a file besides its parser's."""
         metadata: dict[str, JsonValue] = {
             **self._target.metadata_of(file.path),
             "repository": self._name,

@@ -53,7 +53,7 @@ def build_reader(source: str, options: ImportOptions, settings: Settings, *, dim
         folder, _, collection = rest.rpartition("#") if "#" in rest else (rest, "", "")
         return ChromaFolderReader(Path(folder).expanduser(), collection)
     if not colon or not rest.startswith("//") or kind not in _PORTS:
-        raise OptionError("what stands after --from names no collection", remedy=_KNOWN)
+        raise OptionError("the address after --from names no collection", remedy=_KNOWN)
     address = parse_address(source)
     if address.kind == "chroma":
         from footnotes.ingest.importing.chroma import ChromaServerReader
@@ -70,13 +70,13 @@ def parse_address(source: str) -> Address:
         parts = urlsplit(source)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise OptionError("the address after --from cannot be read", remedy=_KNOWN) from error
+        raise OptionError("the address after --from is invalid", remedy=_KNOWN) from error
     kind, _, encrypted = parts.scheme.partition("+")
     if not host:
         raise OptionError("the address after --from names no host", remedy=_KNOWN)
     if "@" in parts.netloc or _NAMES_A_KEY.search(parts.query):
         raise OptionError(
-            "a key does not belong in the address, where others can read it",
+            "the address must not contain a key, because others can read it",
             remedy="Set import_api_key in the settings, or FOOTNOTES_IMPORT_API_KEY in the environment.",
         )
     shown = f"[{host}]" if ":" in host else host

@@ -19,7 +19,7 @@ _INCLUDED = ["documents", "metadatas", "embeddings"]
 
 
 class ChromaServerReader:
-    """`chroma://host:8000/COLLECTION`; `?tenant=…&database=…` where they are not the defaults."""
+    """`chroma://host:8000/COLLECTION`; with `?tenant=…&database=…` unless they are the defaults."""
 
     def __init__(self, address: Address, settings: Settings, key: str) -> None:
         self._address = address
@@ -49,7 +49,7 @@ class ChromaServerReader:
             page = self._server.post(path, {"limit": PAGE, "offset": offset, "include": _INCLUDED})
             found = self._parse_page(page)
             if found and found[-1].id == last:
-                raise self._server.unexpected_answer("the same page without end")
+                raise self._server.unexpected_answer("the same page again and again")
             yield from found
             if len(found) < PAGE:
                 return
@@ -98,7 +98,7 @@ class ChromaFolderReader:
 
     def __enter__(self) -> ChromaFolderReader:
         if not (self._folder / "chroma.sqlite3").is_file():
-            raise SourceUnreadable(f"{self._folder} is no folder of Chroma: it has no chroma.sqlite3")
+            raise SourceUnreadable(f"{self._folder} is not a Chroma folder: it has no chroma.sqlite3")
         try:
             import chromadb
             from chromadb.config import Settings as ChromaSettings
@@ -141,7 +141,7 @@ class ChromaFolderReader:
 
 
 def records_in(page: Mapping[str, Any]) -> list[SourceRecord]:
-    """The records of a page. A column that Chroma leaves out is None for all of them."""
+    """Return the records of a page. A column that Chroma omits is None for all of them."""
     ids = page["ids"]
     columns = [_column(page.get(name), len(ids)) for name in _INCLUDED]
     return [

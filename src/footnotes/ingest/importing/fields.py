@@ -36,9 +36,9 @@ _HEADING_LISTS = ("headings", "dl_meta.headings", "header_path", "section", "hea
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The position of a record in its document, as far as it is known.
+    """The position of a record in its document, as far as known.
 
-    `from_zero` means that pages count from 0, `paged` that the record names a page, by a number or not.
+    `from_zero` means that pages count from 0, `paged` that the record names a page, as a number or not.
     """
 
     page: int | None = None

@@ -15,10 +15,10 @@ from footnotes.store.records import ChunkDraft
 from footnotes.types import Block, Part
 
 CHUNKER = "records-1"
-"""Part of every chunk's id: it changes when the same records would give other chunks."""
+"""Part of every chunk's id: it changes if the same records would become other chunks."""
 BETWEEN = "\n\n"
 PART_CHARACTERS = 64_000
-"""A part ends with the record that reaches this. A later reindex never makes a chunk across parts."""
+"""A part ends with the record that reaches this size. A later reindex never builds a chunk across parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _part(records: list[SpooledRecord], start: int, index: int, outline: Outline
 
 
 def _chunk(record: SpooledRecord, index: int, start: int, headings: tuple[str, ...], outline: Outline) -> ChunkDraft:
-    """Build the chunk of a record. Its vector is made from its text alone, as in the other tool."""
+    """Build the chunk of a record. Only its text is embedded, as in the other tool."""
     end = start + len(record.text)
     return ChunkDraft(
         index=index,

@@ -42,7 +42,7 @@ from footnotes.types import JsonValue
 
 BATCH_CHUNKS, BATCH_CHARACTERS = 1_000, 3_000_000
 _STOPPED = Interrupted(
-    "the import was stopped before its vectors were made", remedy="Run `footnotes resume` to go on where it stopped."
+    "the import was stopped before its vectors were made", remedy="Run `footnotes resume` to continue."
 )
 
 
@@ -58,7 +58,7 @@ def import_collection(context: IngestContext, source: str, choices: ImportChoice
     )
     embedder = context.embedders.get()
     reader = build_reader(source, options, context.settings, dimensions=embedder.dimensions)
-    with context.writing("taking over a collection"):
+    with context.writing("importing a collection"):
         done = _import_records(context, reader, options, embedder, on_progress or quiet)
     context.finish_graph(on_progress)
     return done
@@ -148,7 +148,7 @@ class Importer:
         self._embed(generation)
 
     def _mark_known(self) -> int:
-        """Mark documents that are in the library or came twice; return how many are new."""
+        """Mark documents that are in the library or occur twice; return the number of new ones."""
         new = 0
         for document in self._spool.documents():
             outline = self._outline(document)
@@ -170,7 +170,7 @@ class Importer:
         self._verdict = judge_vectors(self._spool, self._embedder, model=self._options.model, batch=self._embed_batch)
         if self._verdict.note:
             self.notes.append(self._verdict.note)
-        if self._verdict.sampled is not None:  # these vectors need not be made again
+        if self._verdict.sampled is not None:  # these vectors exist already
             texts, vectors = self._verdict.sampled
             hashes = [input_hash(text) for text in texts]
             self._store.vectors.save(self._user_id, generation, hashes, vectors)
@@ -241,7 +241,7 @@ class Importer:
         self._batch.characters += len(made.part.text)
 
     def _keep_vector(self, chunk: ChunkDraft, record: SpooledRecord) -> None:
-        """Keep the vector of a record, or count the reason why it is made again."""
+        """Store the vector of a record, or count the reason why it is rebuilt."""
         if record.vector is None:
             return
         if not self._verdict.accepted:
@@ -259,7 +259,7 @@ class Importer:
     # ── many documents
 
     def _flush(self, generation: Generation, *, unfinished: Draft | None = None) -> None:
-        """Write the batch, vectors first, so that a document with all its vectors is complete at once."""
+        """Write the batch, vectors first, so a document with all its vectors is complete at once."""
         batch, self._batch = self._batch, _Batch()
         if not batch.drafts:
             return

@@ -1,6 +1,6 @@
 """Reads the elements of a JSON array of any length, one at a time; errors name the number of the broken one.
 
-`ijson` keeps a path for every level: a few bytes of nothing but brackets take all memory. Here a window slides over the
+`ijson` stores a path for every level: a few bytes of only brackets use up all memory. Here a window slides over the
 file, and the decoder of the standard library reads one value at its beginning.
 """
 
@@ -16,7 +16,7 @@ from footnotes.errors import ImportFormatError
 BLOCK = 1 << 20
 LONGEST = 1 << 28
 """The most characters of a record."""
-SHAPES = "Give a JSON array or JSON Lines of objects such as {pageContent, metadata}; see docs/import.md."
+SHAPES = "Pass a JSON array or JSON Lines of objects such as {pageContent, metadata}; see docs/import.md."
 _AT_THE_END = 32
 """A value that the window cuts off fails this close to the end, unless it is a string."""
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -30,7 +30,7 @@ def format_error(place: str, reason: object) -> ImportFormatError:
 
 def reject_constant(name: str) -> NoReturn:
     """Raise: JSON has neither NaN nor infinity, although Python writes them."""
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def array_elements(file: TextIO) -> Iterator[object]:
@@ -83,7 +83,7 @@ class _Window:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
                 if not isinstance(value, (int, float)) or end < len(self._text) - _AT_THE_END or not self._more():
-                    break  # the digits of a number may go on
+                    break  # the digits of a number may continue
             except json.JSONDecodeError as error:
                 if not self._may_be_cut_off(error) or not self._more():
                     raise format_error(f"record {number}", error.msg) from error
@@ -100,7 +100,7 @@ class _Window:
         return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _AT_THE_END
 
     def _more(self) -> bool:
-        """Read more, twice as much each time, so that a long record is not parsed too often. False at the end."""
+        """Read more, twice as much each time, so a long record is not parsed too often. False at the end."""
         if self._ended:
             return False
         rest = self._text[self._at :]

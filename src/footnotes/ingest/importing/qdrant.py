@@ -16,7 +16,7 @@ PAGE = 256
 
 
 class QdrantReader:
-    """`qdrant://host:6333/COLLECTION`. Of several named vectors it reads the wanted one, or the only one that fits."""
+    """`qdrant://host:6333/COLLECTION`. Reads the selected one of several named vectors, or the only one that fits."""
 
     def __init__(self, address: Address, settings: Settings, key: str, *, vector: str, dimensions: int) -> None:
         self._address = address
@@ -99,7 +99,7 @@ class QdrantReader:
         if self._wanted:
             if self._wanted not in sizes:
                 there = ", ".join(name for name in sizes if name) or "none that has a name"
-                raise OptionError(f"there is no vector named {self._wanted!r}; there are: {there}")
+                raise OptionError(f"there is no vector named {self._wanted!r}; available: {there}")
             return self._wanted
         fitting = [name for name, size in sizes.items() if size == self._dimensions]
         if len(sizes) == 1:

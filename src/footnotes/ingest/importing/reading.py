@@ -83,15 +83,15 @@ class Reading:
         """Raise if an option fits no record at all."""
         if self.total and not self._spool.count:
             reason = next(iter(self.left_out))
-            problem = f"none of the {self.total:,} records can be taken over: {reason}"
+            problem = f"none of the {self.total:,} records can be imported: {reason}"
             raise ImportFormatError(
-                f"{problem}; the fields there are: {_list_names(self._fields)}",
-                remedy="Name the field that holds the text: --text-field NAME.",
+                f"{problem}; available fields: {_list_names(self._fields)}",
+                remedy="Name the field with the text: --text-field NAME.",
             )
         wanted = self._options.group_by
         if wanted not in ("", NO_GROUPS) and self._spool.count and not self._grouped:
             raise OptionError(
-                f"no record has the field {wanted!r} to group by; the fields there are: "
+                f"no record has the field {wanted!r} to group by; available fields: "
                 f"{_list_names(self._metadata_fields)}",
                 remedy="Name another field after --group-by, or `-` to make every record a document.",
             )

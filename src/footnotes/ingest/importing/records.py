@@ -20,7 +20,7 @@ class SourceRecord:
 
 
 class Reader(Protocol):
-    """Reads one collection page by page. A context manager, so that its connections are closed."""
+    """Reads one collection page by page. A context manager that closes its connections."""
 
     origin: str
     """Its address, without secrets."""
@@ -39,7 +39,7 @@ class Reader(Protocol):
 
 
 class ImportChoices(TypedDict, total=False):
-    """Options of an import, as callers give them."""
+    """Options of an import, from the caller."""
 
     collection: str | None
     text_field: str
@@ -64,7 +64,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class VectorCounts:
-    """Counts of vectors, each chunk once; `reasons` count why given vectors were made again."""
+    """Counts of vectors, each chunk once; `reasons` count why given vectors were rebuilt."""
 
     taken_over: int = 0
     embedded: int = 0
@@ -74,7 +74,7 @@ class VectorCounts:
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """The result of an import. `left_out` counts the records that were left out, by reason."""
+    """The result of an import. `left_out` counts the skipped records, by reason."""
 
     source: str
     records: int

@@ -52,7 +52,7 @@ class VectorServer:
     def unexpected_answer(self, reason: str) -> SourceUnreadable:
         """The error of a server that does not answer as this database does."""
         where = f"{self._address.scheme}://{self._address.authority}"
-        return SourceUnreadable(f"{where} does not answer as {self._name} does ({reason})", remedy="Check the address.")
+        return SourceUnreadable(f"{where} does not respond like {self._name} ({reason})", remedy="Check the address.")
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -76,7 +76,7 @@ class VectorServer:
 
 
 class Missing(Exception):
-    """The server has no such thing. Readers catch it, and name what there is."""
+    """The server has no such resource. Readers catch it, and list the existing ones."""
 
 
 def missing_collection(collection: str, where: str, names: list[str]) -> SourceUnreadable:
@@ -84,4 +84,4 @@ def missing_collection(collection: str, where: str, names: list[str]) -> SourceU
     shown = ", ".join(sorted(names)[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
     there = f"the collections there are: {shown}" if names else "there is none"
     wanted = f"there is no collection {collection!r} at {where}" if collection else f"no collection of {where} is named"
-    return SourceUnreadable(f"{wanted}; {there}", remedy="Name a collection that is there.")
+    return SourceUnreadable(f"{wanted}; {there}", remedy="Name an existing collection.")

@@ -1,7 +1,7 @@
-"""Keeps all records on disk until the last one is read: a collection may be larger than memory.
+"""Stores all records on disk until the last one is read: a collection may be larger than memory.
 
-No document is imported before the last record is read, so that a source that breaks off leaves nothing behind. The file
-is in the library's folder for incoming files, and is removed at the end.
+No document is imported before the last record is read, so a source that fails leaves nothing behind. The file is in
+the library's folder for incoming files, and is removed at the end.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SpooledRecord:
 
 
 class Spool:
-    """Records, then documents made of them. One writer, and readers after `complete`."""
+    """Records, and the documents built from them. One writer, and readers after `complete`."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "records.db"
@@ -106,7 +106,7 @@ class Spool:
         return self._run("set_hash", file_hash, document.name) > 0
 
     def set_known(self, document: SpooledDocument) -> None:
-        """Mark a document as not to import: the library has it, or an equal one came before it."""
+        """Mark a document to skip: the library has it, or an equal one was read before."""
         self._run("set_known", document.name)
 
     def vector_sizes(self) -> dict[int, int]:
@@ -114,7 +114,7 @@ class Spool:
         return dict(self._rows("vector_sizes"))
 
     def sample(self, size: int, *, vector_bytes: int, most_tokens: int) -> list[tuple[str, bytes]]:
-        """Sample texts of new documents with their vectors, from all over the collection; 0 tokens is no limit."""
+        """Sample texts of new documents with their vectors, from the whole collection; 0 tokens is no limit."""
         ((count,),) = self._rows("count_fitting", vector_bytes, most_tokens)
         return list(self._rows("sample", vector_bytes, most_tokens, max(1, count // size), size))
 
@@ -136,4 +136,4 @@ def _translate_errors(path: Path) -> Iterator[None]:
     except (sqlite3.Error, OSError) as error:
         full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
         kind = StoreFull if full else StoreUnavailable
-        raise kind(f"what was read cannot be kept in {path.parent} ({error})") from error
+        raise kind(f"cannot store the records in {path.parent} ({error})") from error

@@ -1,6 +1,6 @@
 """Finds the text and the metadata of a record as other tools write them.
 
-LangChain writes `page_content` (in JavaScript `pageContent`) beside `metadata`; LlamaIndex writes the whole node as
+LangChain writes `page_content` (in JavaScript `pageContent`) and `metadata`; LlamaIndex writes the whole node as
 JSON in `_node_content`; others write plain fields.
 """
 
@@ -92,7 +92,7 @@ def _node_metadata(payload: dict[str, object]) -> dict[str, object]:
 
 
 def _flatten_metadata(payload: dict[str, object]) -> dict[str, object]:
-    """Merge the fields beside `metadata` into it, unless a name occurs in both."""
+    """Merge other fields into `metadata`, unless a name occurs in both."""
     inner = payload.get("metadata")
     beside = {key: value for key, value in payload.items() if key != "metadata"}
     if inner is None:

@@ -1,7 +1,7 @@
-"""Checks whether the vectors of a collection are those of the library's embedder.
+"""Checks whether the library's embedder made the vectors of a collection.
 
-A sample of the texts is embedded again and compared. With another model name the vectors are made again; with the same
-name they are checked all the same.
+A sample of the texts is embedded again and compared. With another model name the vectors are rebuilt; with the same
+name they are still checked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEAST_COSINE = 0.99
 """The same weights in half precision or with int8 weights stay above it (0.9995 measured); other models do not."""
 UNUSABLE = "they hold NaN or infinity, or nothing but zeros"
 OTHER_SIZE = "they have other dimensions than the rest"
-TOO_LONG = "their texts are longer than the model reads at once, so that they stand for the beginning alone"
+TOO_LONG = "their texts are longer than the model's input, so the vectors represent only the beginning"
 _FLOAT = np.dtype("<f4")
 _SAME_MODEL = {  # as its makers call it, and as our settings do
     "all-minilm-l6-v2": "minilm-l6",
@@ -41,7 +41,7 @@ class Verdict:
 
 
 def pack_vector(given: Sequence[object] | None) -> bytes | None:
-    """Pack a vector as float32 bytes; None if it is no list of numbers."""
+    """Pack a vector as float32 bytes; None if it is not a list of numbers."""
     if given is None or isinstance(given, (str, bytes)):
         return None
     try:
@@ -58,7 +58,7 @@ def judge_vectors(spool: Spool, embedder: Embedder, *, model: str, batch: int) -
     if not sizes:
         return Verdict(False)
     if model and not is_same_model(model, embedder.name):
-        return Verdict(False, f"they are said to be made by {model}, and the library's embedder is {embedder.name}")
+        return Verdict(False, f"their model is {model}, but the library's embedder is {embedder.name}")
     wanted = embedder.dimensions * _FLOAT.itemsize
     if wanted not in sizes:
         found = ", ".join(f"{size // _FLOAT.itemsize:,}" for size in sorted(sizes))
@@ -73,9 +73,7 @@ def _compare(sample: Sequence[tuple[str, Matrix]], embedder: Embedder, batch: in
     made = embed_all(embedder, texts, role="passage", batch=batch)
     least = float((made * np.stack([row for _, row in sample])).sum(axis=1).min())
     if not least >= LEAST_COSINE:
-        reason = (
-            f"{embedder.name} makes others: in a sample of {len(texts)} the least alike have a cosine of {least:.3f}"
-        )
+        reason = f"{embedder.name} makes other vectors: in a sample of {len(texts)} the lowest cosine is {least:.3f}"
         return Verdict(False, reason, sampled=(texts, made))
     compared = f"a sample of {len(texts)} was embedded again with {embedder.name}"
     return Verdict(True, note=f"{compared}; the least alike have a cosine of {min(least, 1.0):.4f}")

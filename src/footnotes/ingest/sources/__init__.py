@@ -52,12 +52,12 @@ class Content:
 
 
 class Source(Protocol):
-    """A source to follow, opened by `opened(address)`. A failure of any kind means that the source is away.
+    """A source to sync, opened by `opened(address)`. Any exception means that the source is unreachable.
 
-    `root` is the address that names its documents: `root/key`. It never holds a secret. `name` is the name of the
-    source itself: two sources with one root know only their own documents. A listing that is not `complete` is only
-    the newest part: nothing is deleted because it is missing there. With `stamps_are_hashes`, two entries with one
-    stamp have the same content, so that a rename is seen without reading.
+    `root` is the address that names its documents: `root/key`. It never contains a secret. `name` is the name of the
+    source itself: two sources with one root know only their own documents. A listing that is not `complete` has only
+    the newest entries: missing ones are not deleted. With `stamps_are_hashes`, two entries with one stamp have the same
+    content, so a rename is detected without reading.
     """
 
     root: str
@@ -74,7 +74,7 @@ class Source(Protocol):
         """A text that changes whenever the source does; None if the source cannot tell without listing."""
 
     def entries(self) -> Iterator[Entry | LeftOut]:
-        """List every entry. A listing that breaks off must raise, so that nothing is deleted."""
+        """List every entry. An incomplete listing must raise, so nothing is deleted."""
 
     def prepare(self, entries: Sequence[Entry]) -> None:
         """Prepare to read these entries next, for example with one request."""

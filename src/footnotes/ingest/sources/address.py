@@ -26,7 +26,7 @@ _PUBLIC = ("host_key",)
 _TOKEN = re.compile(
     r"(gh[pousr]|github_pat|glpat|gldt|ATBB|ATCTT|xox[a-z]|hf|pat)[_-]\w{6}|(?=\w*\d)(?=\w*[A-Za-z])[\w-]{30}"
 )
-"""How tokens begin that hosts take in place of a user name; or a long mixture of letters and digits."""
+"""Prefixes of tokens that hosts accept instead of a user name; or a long mixture of letters and digits."""
 _PAGES = ("http", "https", "feed+http", "feed+https")
 """Schemes whose query belongs to the page: their options are given separately."""
 
@@ -50,7 +50,7 @@ class Address:
     trusted: bool = True
     secrets: Secrets = field(default_factory=Secrets, repr=False, compare=False)
     held: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
-    """What a source opens: closed with it, also if opening the source fails."""
+    """Resources of a source: closed with it, also if opening the source fails."""
 
     def folder(self) -> Path:
         """Create an empty folder that lasts as long as the source."""
@@ -92,7 +92,7 @@ class Address:
         for name in self.options:
             if name not in known:
                 names = ", ".join(sorted(known)) or "none"
-                raise OptionError(f"{self.kind} sources know no option {name!r}; they know {names}")
+                raise OptionError(f"{self.kind} sources have no option {name!r}; available: {names}")
 
     def includes(self, path: str) -> bool:
         """Whether a path matches the option `include`, if given, and not the option `exclude`."""
@@ -164,19 +164,19 @@ def parse_address(
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise OptionError("the address cannot be read", remedy="Write it as scheme://host/path.") from None
+        raise OptionError("the address is invalid", remedy="Write it as scheme://host/path.") from None
     if parts.password is not None:
         raise OptionError(
-            f"the address of {host} carries a password",
-            remedy="Leave it out, and name where it is kept: -o password=env:NAME, file:PATH or keyring:SERVICE/USER.",
+            f"the address of {host} contains a password",
+            remedy="Remove it, and pass a reference: -o password=env:NAME, file:PATH or keyring:SERVICE/USER.",
         )
     user = unquote(parts.username or "")
     if not user.isprintable():
-        raise OptionError("the user name of the address holds characters that no user name has")
+        raise OptionError("the user name in the address has invalid characters")
     if _TOKEN.match(user):
         raise OptionError(
-            f"the address of {host} carries a token in place of a user name",
-            remedy="Leave it out, and name where it is kept: -o token=env:NAME, file:PATH or keyring:SERVICE/USER.",
+            f"the address of {host} contains a token instead of a user name",
+            remedy="Remove it, and pass a reference: -o token=env:NAME, file:PATH or keyring:SERVICE/USER.",
         )
     given = dict(options or {})
     query = parts.query
@@ -188,8 +188,8 @@ def parse_address(
     for name, value in given.items():
         if _SECRET.search(name) and name not in _PUBLIC and value and not is_reference(value):
             raise OptionError(
-                f"the option {name} holds a secret in the clear",
-                remedy=f"Name where it is kept: {name}=env:NAME, file:PATH or keyring:SERVICE/USER.",
+                f"the option {name} contains a plain secret",
+                remedy=f"Pass a reference: {name}=env:NAME, file:PATH or keyring:SERVICE/USER.",
             )
     path = unquote(parts.path) if parts.netloc else unquote(text.partition(":")[2].partition("?")[0])
     shown = text.partition("#")[0].partition("?")[0] + (f"?{query}" if query else "")
@@ -212,6 +212,6 @@ def _check_query(query: str) -> None:
     for name, value in parse_qsl(query):
         if _SECRET.search(name) and len(value) >= 6:
             raise OptionError(
-                f"the address carries a secret in the clear: {name[:40]}",
-                remedy="Follow a page that needs none; the addresses of sources are stored and shown.",
+                f"the address contains a plain secret: {name[:40]}",
+                remedy="Use a page that needs no secret: addresses of sources are stored and shown.",
             )

@@ -1,4 +1,4 @@
-"""News feeds: `feed+https://host/feed.xml`, RSS or Atom, by `feedparser`. Entries that a feed drops are kept."""
+"""News feeds: `feed+https://host/feed.xml`, RSS or Atom, by `feedparser`. Entries that leave a feed stay."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FeedSource(BaseSource):
             self._client.fetch(self._url, file)
             feed = feedparser.parse(file.read_bytes())
         if not feed.get("version"):
-            raise SourceAway(f"{self.root} is no feed", remedy="Name the address of an RSS or Atom feed.")
+            raise SourceAway(f"{self.root} is not a feed", remedy="Pass the address of an RSS or Atom feed.")
         for item in feed.entries:
             named = item.get("id") or item.get("link") or item.get("title") or ""
             key = f"{digest(named)}.html"
@@ -71,7 +71,7 @@ def _filename(title: str) -> str:
 
 
 def _body(item: FeedParserDict) -> str:
-    """The whole text where the feed has it, else its summary."""
+    """Return the whole text if the feed has it, else its summary."""
     found = [str(each.get("value") or "") for each in item.get("content") or ()]
     return max(found, key=len, default="") or str(item.get("summary") or "")
 

@@ -41,7 +41,7 @@ class GitSource(BaseSource):
             remedy = "Write git+https://host/path@branch."
             raise OptionError(f"{address.text} is not the address of a repository", remedy=remedy)
         if which("git") is None:
-            raise SourceAway("repositories are read by git, which is not installed", remedy="Install git.")
+            raise SourceAway("git is not installed", remedy="Install git.")
         self._host, self._path = address.host, path
         self._branch = branch
         self._folder = address.option("folder").strip("/")
@@ -89,7 +89,7 @@ class GitSource(BaseSource):
     def _git(
         self, *arguments: str, given: bytes = b"", seconds: float = _SECONDS, into: BinaryIO | None = None
     ) -> bytes:
-        """What a command of git prints; with `into` it is written there instead."""
+        """Return the output of a git command; with `into`, write it there instead."""
         limit = max(seconds, self.address.settings.fetch_seconds)
         try:
             done = subprocess.run(  # noqa: S603
@@ -102,7 +102,7 @@ class GitSource(BaseSource):
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise OSError(f"it did not answer within {limit:g} seconds") from None
+            raise OSError(f"it did not respond within {limit:g} seconds") from None
         if done.returncode:
             raise OSError(_reason(done.stderr))
         return done.stdout or b""
@@ -178,13 +178,13 @@ class GitSource(BaseSource):
 
 @cache
 def _ends_with_its_parent() -> tuple[str, ...]:
-    """What a command begins with so that it ends with this process, however that ends; nothing where there is none."""
+    """Return a command prefix that ends the command with this process; empty if there is none."""
     program = which("setpriv")
     return (program, "--pdeathsig", "KILL") if program else ()
 
 
 def _reason(errors: bytes) -> str:
-    """The line of git's errors that says what is wrong; hints follow it."""
+    """Return the line of git's errors with the cause; hints follow it."""
     lines = errors.decode("utf-8", "replace").strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))]
     return (fatal or lines or ["git failed"])[0]

@@ -70,16 +70,16 @@ class GitHubSource(BaseSource):
             yield from answer
             if len(answer) < _PAGE:
                 return
-        raise SourceAway(f"{self.root} has more issues than can be listed", remedy="Narrow it with state=open.")
+        raise SourceAway(f"{self.root} has too many issues to list", remedy="Filter with state=open.")
 
     def _get(self, path: str, query: dict[str, str]) -> list[Item]:
         assert self._client is not None
         answer = self._client.get(path, params=query)
         if answer.status_code != 200:
-            raise SourceAway(f"{self.root}: GitHub answers with status {answer.status_code}")
+            raise SourceAway(f"{self.root}: GitHub responded with status {answer.status_code}")
         found: list[Item] = answer.json()
         if not isinstance(found, list):
-            raise SourceAway(f"{self.root}: GitHub answers with something else than a list")
+            raise SourceAway(f"{self.root}: GitHub's response is not a list")
         return found
 
     def read(self, entry: Entry, folder: Path) -> Iterable[Content]:

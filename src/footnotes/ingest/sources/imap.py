@@ -141,7 +141,7 @@ def _is_loopback(connection: socket.socket) -> bool:
 
 def _quote(text: str) -> str:
     if not text.isprintable():
-        raise OptionError("a name or password for a mail server holds characters it cannot take")
+        raise OptionError("the user name or password has characters that the mail server does not accept")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

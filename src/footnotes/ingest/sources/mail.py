@@ -1,4 +1,4 @@
-"""Splits messages into files: the message itself, and each attachment as a document of its own."""
+"""Splits messages into files: the message itself, and each attachment as a document."""
 
 from __future__ import annotations
 

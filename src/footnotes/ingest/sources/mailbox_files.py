@@ -55,7 +55,7 @@ class MaildirSource(BaseSource):
         self._path = address.local_path()
         self.root = self.name = f"maildir:{self._path}"
         if not (self._path / "cur").is_dir():
-            raise SourceUnreadable(f"{self._path} is no Maildir", remedy="Name the folder that holds cur and new.")
+            raise SourceUnreadable(f"{self._path} is not a Maildir", remedy="Pass the folder with cur and new.")
         self._files: dict[str, Path] = {}
 
     def entries(self) -> Iterator[Entry | LeftOut]:

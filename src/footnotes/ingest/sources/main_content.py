@@ -25,7 +25,7 @@ def page_tree(raw: bytes, charset: str = "") -> html.HtmlElement | None:
 def main_content(tree: html.HtmlElement) -> bytes:
     """Return a page with only its head and its main content.
 
-    If the page marks its main part, that is used; if not, trafilatura guesses, where it is installed.
+    Uses the part that the page marks as main; otherwise trafilatura guesses, if it is installed.
     benchmarks/main_content.py has the figures.
     """
     body = tree.find("body")

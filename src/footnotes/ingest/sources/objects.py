@@ -91,7 +91,9 @@ def _check_own_key(address: Address, secrets: Mapping[str, str]) -> None:
     if not any(all(name in secrets for name in names) for names in wanted):
         needed = " or ".join(" and ".join(names) for names in wanted)
         raise OptionError(
-            f"{address.text} needs a key of its own: {needed}", remedy="Send it whole, or say anonymous=true."
+            f"{address.text} needs its own key: {needed}", remedy="Pass all parts of it, or anonymous=true."
         )
     if "gcs_base_url" in secrets.get("service_account_key", ""):
-        raise OptionError(f"the key of {address.text} names another server", remedy="Send the key as Google made it.")
+        raise OptionError(
+            f"the key of {address.text} names another server", remedy="Send the unmodified key from Google."
+        )

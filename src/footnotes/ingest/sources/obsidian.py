@@ -26,14 +26,14 @@ _MOST_LINKS = 200
 
 
 class ObsidianSource(BaseSource):
-    """The notes of a vault and the files beside them. Hidden folders and the trash are left out."""
+    """The notes of a vault and other files in it. Skips hidden folders and the trash."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
         self._top = address.local_path()
         self.root = self.name = f"obsidian:{self._top}"
         if not self._top.is_dir():
-            raise SourceUnreadable(f"there is no vault {self._top}", remedy="Name the folder of the vault.")
+            raise SourceUnreadable(f"there is no vault {self._top}", remedy="Pass the folder of the vault.")
         self._paths: dict[str, Path] = {}
         self._by_name: dict[str, str] = {}
         self._read: dict[str, tuple[dict[str, object], str]] = {}

@@ -20,14 +20,14 @@ def is_source(text: str) -> bool:
     """Whether a text is the address of a source and not the path of a folder."""
     kind = kind_of(scheme_of(text))
     if "://" in text and kind not in plugins.names("sources"):
-        raise OptionError(f"no source is known as {kind!r}; known: {', '.join(plugins.names('sources'))}")
+        raise OptionError(f"unknown source {kind!r}; known: {', '.join(plugins.names('sources'))}")
     return kind in plugins.names("sources")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceAccess:
     """What the caller of an address may reach. An untrusted caller came over a network; `sealed` are the secrets
-    that came with the address, by the names of their options."""
+    of the address, by the names of their options."""
 
     trusted: bool = True
     sealed: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -17,7 +17,7 @@ from footnotes.store.naming import name_of
 
 
 class FileServer(BaseSource):
-    """The files below a folder of a server. Their stamps are size and time of change; hidden files are left out."""
+    """The files below a folder of a server. Their stamps are size and time of change; hidden files are skipped."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
@@ -32,7 +32,7 @@ class FileServer(BaseSource):
         yield from self._list_folder(self._top or "/", "")
 
     def _list_folder(self, folder: str, prefix: str) -> Iterator[Entry | LeftOut]:
-        """List a folder. A folder below the top that cannot be listed is left out; its documents stay."""
+        """List a folder. A folder below the top that cannot be listed is skipped; its documents stay."""
         try:
             found = self._files.ls(folder, detail=True)
         except FootnotesError:
@@ -67,7 +67,7 @@ def _is_itself(info: dict[str, object], folder: str) -> bool:
 
 
 def _stamp(info: dict[str, object]) -> str:
-    """An entity tag where the server has one, else size and time."""
+    """Return an entity tag if the server has one, else size and time."""
     if etag := info.get("etag"):
         return str(etag)
     moment = info.get("mtime") or info.get("modified") or info.get("time") or ""

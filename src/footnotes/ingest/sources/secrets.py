@@ -1,4 +1,4 @@
-"""Secrets by reference: only where a secret is kept is stored, never the secret."""
+"""Secrets by reference: only the reference is stored, never the secret."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Secrets:
         kind, _, where = reference.partition(":")
         if not local and f"{kind}:" != SEALED:
             remedy = "Send the secret itself; the server seals it."
-            raise OptionError(f"{name}: the server's own secrets are for its operator", remedy=remedy)
+            raise OptionError(f"{name}: only the operator may use the server's secrets", remedy=remedy)
         found = self._look_up(kind, where, name)
         if not found:
-            raise OptionError(f"{name}: there is no secret at {kind}:{where}", remedy="Check the name it is kept by.")
+            raise OptionError(f"{name}: there is no secret at {kind}:{where}", remedy="Check the name of the secret.")
         self._found.add(found)
         return found
 
@@ -51,7 +51,7 @@ class Secrets:
             case "sealed":
                 return self._sealed.get(name, "")
         raise OptionError(
-            f"{name} is no reference to a secret", remedy="Use env:NAME, file:PATH or keyring:SERVICE/USER."
+            f"{name} is not a reference to a secret", remedy="Use env:NAME, file:PATH or keyring:SERVICE/USER."
         )
 
     def scrub(self, text: str) -> str:
@@ -66,7 +66,7 @@ def _from_file(where: str, name: str) -> str:
         with Path(where).expanduser().open(encoding="utf-8") as file:
             return file.read(_LONGEST).strip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise OptionError(f"{name}: the file {where} cannot be read ({reason})") from None
 
 
@@ -81,5 +81,5 @@ def _from_keyring(where: str, name: str) -> str:
     service, _, user = where.partition("/")
     try:
         return keyring.get_password(service, user) or ""
-    except Exception as error:  # each keyring has errors of its own
+    except Exception as error:  # each keyring has its own errors
         raise OptionError(f"{name}: the keyring cannot be read ({type(error).__name__})") from None

@@ -54,7 +54,7 @@ class SlackSource(ExportSource):
         return found
 
     def _day_texts(self, channel: str, messages: list[Message]) -> dict[str, str]:
-        """The text of each day of a channel. A reply stands below its message, also when it came on a later day."""
+        """Return the text of each day of a channel. A reply follows its message, even if it is from a later day."""
         messages = [each for each in messages if each.get("subtype") not in _NOISE and _text(each)]
         answers: dict[str, list[Message]] = defaultdict(list)
         first = {each["ts"] for each in messages}

@@ -81,7 +81,9 @@ class SqlSource(BaseSource):
             columns, rows = list(found.keys()), found.fetchmany(_MOST_ROWS + 1)
             connection.rollback()
         if len(rows) > _MOST_ROWS:
-            raise OptionError(f"the query gives more than {_MOST_ROWS:,} rows", remedy="Narrow it, or split it in two.")
+            raise OptionError(
+                f"the query returns more than {_MOST_ROWS:,} rows", remedy="Narrow it, or split it in two."
+            )
         return columns, [tuple(row) for row in rows]
 
     def _metadata(self, row: dict[str, object], named: str) -> dict[str, JsonValue]:
@@ -109,14 +111,14 @@ def _engine(address: Address) -> sqlalchemy.Engine:
     driver = _DRIVERS.get(address.carrier or ("postgresql" if address.host else "sqlite"))
     if driver is None:
         known = ", ".join(f"sql+{name}" for name in _DRIVERS)
-        raise OptionError(f"no database is known as {address.carrier!r}; known: {known}")
+        raise OptionError(f"unknown database {address.carrier!r}; known: {known}")
     if driver == "sqlite":
         path = address.local_path()
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {path}")
         url = URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
         return create_engine(url, poolclass=NullPool)
-    address.check_trusted("databases are for whoever runs the server")
+    address.check_trusted("only the operator of the server may use databases")
     password = address.secret("password") or None
     database = address.path.strip("/")
     url = URL.create(

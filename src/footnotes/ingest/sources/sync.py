@@ -1,4 +1,4 @@
-"""Makes a collection follow a source, with the same promises as a folder."""
+"""Updates a collection from a source, with the same guarantees as a folder."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class SourceSync(SyncPass):
         return owner if inside and source not in self._seen else None
 
     def _is_gone(self, source: str) -> bool:
-        """Whether a source is gone: the listing was complete, so it is unless it was left out."""
+        """Return whether a source is gone: the listing was complete, so it is unless it was skipped."""
         left_out = (as_text(item.path) for item in self._skipped)
         return not any(source == each or source.startswith((f"{each}/", f"{each}{INSIDE}")) for each in left_out)
 
@@ -147,9 +147,9 @@ class SourceSync(SyncPass):
     # ── doing
 
     def run(self, plan: Plan) -> Iterator[Followed]:
-        """Carry out a plan, a batch at a time. Each batch is noted, so that an interrupted pass goes on there.
+        """Carry out a plan, a batch at a time. Each batch is recorded, so the next pass continues an interrupted one.
 
-        Documents that are gone are deleted last: a crash leaves too much rather than too little.
+        Missing documents are deleted last: a crash leaves too much rather than too little.
         """
         wanted = [*plan.changed, *plan.added]
         if self._version and (wanted or plan.moved or plan.gone):
@@ -218,7 +218,7 @@ class SourceSync(SyncPass):
         for read in batch:
             if read.is_gone:
                 self._is_whole = False
-                yield Followed(read.source, None, "skipped", warnings=("it went while it was read",))
+                yield Followed(read.source, None, "skipped", warnings=("it disappeared while it was read",))
             elif read.error is not None:
                 yield self._failure(read)
         fine = [read for read in batch if read.error is None and not read.is_gone]

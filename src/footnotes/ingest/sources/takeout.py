@@ -20,7 +20,7 @@ from footnotes.types import JsonValue
 
 
 class TakeoutSource(ExportSource):
-    """Messages, notes and documents of an export. Pictures, locations and settings are left out."""
+    """Messages, notes and documents of an export. Skips pictures, locations and settings."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)

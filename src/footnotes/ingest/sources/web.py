@@ -71,7 +71,7 @@ class WebSource(BaseSource):
         first = read_sitemap(file, self._most_bytes, self._most + 1)
         pages = list(first.pages)
         for further in first.sitemaps[:MOST_SITEMAPS]:
-            self._client.fetch(further, file)  # one that cannot be read makes the listing a part: it raises
+            self._client.fetch(further, file)  # an unreadable page makes the listing incomplete: it raises
             pages += read_sitemap(file, self._most_bytes, self._most + 1).pages
         for number, text in enumerate(dict.fromkeys(pages)):
             url = parse_url(text)

@@ -19,7 +19,7 @@ _STORED = "storage:"
 
 
 class ZoteroSource(BaseSource):
-    """Attachments, notes, and the records of items without a file. The trash is left out."""
+    """Attachments, notes, and the records of items without a file. Skips the trash."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
@@ -27,7 +27,7 @@ class ZoteroSource(BaseSource):
         self.root = self.name = f"zotero:{self._top}"
         database = self._top / "zotero.sqlite"
         if not database.is_file():
-            raise SourceUnreadable(f"there is no zotero.sqlite in {self._top}", remedy="Name Zotero's data folder.")
+            raise SourceUnreadable(f"there is no zotero.sqlite in {self._top}", remedy="Pass Zotero's data folder.")
         # Zotero locks its database while it runs: a copy can be read.
         copy = address.folder() / "zotero.sqlite"
         for suffix in ("", "-wal", "-journal"):

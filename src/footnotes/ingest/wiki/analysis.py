@@ -86,12 +86,12 @@ def load_analysis(path: Path) -> RepositoryAnalysis:
     """Load an analysis from a JSON file, and check it."""
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise OptionError(f"{path} is larger than an analysis may be ({MOST_BYTES:,} bytes)", remedy=_REMEDY)
+            raise OptionError(f"{path} is too large for an analysis ({MOST_BYTES:,} bytes)", remedy=_REMEDY)
         read = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SourceUnreadable(f"{path} cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
-        raise OptionError(f"{path} is no JSON: {str(error)[:200]}", remedy=_REMEDY) from error
+        raise OptionError(f"{path} is not valid JSON: {str(error)[:200]}", remedy=_REMEDY) from error
     return parse_analysis(read, str(path))
 
 
@@ -99,7 +99,7 @@ def parse_analysis(read: object, name: str) -> RepositoryAnalysis:
     """Parse an analysis from plain values; raise an error that names the wrong value."""
     known = ("symbols", "file_imports", "layers", "entry_points")
     if not isinstance(read, dict):
-        raise OptionError(f"{name} holds no object", remedy=_REMEDY)
+        raise OptionError(f"{name} is not an object", remedy=_REMEDY)
     if not any(key in read for key in known):
         raise OptionError(f"{name} has none of {', '.join(known)}", remedy=_REMEDY)
     try:

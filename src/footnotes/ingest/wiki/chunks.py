@@ -56,7 +56,7 @@ def slug(path: str, section: str) -> str:
 
 
 def unique(name: str, taken: set[str]) -> str:
-    """Make a name unique: the first stays as it is, the second ends in `_2`."""
+    """Make a name unique: the first stays unchanged, the second ends in `_2`."""
     number, found = 1, name
     while found in taken:
         number += 1

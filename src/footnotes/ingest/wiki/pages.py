@@ -69,7 +69,7 @@ class Vocabulary:
 
 
 def page_metadata(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[str, str]) -> dict[str, JsonValue]:
-    """The metadata of a page. `analysis` holds the names in the page, of which each chunk keeps its own."""
+    """The metadata of a page. `analysis` has the names in the page; each chunk keeps its own."""
     _, stated = front_matter(text)
     found = _HEADING.search(text)
     title = title_of(stated) or (strip_anchor(plain_title(found[1])) if found else "") or PurePosixPath(path).stem

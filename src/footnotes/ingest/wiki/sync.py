@@ -1,4 +1,4 @@
-"""Makes a collection follow a folder of pages that describe a repository."""
+"""Updates a collection from a folder of pages that describe a repository."""
 
 from __future__ import annotations
 

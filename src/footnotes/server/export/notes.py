@@ -90,5 +90,5 @@ def _line(text: str) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Markdown that loads nothing and runs nothing where it is shown: no markup of pages, no pictures. Code stays."""
+    """Write Markdown that loads and runs nothing when it is rendered: no HTML, no images. Code stays."""
     return "".join(part if at % 2 else _MARKUP.sub(r"\\\g<0>", part) for at, part in enumerate(_CODE.split(text)))

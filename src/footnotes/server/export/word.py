@@ -118,7 +118,7 @@ class _Writer:
                         run.font.name = "Courier New"
 
     def _add_reference(self, paragraph: Any, number: int) -> None:
-        """Add a reference. Word numbers its footnotes itself, each once: a second reference is the number alone."""
+        """Add a reference. Word numbers each footnote once: a second reference is only the number."""
         run = paragraph.add_run(str(number) if number in self._seen else "")
         run.font.superscript = True
         if number not in self._seen:

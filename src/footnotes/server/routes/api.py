@@ -35,10 +35,10 @@ _BEGINNING = 200
     "/upload",
     openapi_extra={"requestBody": FORM_BODY},
     summary="Upload files and wait for them",
-    responses={207: {"description": "What became of each"}, **errors(*INGEST_ERRORS, body=True, flat=True)},
+    responses={207: {"description": "The result of each file"}, **errors(*INGEST_ERRORS, body=True, flat=True)},
 )
 async def api_upload(request: Request, state: State, caller: Writer) -> r.ApiUploaded | r.ApiOutcomes | Response:
-    """One file, or all of several: 200. Several of which one fails: 207, and each says what became of it."""
+    """Returns 200 for one file, or if all files succeed; 207 with a result for each file if one of several fails."""
     rows: list[r.ApiDocument | r.ApiFailure] = []
     for name, outcome in await accept_files(request, state, caller.tenant):
         try:
@@ -101,13 +101,13 @@ def _api_answer(query: str, limit: int, answer: Answer, allowance: Allowance) ->
 
 
 def _passages_text(answer: Answer) -> str:
-    """The passages of an answer without a model, in place of its prompt."""
+    """Return the passages of an answer without a model, instead of its prompt."""
     passages = (f"[{number}] {hit.filename}\n{hit.text}" for number, hit in enumerate(answer.hits, start=1))
     return "\n\n".join((*passages, f"Question: {answer.question}"))
 
 
 def _similarity(hit: Hit) -> float:
-    """The cosine, or the score where there is none."""
+    """Return the cosine, or the score if there is none."""
     return hit.scores.dense.score if hit.scores.dense else hit.score
 
 

@@ -24,7 +24,7 @@ def catalogue(
     limit: Annotated[int, Query(ge=1, le=MOST)] = MOST,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> r.Catalogue:
-    """In the order they came. `next_offset` is null on the last page."""
+    """In the order they were added. `next_offset` is null on the last page."""
     found = library.documents(limit=limit + 1, offset=offset)
     return r.Catalogue([_row(one) for one in found[:limit]], offset + limit if len(found) > limit else None)
 

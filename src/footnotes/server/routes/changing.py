@@ -1,4 +1,4 @@
-"""PATCH /v1/documents/{id}: another name, another collection, tags. The document is handed over again, as itself."""
+"""PATCH /v1/documents/{id}: change the name, the collection or the tags. The document is ingested again."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _moving: set[asyncio.Task[None]] = set()
 async def change(
     document_id: str, body: DocumentChange, library: WriteLibrary, state: State, caller: Writer
 ) -> ServerJob:
-    """Its original is handed over again under the new name, which costs no vectors where the text stays in its place.
+    """Ingests the original again under the new name; unchanged text needs no new vectors.
 
-    In another collection it is a new document; the one before is deleted when that is ready, and stays if it fails.
+    In another collection it becomes a new document; the old one is deleted when that is ready, and stays if it fails.
     """
     before = await state.pools.short.run(library.document, document_id)
     if body.filename is None and body.collection is None and body.tags is None and not body.reindex:
-        raise RequestInvalid("nothing is to be changed", remedy="Give filename, collection, tags or reindex.")
+        raise RequestInvalid("the request changes nothing", remedy="Send filename, collection, tags or reindex.")
     job = await state.pools.short.run(_resubmit, state, caller.tenant, library, before, body)
     if job.collection != before.collection:
         task = asyncio.create_task(_delete_original(state, caller.tenant, document_id, job))
@@ -76,4 +76,4 @@ async def _delete_original(state: ServerState, tenant: str, document_id: str, jo
     try:
         await state.pools.short.run(delete)
     except FootnotesError as error:
-        _LOG.warning("a document that was moved is still where it was", extra={"reason": error.code})
+        _LOG.warning("a moved document is still in its old collection", extra={"reason": error.code})

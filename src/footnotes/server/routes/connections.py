@@ -26,7 +26,7 @@ class ConnectionBody(Body):
     model: str = Field("", max_length=300, examples=["llama3.2"])
     base_url: str = Field("", max_length=500, description="Empty for the provider's own address.")
     path: str = Field("", max_length=1_000, description="A GGUF file of the server, for llama.")
-    key: str = Field("", max_length=1_000, description="Kept encrypted, never shown again.")
+    key: str = Field("", max_length=1_000, description="Stored encrypted, never shown again.")
     key_env: str = Field("", max_length=100, description="A variable of the server that holds the key.")
     name: str = Field("", max_length=200)
     is_default: bool = Field(True, description="Whether it answers what names no model.")
@@ -36,7 +36,7 @@ class ConnectionBody(Body):
 
 
 class TriedBody(ConnectionBody):
-    id: str = Field("", max_length=64, description="A connection whose key is used where none is given.")
+    id: str = Field("", max_length=64, description="A connection whose key to use if none is sent.")
 
 
 class DefaultBody(Body):
@@ -45,7 +45,7 @@ class DefaultBody(Body):
 
 @router.get("", summary="The models that are connected", responses=errors())
 def connections(state: State, caller: Reader) -> r.ConnectedModels:
-    """Addresses are shown to admins alone; keys to nobody."""
+    """Only admins see addresses; keys are never shown."""
     found = state.connections.all(caller.tenant)
     if not caller.may("admin"):
         found = [_hide_address(each) for each in found]
@@ -61,14 +61,14 @@ def connect(body: ConnectionBody, state: State, caller: Admin) -> ConnectedModel
 
 @router.post("/test", summary="Ask a model one small thing", responses=errors(404, *MODEL_ERRORS, body=True))
 def test(body: TriedBody, state: State, caller: Admin) -> r.Tried:
-    """How long the first words took, or exactly why none came. Nothing is kept."""
+    """Returns the time to the first words, or the exact error. Stores nothing."""
     found = tried(state.connections.build(caller, body.to_connection(), body.id), state.settings)
     return r.Tried(found.ok, found.ms, found.first, found.error)
 
 
 @router.post("/models", summary="The models of a provider", responses=errors(404, *MODEL_ERRORS, body=True))
 def models(body: TriedBody, state: State, caller: Admin) -> r.ListedModels:
-    """Or exactly why there is no list."""
+    """Returns the exact error if there is no list."""
     connection = state.connections.build(caller, body.to_connection(), body.id)
     try:
         return r.ListedModels(models_of(connection, state.settings), None)
@@ -80,7 +80,7 @@ def models(body: TriedBody, state: State, caller: Admin) -> r.ListedModels:
 def found(state: State, caller: Admin) -> r.FoundServers:
     """Ollama, LM Studio and llama.cpp at their usual ports of loopback; for the operator's own tenant."""
     if not state.connections.are_allowed or caller.tenant != state.settings.user:
-        raise Forbidden("what else runs on this machine is for its operator")
+        raise Forbidden("only the operator may search for programs on this machine")
     return r.FoundServers(list(found_here(state.settings)))
 
 

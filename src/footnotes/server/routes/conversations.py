@@ -1,4 +1,4 @@
-"""/v1/conversations: questions and answers that are kept, and go on when the page is loaded again."""
+"""/v1/conversations: stored questions and answers. An answer continues when the page is reloaded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def conversations(
 async def begin(
     request: Request, body: NewConversationBody, library: ReadLibrary, state: State, caller: Reader
 ) -> KeptTurn | Response:
-    """Its first question; counts against the month's answers. `Location` says where the conversation is."""
+    """Asks the first question; counts against the month's answers. `Location` is the address of the conversation."""
     conversation = body.id or secrets.token_hex(8)
     return await _ask(request, body, library, state, caller, conversation, begins=True)
 
@@ -93,7 +93,7 @@ async def delete(conversation: Id, library: ReadLibrary, state: State, caller: R
 async def ask(
     conversation: Id, request: Request, body: TurnAskBody, library: ReadLibrary, state: State, caller: Reader
 ) -> KeptTurn | Response:
-    """The next question, understood by those before it. `replaces` asks one again, and ends what came after it."""
+    """Asks the next question, in the context of earlier ones. `replaces` replaces a turn and deletes those after it."""
     return await _ask(request, body, library, state, caller, conversation, begins=False)
 
 
@@ -116,7 +116,7 @@ _EVENTS = events(examples.ANSWER_EVENTS) | errors(404)
 async def follow(
     conversation: Id, number: Number, request: Request, library: ReadLibrary, state: State, caller: Reader
 ) -> Response:
-    """All that came of an answer, then the rest as it happens."""
+    """All events of an answer so far, then the rest as it happens."""
     key = (caller.tenant, conversation, number)
     await state.pools.short.run(library.conversations.turn, caller.tenant, conversation, number)
     here = state.running_answers.find(key)
@@ -126,7 +126,7 @@ async def follow(
 
 @router.post("/{conversation}/turns/{number}/stop", summary="Stop an answer", responses=errors(404, 507))
 async def stop(conversation: Id, number: Number, library: ReadLibrary, state: State, caller: Reader) -> KeptTurn:
-    """What came is kept."""
+    """The partial answer is stored."""
     await state.pools.short.run(_check_may_change, state, caller, library, conversation)
     kept = library.conversations
     if not await state.running_answers.stop((caller.tenant, conversation, number)):
@@ -138,7 +138,7 @@ async def stop(conversation: Id, number: Number, library: ReadLibrary, state: St
 def rate(
     conversation: Id, number: Number, body: RatingBody, library: ReadLibrary, state: State, caller: Reader
 ) -> KeptTurn:
-    """Up, down or neither, and why. `footnotes eval --from-ratings` makes a golden set of it."""
+    """Up, down or neither, with a reason. `footnotes eval --from-ratings` builds a golden set from ratings."""
     _check_may_change(state, caller, library, conversation)
     library.conversations.rate(caller.tenant, conversation, number, body.rating, body.reason)
     return restore_passages(library.conversations.turn(caller.tenant, conversation, number), library)
@@ -223,11 +223,11 @@ def _history(turns: list[KeptTurn]) -> list[tuple[str, str]]:
 
 
 def _end_if_dead(turn: KeptTurn, conversation: str, library: Library, state: ServerState, caller: Caller) -> KeptTurn:
-    """Mark a turn whose server is gone as failed; return the turn as it is stored."""
+    """Mark a turn whose server is gone as failed; return the stored turn."""
     key = (caller.tenant, conversation, turn.number)
     if not state.running_answers.is_dead(key, turn, is_alone=not state.settings.store) or state.settings.read_only:
         return turn
-    gone = ServerBusy("the server stopped before the answer had ended", remedy="Ask again.")
+    gone = ServerBusy("the server stopped before the answer was complete", remedy="Ask again.")
     end = TurnEnd("failed", turn.text, None, ErrorInfo(gone.code, gone.message, gone.remedy))
     library.conversations.end(caller.tenant, (conversation, turn.number), turn.holder, end)
     return library.conversations.turn(caller.tenant, conversation, turn.number)
@@ -238,4 +238,4 @@ def _check_may_change(state: ServerState, caller: Caller, library: Library, conv
     state.intake.check_may_change()
     found = library.conversations.one(caller.tenant, conversation)
     if found.owner != caller.key_id and not caller.may("write"):
-        raise Forbidden("the conversation was begun with another key", remedy="Use a key with the write scope.")
+        raise Forbidden("another key created the conversation", remedy="Use a key with the write scope.")

@@ -81,7 +81,7 @@ async def upload(request: Request, state: State, caller: Writer) -> r.Accepted:
 
 
 class UploadForm(Body):
-    """The fields of a form beside its files."""
+    """Return the fields of a form besides its files."""
 
     collection: Name | None = None
     metadata: Metadata | None = None
@@ -131,7 +131,7 @@ def _parse_form(given: list[tuple[str, str]], most_nodes: int) -> UploadForm:
     """Validate the fields of a form like those of a JSON body; empty fields count as missing."""
     fields: dict[str, Any] = {name: text for name, text in given if text}
     if len({name for name, _ in given}) != len(given):
-        raise RequestInvalid("a field stands twice in the form")
+        raise RequestInvalid("a field appears twice in the form")
     if "metadata" in fields:
         fields["metadata"] = parse_json(fields["metadata"].encode("utf-8", "surrogatepass"), most_nodes, "the metadata")
     return validate(UploadForm, fields, place="")
@@ -147,7 +147,7 @@ def _accept_message(state: State, tenant: str, body: bytes) -> list[ServerJob]:
         try:
             parts = list(message_files(body, Path(folder), "message.eml", len(body) + 1, {}))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise RequestInvalid("the body is no message that can be read") from error
+            raise RequestInvalid("the body is not a readable message") from error
         if not body.strip():
             raise RequestInvalid("the message is empty")
         named = str(parts[0].metadata.get("message_id") or hashlib.sha256(body).hexdigest())
@@ -163,7 +163,7 @@ def _accept_message(state: State, tenant: str, body: bytes) -> list[ServerJob]:
 def _accept_json(state: State, tenant: str, body: bytes) -> ServerJob:
     given = validate(TextDocument, parse_json(body, _most_nodes(state)), place="")
     if (given.text is None) == (given.url is None):
-        raise RequestInvalid("exactly one of text and url must be given")
+        raise RequestInvalid("send exactly one of text and url")
     if given.url is not None:
         return state.intake.accept_url(tenant, given.url, collection=given.collection, metadata=given.metadata)
     content = io.BytesIO(str(given.text).encode("utf-8", "replace"))
@@ -186,7 +186,7 @@ def documents(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> r.Documents:
-    """In the order they came. `next_offset` is null on the last page."""
+    """In the order they were added. `next_offset` is null on the last page."""
     chosen = both(as_filter(parse_filter(where)), as_filter({"checksum": checksum} if checksum else None))
     found = library.documents(where=chosen, collection=collection, limit=limit + 1, offset=offset)
     near = library.near_duplicates()
@@ -224,7 +224,7 @@ def delete(document_id: str, library: WriteLibrary, state: State, caller: Writer
     "/{document_id}/content",
     response_class=FileResponse,
     summary="The original, as a download",
-    response_description="The bytes as they were handed over",
+    response_description="The uploaded bytes",
     responses=file_response("application/octet-stream") | errors(404),
 )
 def content(document_id: str, library: ReadLibrary) -> FileResponse:
@@ -241,7 +241,7 @@ def text(
     start: Annotated[int, Query(ge=0, le=2**40)] = 0,
     end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
 ) -> r.Text:
-    """`text[start:end]` is what a footnote quotes."""
+    """`text[start:end]` is the quote of a footnote."""
     found = library.text(document_id, start, end)
     return r.Text(document_id, start, start + len(found), found)
 
@@ -270,7 +270,7 @@ def blocks(
     kind: Annotated[str | None, Query(max_length=20, description="Only these, such as `heading`.")] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 2_000,
 ) -> r.Blocks:
-    """Those that touch a span of the canonical text, in its order. Headings alone come with their words."""
+    """Returns the blocks that overlap a span of the canonical text, in order. Only headings include their words."""
     library.document(document_id)
     found = (block for block in library.blocks(document_id, start, end) if kind is None or block.kind == kind)
     chosen = list(islice(found, limit))
@@ -291,9 +291,9 @@ def blocks(
     )
 
 
-@router.get("/{document_id}/find", summary="Where words stand in it", responses=errors(404))
+@router.get("/{document_id}/find", summary="Find words in a document", responses=errors(404))
 def find(document_id: str, library: ReadLibrary, q: Annotated[str, Query(max_length=500)] = "") -> r.Places:
-    """In any case, however they are broken into lines; at most 500 places."""
+    """Ignores case and line breaks; returns at most 500 places."""
     library.document(document_id)
     return r.Places([r.Place(*place) for place in library.find(document_id, q)])
 
@@ -301,7 +301,7 @@ def find(document_id: str, library: ReadLibrary, q: Annotated[str, Query(max_len
 _PAGE = "/{document_id}/pages/{page}"
 
 
-@router.get(f"{_PAGE}/words", summary="The words of a page, and where each stands", responses=errors(404))
+@router.get(f"{_PAGE}/words", summary="The words of a page with their positions", responses=errors(404))
 async def page_words(document_id: str, page: int, library: ReadLibrary, state: State) -> r.PageWords:
     """For a layer of text over its picture: offset in the canonical text, word, and box in shares of the picture."""
     return r.PageWords(page, await state.pools.draw.run(words_on_page, library, document_id, page))
@@ -328,7 +328,7 @@ async def page_image(
     return Response(picture.png, media_type="image/png", headers={"Cache-Control": "private, max-age=60"})
 
 
-@router.get(f"{_PAGE}/boxes", summary="Where a span stands on a page", responses=errors(404))
+@router.get(f"{_PAGE}/boxes", summary="The position of a span on a page", responses=errors(404))
 async def page_boxes(
     document_id: str,
     page: int,

@@ -32,9 +32,9 @@ LLM = "llm"
 
 @router.post("/search", summary="Find passages", responses=errors(*MODEL_ERRORS, body=True))
 async def search(body: SearchBody, library: ReadLibrary, state: State, caller: Reader) -> SearchResult | Response:
-    """The best passages with the rank and score each leg gave them, and which legs ran.
+    """Returns the best passages with the rank and score in each leg, and which legs ran.
 
-    Where a language model reranks them, the search counts as an answer.
+    If a language model reranks them, the search counts as an answer.
     """
 
     def run() -> bytes:
@@ -61,9 +61,9 @@ def questions(
     collection: Annotated[str | None, Query(max_length=200)] = None,
     where: Annotated[str | None, Query(description="A JSON filter, or key=value.", max_length=10_000)] = None,
 ) -> r.SampleQuestions:
-    """A few topics of the documents themselves, each of another one where there are several.
+    """Returns a few topics of the documents, from different documents if there are several.
 
-    Where a model is connected it writes questions once for the same documents, and they are shown from then on.
+    If a model is connected, it writes questions once for the same documents, which are returned from then on.
     """
     found = library.documents(where=parse_filter(where), collection=collection, limit=40)
     may_write = state.settings.serve_questions and not state.answers.budget
@@ -84,7 +84,7 @@ async def ask(request: Request, body: AskBody, library: ReadLibrary, state: Stat
     headers = {"X-Quota-Limit": str(allowance.limit), "X-Quota-Remaining": str(allowance.limit - allowance.used)}
     stream = answer_events(state, caller.tenant, library, body.question, **body.options())
     if "text/event-stream" in request.headers.get("accept", ""):
-        first = await state.pools.slow.run(next, stream)  # what is wrong with the question is a status, not an event
+        first = await state.pools.slow.run(next, stream)  # an invalid question is a status, not an event
         return open_event_stream(
             state.streams,
             caller,

@@ -110,7 +110,7 @@ def _collection(model: str) -> str | None:
 async def chat(
     request: Request, body: ChatBody, library: ReadLibrary, state: State, caller: Reader
 ) -> r.Completion | Response:
-    """Footnotes stand in the text, and as data in the field `citations` of the message or of the last chunk."""
+    """Footnotes are in the text, and as data in the field `citations` of the message or of the last chunk."""
     question, options = body.to_question()
     if options["collection"] is not None:
         await state.pools.short.run(_check_model, body.model, library)

@@ -52,13 +52,13 @@ class RagSearchBody(Body):
     fusion: Literal["adaptive", "alpha", "rrf"] = "rrf"
     rrf_k: int | None = Field(None, ge=1, le=10_000, description="60, unless another is given.")
     weights: Weights | None = Field(None, description="Of the lexical and the dense leg in rrf.")
-    missing_rank: int | None = Field(None, ge=0, le=1_000_000, description="The rank of what a leg did not list.")
+    missing_rank: int | None = Field(None, ge=0, le=1_000_000, description="The rank of a hit missing in a leg.")
     per_document: int = Field(1, ge=1, le=100)
     where: Filter | None = None
     collection: Name | None = None
 
     def options(self) -> dict[str, Any]:
-        """The keywords of `Library.search`. No setting of the server changes what a client calls `rrf_score`."""
+        """Return the keywords of `Library.search`. Settings of the server do not change `rrf_score`."""
         if self.fusion != "rrf":
             return dict(self)
         return {**dict(self), "rrf_k": self.rrf_k or 60, "weights": self.weights or (1.0, 1.0)}
@@ -66,7 +66,7 @@ class RagSearchBody(Body):
 
 @router.post("/rag/index", summary="Index a text and wait for it", responses=errors(*INGEST_ERRORS, body=True))
 async def rag_index(body: IndexBody, request: Request, state: State, caller: Writer) -> r.RagIndexed:
-    """The same content again takes over the filename and the metadata, and is `deduplicated`."""
+    """The same content again updates the filename and the metadata, and is `deduplicated`."""
 
     def accept() -> ServerJob:
         named = {"metadata": body.metadata, "collection": body.collection, **body.chunking()}
@@ -92,14 +92,14 @@ def indexing_result(job: ServerJob) -> r.RagIndexed:
         kind = next((kind for kind in all_errors() if kind.code == job.error.code), DocumentError)
         raise kind(job.error.message, remedy=job.error.remedy)
     if job.state != "ready":
-        raise ServerBusy(f"the document waits as job {job.id}", remedy=f"Look at /v1/jobs/{job.id}.")
+        raise ServerBusy(f"the document is pending as job {job.id}", remedy=f"See /v1/jobs/{job.id}.")
     (row, *_) = job.result
     return r.RagIndexed(str(row.document_id), "deduplicated" if row.status == "deduplicated" else "indexed", row.chunks)
 
 
 @router.post("/rag/search", summary="Search by reciprocal rank fusion", responses=errors(body=True))
 async def rag_search(body: RagSearchBody, library: ReadLibrary, state: State, caller: Reader) -> r.RagFound:
-    """`rrf_score` is Σ weight / (rrf_k + rank) over the legs, unless another fusion is asked for."""
+    """`rrf_score` is Σ weight / (rrf_k + rank) over the legs, unless the request names another fusion."""
     here = bool(await charge_reranker(state, caller))
     found = await state.pools.search.run(state.searches.search, library, caller.tenant, body.options(), here=here)
     state.metrics.count_search(found)
@@ -133,7 +133,7 @@ def rag_documents(
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     collection: Annotated[str | None, Query(max_length=200)] = None,
 ) -> r.RagDocuments:
-    """In the order they came. `next_offset` is null on the last page."""
+    """In the order they were added. `next_offset` is null on the last page."""
     found = library.documents(collection=collection, limit=limit + 1, offset=offset)
     generation = _generation(library)
     more = offset + limit if len(found) > limit else None
@@ -179,7 +179,7 @@ def rag_delete(document_id: str, library: WriteLibrary, state: State, caller: Wr
 
 
 @router.post(
-    "/rag/documents/{document_id}/reindex", summary="Make a document again and wait", responses=errors(*INGEST_ERRORS)
+    "/rag/documents/{document_id}/reindex", summary="Rebuild a document and wait", responses=errors(*INGEST_ERRORS)
 )
 async def rag_document_reindex(
     document_id: str, request: Request, state: State, library: WriteLibrary, caller: Writer

@@ -33,13 +33,13 @@ async def healthz() -> r.Health:
 
 @router.get("/livez", tags=["service"], summary="Whether the process is alive", responses=only_errors(*OPEN_ERRORS))
 async def livez() -> r.Health:
-    """Says nothing of what the server needs: a database that is away is no reason to start it again."""
+    """Does not check dependencies: restarting the server does not help if the database is unreachable."""
     return r.Health("ok", __version__)
 
 
 @router.get("/startupz", tags=["service"], summary="Whether it has started", responses=_READY)
 def startupz(request: Request) -> r.Ready | SafeJson:
-    """The work that goes on behind the requests was begun, on a schema it knows; workers may still be missing."""
+    """Background work has started, on a known schema; workers may still be missing."""
     return _readiness({name: well for name, well in state_of(request).intake.checks().items() if name != "workers"})
 
 
@@ -61,12 +61,12 @@ def _is_database_up(state: ServerState) -> bool:
         return False
 
 
-_STATUS = "What the library holds and what serves it"
+_STATUS = "The contents and the state of the library"
 
 
 @router.get("/v1/status", tags=["service"], summary=_STATUS, responses=errors())
 def status(library: ReadLibrary, state: State, caller: Reader) -> r.Status:
-    known = {field.name for field in fields(r.Status)}  # where the library lies is the server's own business
+    known = {field.name for field in fields(r.Status)}  # the library's location is not shown
     found = {name: value for name, value in library.status().items() if name in known}
     index = found.pop("index")
     return r.Status(
@@ -90,7 +90,7 @@ def _model(state: ServerState, tenant: str) -> str:
     return state.settings.model if chosen is None else f"{chosen.provider}:{chosen.model or Path(chosen.path).stem}"
 
 
-_USAGE = "What is left of this month's answers, and what is kept"
+_USAGE = "The remaining answers of this month, and the used storage"
 
 
 @router.get("/v1/usage", tags=["service"], summary=_USAGE, responses=errors())
@@ -116,7 +116,7 @@ def keys(state: State, caller: Admin) -> r.Keys:
     responses=errors(body=True),
 )
 def create(body: KeyBody, state: State, caller: Admin) -> r.NewKey:
-    """The key itself is shown here and never again."""
+    """The key itself is shown only here."""
     key, kept = state.keys.create(caller.tenant, name=body.name, scopes=body.scopes, days=body.days)
     return r.NewKey(**to_json(kept), key=key)
 

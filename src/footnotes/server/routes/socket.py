@@ -25,14 +25,14 @@ NOT_TEXT = 1003
 
 
 class _NotText(Exception):
-    """A frame of bytes came."""
+    """Raised for a binary frame."""
 
 
 @router.websocket("/v1/ws")
 async def socket(websocket: WebSocket) -> None:
-    """`{"type": "key", "key": …}` first where the key is not in a header; then `{"type": "ask", "question": …}`.
+    """Send `{"type": "key", "key": …}` first if the key is not in a header; then `{"type": "ask", "question": …}`.
 
-    `{"type": "stop"}` ends the answer that is being made. Events carry the `id` the question had, if any.
+    `{"type": "stop"}` ends the current answer. Events carry the `id` of the question, if it has one.
     """
     state = state_of(websocket)
     await websocket.accept()
@@ -45,7 +45,7 @@ async def socket(websocket: WebSocket) -> None:
         await _send(websocket, {"type": "error", **error_body(error, request_id)})
         await websocket.close(1008)
     except _NotText:
-        said = RequestInvalid("a message is text, not bytes")
+        said = RequestInvalid("a message must be text, not bytes")
         await _send(websocket, {"type": "error", **error_body(said, request_id)})
         await websocket.close(NOT_TEXT)
     except (WebSocketDisconnect, TimeoutError):
@@ -85,8 +85,8 @@ async def _converse(websocket: WebSocket, state: ServerState, caller: Caller, re
                 answer_events = None
             if message.get("type") == "ask":
                 answer_events = asyncio.create_task(_answer(websocket, state, caller, message, request_id))
-            elif message.get("type") not in ("stop", "key"):  # a key where none is needed does no harm
-                raise RequestInvalid("a message is of type ask or stop")
+            elif message.get("type") not in ("stop", "key"):  # an unneeded key is harmless
+                raise RequestInvalid("a message must have the type ask or stop")
     finally:
         if answer_events is not None:
             answer_events.cancel()
@@ -127,7 +127,7 @@ async def _receive(websocket: WebSocket) -> dict[str, Any]:
     written = text.encode("utf-8", "surrogatepass")
     message = await run_off_loop(len(written), parse_json, written, state_of(websocket).settings.serve_json_nodes)
     if not isinstance(message, dict):
-        raise RequestInvalid("a message is a JSON object")
+        raise RequestInvalid("a message must be a JSON object")
     return message
 
 

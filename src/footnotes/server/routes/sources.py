@@ -1,4 +1,4 @@
-"""/v1/sources: what the server follows, and how the last run of each went."""
+"""/v1/sources: the sources that the server syncs, and their last runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class SourceBody(Body):
     collection: str | None = Field(None, max_length=200)
     options: dict[str, Named] = Field(default_factory=dict, max_length=20)
     secrets: dict[str, Annotated[str, Field(max_length=20_000)]] = Field(
-        default_factory=dict, max_length=10, description="Options that are secrets. Kept encrypted, never shown again."
+        default_factory=dict,
+        max_length=10,
+        description="Options that are secrets. Stored encrypted, never shown again.",
     )
     metadata: dict[str, Any] = Field(default_factory=dict, description="Metadata for every document.")
     every: int = Field(3_600, ge=0, le=31_536_000, description="Seconds between two runs; 0 for none but by hand.")
@@ -34,7 +36,7 @@ class SourceBody(Body):
 
 @router.get("", summary="The sources that are followed", responses=errors())
 def sources(state: State, caller: Reader) -> r.Sources:
-    """Where secrets are kept is shown, or that they are sealed; never a secret."""
+    """Shows references to secrets, or that they are encrypted; never a secret."""
     return r.Sources(state.sources.all(caller.tenant), plugins.names("sources"), caller.may("admin"))
 
 
@@ -59,5 +61,5 @@ def run(source_id: Id, state: State, caller: Writer) -> ServerJob:
 
 @router.delete("/{source_id}", summary="Follow a source no more", responses=errors(404))
 def remove(source_id: Id, state: State, caller: Admin) -> FollowedSource:
-    """What it gave stays."""
+    """Its documents stay."""
     return state.sources.remove(caller.tenant, source_id)

@@ -29,7 +29,7 @@ router = APIRouter(prefix="/v1/texts", tags=["documents"], route_class=StrictRou
 async def add_texts(body: TextsBody, state: State, caller: Writer) -> r.Accepted:
     """Accepts up to 1,000 texts, each with its own metadata; all of them or none. Each becomes a job at once.
 
-    A text without a `filename` is named by what it says, and without a `source` by its file name.
+    A text without a `filename` is named by its content, and without a `source` by its file name.
     """
     return r.Accepted(await state.pools.short.run(accept_texts, state, caller.tenant, body.texts, body.collection))
 

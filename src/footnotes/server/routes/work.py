@@ -1,4 +1,4 @@
-"""/v1/jobs and /v1/reindex: what is being done behind the requests."""
+"""/v1/jobs and /v1/reindex: background work."""
 
 from __future__ import annotations
 
@@ -114,20 +114,20 @@ def retry(job_id: str, state: State, caller: Writer) -> ServerJob:
 
 
 @router.post(
-    "/jobs/{job_id}/unlock", status_code=202, summary="Give the password of a PDF", responses=errors(404, body=True)
+    "/jobs/{job_id}/unlock", status_code=202, summary="Send the password of a PDF", responses=errors(404, body=True)
 )
 def unlock(job_id: str, body: PasswordBody, state: State, caller: Writer) -> ServerJob:
-    """A copy without the password is taken in, as a new job; the password itself is not kept."""
+    """Ingests a copy without the password, as a new job; the password is not stored."""
     return state.intake.unlock(caller.tenant, job_id, body.password)
 
 
 @router.delete("/jobs/{job_id}", summary="Forget a job", responses=errors(404))
 def dismiss(job_id: str, state: State, caller: Writer) -> ServerJob:
-    """A job that runs stays; what it made stays in any case."""
+    """A running job stays; its documents stay in any case."""
     return state.intake.dismiss(caller.tenant, job_id)
 
 
 @router.post("/reindex", status_code=202, summary="Cut and embed everything again", responses=errors(body=True))
 def reindex(body: ReindexBody, state: State, caller: Writer, library: WriteLibrary) -> ServerJob:
-    """The next generation is built beside the one that serves, then switched to."""
+    """Builds the next generation beside the current one, then switches to it."""
     return state.intake.accept_reindex(caller.tenant, body.model_dump())

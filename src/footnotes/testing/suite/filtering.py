@@ -1,4 +1,4 @@
-"""The same filter gives the same set everywhere: in lists, in both legs, and to a plain Python oracle."""
+"""The same filter selects the same set everywhere: in lists, in both legs, and in a plain Python oracle."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LISTS: list[dict[str, Any]] = [
     {"symbols": ["[a]*?\\"], "section": "a"},
     {"symbol": ["a"], "entry_point": "a"},
 ]
-"""What a chunk's metadata lists: `symbols` are tested by `symbol`, `entry_points` by `entry_point` and so on."""
+"""Lists in a chunk's metadata: `symbol` tests `symbols`, `entry_point` tests `entry_points`, and so on."""
 TESTED_AS = {"symbols": "symbol", "entry_points": "entry_point", "section_header": "section", "imports": "imports"}
 METADATA[2]["symbol"] = ["AAPL", "TokenError"]
 METADATA[3]["imports"] = ["b"]
@@ -112,11 +112,11 @@ def flattened(number: int) -> dict[str, list[Any]]:
 
 
 class _Listed(str):
-    """A text of a chunk's list: it is compared as text alone, and has no order."""
+    """A text of a chunk's list: it is compared only as text, and has no order."""
 
 
 class _Lists:
-    """A chunker that makes one chunk of a text and lists in its metadata what the text's number says."""
+    """A chunker that makes one chunk of a text, with metadata derived from the text's number."""
 
     name: ClassVar[str] = "lists"
     version: ClassVar[int] = 1

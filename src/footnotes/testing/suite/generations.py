@@ -1,4 +1,4 @@
-"""Generations: built beside the one that serves, switched to in one step, gone back from."""
+"""Generations: built beside the current one, switched to in one step, rolled back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from footnotes.testing.suite.texts import HANDBOOK, numbered
 
 
 class Generations:
-    """Searches never see a mixture, and what was kept can be restored."""
+    """Searches never see a mixture, and a kept generation can be restored."""
 
     def test_a_library_is_indexed_anew_and_back_again(self, harness: StoreHarness) -> None:
         with harness.open() as library:

@@ -28,7 +28,7 @@ class StoreHarness:
         return Library(self.folder, settings=load(self.folder, **chosen), embedder=embedder)
 
     def residue(self, canary: str) -> list[str]:
-        """Files and tables that hold a word, in any form it is kept in."""
+        """Find files and tables that contain a word, in any stored form."""
         forms = [canary.encode(), canary.encode("utf-16-le"), canary[:-1].encode()]
         return [
             str(path.relative_to(self.folder))

@@ -25,27 +25,26 @@ JOIN documents d ON d.pk = c.document AND d.current = c.version
 
 
 class IndexUnderTest:
-    """One index, of one leg, beside a store that is empty. Whoever writes one says how to reach it from outside.
+    """One index, of one leg, beside an empty store. The author of an index implements the access from outside.
 
-    What has no meaning for it is said in `never_away`, `never_behind` and so on: then the tests of it are skipped,
-    with that reason.
+    Tests that do not apply are skipped with the reason in `never_away`, `never_behind` and so on.
     """
 
     name: ClassVar[str] = ""
     leg: ClassVar[str] = "dense"
     silent: ClassVar[bool] = False
-    """Whether it lies beside the library: being away means that an older copy of it comes back, and nobody notices."""
+    """Whether it is beside the library: an outage then means that an older copy of it returns unnoticed."""
     never_away: ClassVar[str] = ""
     never_behind: ClassVar[str] = ""
     never_damaged: ClassVar[str] = ""
     never_foreign: ClassVar[str] = ""
     never_goes_back: ClassVar[str] = ""
     beyond_repair: ClassVar[tuple[str, ...]] = ()
-    """Damages that its owner alone may mend, with `remake`."""
+    """Damages that only its owner can repair, with `remake`."""
     writer: ClassVar[str] = ""
     """The class whose `apply` takes changes in, as `module:Class`."""
     in_small_steps: ClassVar[dict[str, Any]] = {}
-    """Settings with which changes are taken in one by one."""
+    """Settings that apply changes one by one."""
 
     def __init__(self, harness: StoreHarness) -> None:
         self.harness = harness
@@ -53,51 +52,51 @@ class IndexUnderTest:
     def open(self, user: str = "local", *, embedder: HashingEmbedder | None = None, **settings: object) -> Library:
         return self.harness.open(user, embedder=embedder, **settings)
 
-    # ── what whoever writes one has to say
+    # ── to be implemented by the author of an index
 
     def stop(self) -> None:
         """Take it away. The library is closed, unless the index is a server."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Bring it back as it was."""
+        """Restore it."""
         raise NotImplementedError
 
     def damages(self) -> dict[str, Callable[[], None]]:
-        """Ways in which it breaks, by name, all of which `verify` notices. The library is closed."""
+        """Ways to damage it, by name; `verify` detects all of them. The library is closed."""
         raise NotImplementedError
 
     def remake(self) -> None:
-        """What its owner does where nobody else can help, as `verify` says."""
+        """The owner's repair if no one else can help, as `verify` advises."""
         raise NotImplementedError
 
     def forge(self, key: int, like: int) -> None:
-        """Let it say of one chunk what it says of another: vector, words and what filters test."""
+        """Give one chunk the data of another: vector, words and filter values."""
         raise NotImplementedError
 
     def keys(self) -> set[int]:
-        """Every chunk it has, of whichever tenant and generation, as somebody sees who looks from outside."""
+        """Return every chunk it has, of any tenant and generation, as seen from outside."""
         raise NotImplementedError
 
     def residue(self, canary: str, vectors: list[Vector]) -> list[str]:
-        """Where it still has a word or one of some vectors, as somebody sees who looks from outside."""
+        """Find a word or one of some vectors in it, as seen from outside."""
         raise NotImplementedError
 
     def go_back(self, copy: bool) -> None:
-        """Keep a copy of the truth alone, or put it back. The library is closed."""
+        """Copy only the truth, or restore it. The library is closed."""
         raise NotImplementedError
 
     def hasten(self, patch: pytest.MonkeyPatch) -> None:
-        """Before it is filled: have it search approximately, where it would compare so few chunks one by one."""
+        """Before it is filled: force approximate search, even for few chunks."""
 
     def settle(self, library: Library) -> None:
         """After it is filled: wait until it searches the way it does with many chunks."""
         library.settle()
 
     def close(self) -> None:
-        """Leave nothing running, and bring back what is away."""
+        """Stop everything, and restore what is unreachable."""
 
-    # ── the truth beside it
+    # ── the truth
 
     def truth(self, library: Library) -> dict[int, tuple[str, Vector | None]]:
         """Every chunk the store serves, of whichever tenant and generation: its id and its vector, by key."""
@@ -114,7 +113,7 @@ def _as_row(stored: bytes | None) -> Vector | None:
 
 
 class CountingEmbedder(HashingEmbedder):
-    """Remembers the passages it was given, so that a test can show that none came twice."""
+    """Remembers its passages, so a test can show that none was embedded twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,7 +142,7 @@ def chunk_ids(library: Library, leg: str = "dense") -> set[str]:
 
 
 def check_whole(index: IndexUnderTest, library: Library) -> None:
-    """Nothing is missing and nothing too much, whoever is asked."""
+    """Check that nothing is missing and nothing is extra, in all legs."""
     found = library.verify()
     assert found.ok, found.problems
     assert everything(library, index.leg) == chunk_ids(library, index.leg)

@@ -1,4 +1,4 @@
-"""An index that is broken, or that somebody else wrote to: nothing wrong is shown, and it is mended without a model."""
+"""A damaged or foreign index: no wrong result is shown, and it is repaired without a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _filled(library: Library) -> None:
 
 
 class Mending:
-    """`damages` are the names of what `IndexUnderTest.damages` can do, each a test of its own."""
+    """`damages` are names of `IndexUnderTest.damages`, each tested separately."""
 
     damages: tuple[str, ...] = ()
 
@@ -78,7 +78,7 @@ class Mending:
 
     @staticmethod
     def _check_nothing_wrong(index: IndexUnderTest, library: Library) -> None:
-        """Less may be found than there is, and that is said where it is known; nothing else ever."""
+        """Results may be missing, and are reported as such if known; wrong results never occur."""
         oracle = Oracle(library)
         options: dict[str, Any] = {"limit": 1_000, "per_document": 1_000}
         for where in (None, "half=0", "number>=3", "collection=c1", "heading=Part 1"):

@@ -1,4 +1,4 @@
-"""The same filter gives the same set: what a leg finds under it is what a plain Python oracle lets through."""
+"""The same filter selects the same set: the hits of a leg are those that a plain Python oracle allows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WRITTEN: list[Any] = [
     {"$and": [{"collection": "default"}, {"$or": [{"heading": "Part 2"}, {"draft": True}]}]},
     {"$not": {"$not": {"tags": "red"}}}, {"$and": []}, {"$or": []},
 ]  # fmt: skip
-"""Filters as people write them, some of which let nothing through and some everything."""
+"""Typical filters, some of which match nothing and some everything."""
 
 _numbers = st.sampled_from([0, 1, 2, 2.5, 3, 4, 99, -1])
 _places = st.sampled_from([*COLLECTIONS, "nowhere", "b*"])
@@ -133,7 +133,7 @@ def _under(where: Condition, headings: tuple[str, ...]) -> bool:
 
 
 class SameSet:
-    """Whatever serves a leg, a filter means the same."""
+    """A filter has the same meaning in every index."""
 
     def test_a_filter_gives_the_set_it_should(self, index: IndexUnderTest, tmp_path: Path) -> None:
         for number, user in enumerate(OTHERS):

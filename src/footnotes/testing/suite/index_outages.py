@@ -1,4 +1,4 @@
-"""An index that was away: what is said meanwhile, and that nothing is missing afterwards."""
+"""An unreachable index: what is reported during the outage, and that nothing is missing afterwards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _begin(library: Library) -> None:
 
 
 def _change(library: Library) -> dict[str, str]:
-    """New, replaced, deleted, described again. Returns the ids of what is new or replaced."""
+    """Add, replace, delete and change metadata. Returns the ids of new and replaced documents."""
     changed = {f"new{number}": put(library, 10 + number, metadata={"state": "new"}) for number in range(3)}
     changed["replaced"] = put(library, 1, said=" It was replaced by quokkas.", metadata={"state": "new"})
     library.delete(next(document.id for document in library.documents() if document.filename == "2.md"))
@@ -42,7 +42,7 @@ def _check_changed(library: Library, leg: str) -> None:
 
 
 class CatchingUp:
-    """Writes go on while an index is away; when it is back, it is told."""
+    """Writes continue while an index is unreachable; when it is back, it catches up."""
 
     def test_it_catches_up_with_what_happened_while_it_was_away(self, index: IndexUnderTest) -> None:
         if index.never_away:
@@ -98,7 +98,7 @@ class CatchingUp:
         assert any("index_unavailable" in problem.what for problem in problems), problems
 
     def test_a_truth_that_went_back_is_followed(self, index: IndexUnderTest) -> None:
-        """Somebody put an older copy of the database in its place: the index has seen more than there is."""
+        """An older copy of the database was restored: the index has applied changes that no longer exist."""
         if index.never_goes_back:
             pytest.skip(f"{index.name}: {index.never_goes_back}")
         with index.open() as library:
@@ -110,7 +110,7 @@ class CatchingUp:
         with index.open() as library:
             put(library, 20, metadata={"state": "since"})
             assert library.search("common", mode=index.leg, where={"state": "since"}).hits, "it was added just now"
-            library.verify(repair=True)  # that something was lost is told until somebody has seen to it
+            library.verify(repair=True)  # a loss is reported until it is repaired
             check_whole(index, library)
             names = {document.filename for document in library.documents()}
             assert names == {f"{number}.md" for number in (*range(6), 20)}

@@ -1,4 +1,4 @@
-"""Recall against exact: the ten best of a leg, beside what comparing with every chunk finds."""
+"""Recall against exact search: the ten best of a leg, compared with a scan of every chunk."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ LEAST = 0.95
 NARROW, WIDE = "number=3", "number<6"
 """Filters that let through one document, and half of all."""
 _EQUAL = {"dense": 2e-3, "lexical": 0.02}
-"""Scores that differ by no more count as equal: vectors are kept in half precision, average lengths are measured."""
+"""Scores that differ by no more count as equal: vectors are stored in half precision, average lengths are measured."""
 
 
 class Recall:
-    """What is left out for speed is hardly anything; under a narrow filter it is nothing, and the order is exact."""
+    """Approximation loses hardly anything; with a narrow filter it loses nothing, and the order is exact."""
 
     def test_recall_against_exact(self, index: IndexUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
         find: Callable[..., object] = plugins.find
@@ -86,7 +86,7 @@ def _share(hits: tuple[Hit, ...], scores: Mapping[str, float], equal: float) -> 
 
 
 def _check_order(hits: tuple[Hit, ...], scores: Mapping[str, float], leg: str) -> None:
-    """What is found comes in the order of its exact scores, which are those that are shown."""
+    """Hits are in the order of their exact scores, which are those shown."""
     assert all(hit.chunk_id in scores for hit in hits), "found what the filter does not let through"
     shown = [getattr(hit.scores, leg).score for hit in hits]
     assert shown == sorted(shown, reverse=True)
@@ -111,7 +111,7 @@ def _by_vectors(index: IndexUnderTest, library: Library) -> Callable[[str], dict
 
 
 def _by_words(library: Library) -> Callable[[str], dict[str, float]]:
-    """BM25 of every chunk, from its own terms, each field with statistics of its own."""
+    """BM25 of every chunk, from its own terms; each field has its own statistics."""
     counted: dict[str, dict[str, Counter[str]]] = {field: {} for field in FIELD_WEIGHTS}
     for document in library.documents():
         for chunk in library.chunks(document.id):

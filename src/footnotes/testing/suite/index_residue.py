@@ -1,4 +1,4 @@
-"""What is deleted is gone from an index too, looked at from outside."""
+"""Deleted documents are gone from an index too, as seen from outside."""
 
 from __future__ import annotations
 

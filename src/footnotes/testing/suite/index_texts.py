@@ -1,4 +1,4 @@
-"""Documents to put before an index under test: every chunk has the word "common", and no two are alike."""
+"""Documents for an index under test: every chunk has the word "common", and all are different."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def vocabulary() -> list[str]:
 
 
 def lines(count: int, *, seed: int, words: int = 12) -> list[str]:
-    """Lines of words, a few of which are frequent and most rare, as in every text."""
+    """Lines of words, a few of them frequent and most rare, as in every text."""
     rng, known = random.Random(seed), vocabulary()
     weights = [1 / (place + 3) for place in range(len(known))]
     return [" ".join(rng.choices(known, weights, k=rng.randint(words - 4, words + 4))) for _ in range(count)]

@@ -48,7 +48,7 @@ library.verify()
 
 
 class Writers:
-    """Whoever writes, both sides have the same in the end."""
+    """With any writer, both sides have the same content in the end."""
 
     def test_two_processes_write_while_a_third_searches(self, index: IndexUnderTest) -> None:
         with index.open() as library:

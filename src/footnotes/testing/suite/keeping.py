@@ -13,7 +13,7 @@ from footnotes.testing.suite.texts import HANDBOOK, TRAVEL, long_text, numbered
 
 
 class Keeping:
-    """What is put in comes out as it was, and goes when it is told to."""
+    """Stored documents are returned unchanged, and deleted on request."""
 
     def test_a_document_comes_out_as_it_went_in(self, harness: StoreHarness) -> None:
         with harness.open() as library:

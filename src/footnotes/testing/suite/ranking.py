@@ -1,4 +1,4 @@
-"""Order and scores: what a search promises of its hits."""
+"""Order and scores: the guarantees of hits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DEFINING = '''class SealBox:
 
 
 class Ranking:
-    """Higher is better, everywhere; the same question has the same answer; limits are kept."""
+    """Higher is better, everywhere; the same question has the same answer; limits are respected."""
 
     def test_hits_come_in_order_with_the_ranks_of_their_legs(self, harness: StoreHarness) -> None:
         with harness.open() as library:

@@ -20,7 +20,7 @@ def _filled(library: Library, folder: Path) -> str:
 
 
 class Removal:
-    """Rows, both legs, statistics, journal, kept files."""
+    """Rows, both legs, statistics, journal, stored files."""
 
     def test_nothing_is_left_after_delete_and_compaction(self, harness: StoreHarness, tmp_path: Path) -> None:
         with harness.open(keep_originals=True) as library:
@@ -32,7 +32,7 @@ class Removal:
             assert not library.ask(f"Where does the {CANARY} live?").citations
             assert not library.documents(where={"note": CANARY})
         with harness.open() as library:
-            # The name of a collection and the path of a run stay: they are nobody's text.
+            # The name of a collection and the path of a run stay: they are not document text.
             library.compact(scrub=True)
             assert library.verify().ok
             assert library.search("ordinary").hits

@@ -1,4 +1,4 @@
-"""Odd strings: stored, found, filtered by, and given back."""
+"""Odd strings: stored, found, filtered by, and returned."""
 
 from __future__ import annotations
 

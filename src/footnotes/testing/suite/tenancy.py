@@ -1,4 +1,4 @@
-"""Promise G: three tenants in one store, random operations, restarts: nobody ever sees anything of another."""
+"""Promise G: three tenants in one store, random operations, restarts: no tenant sees data of another."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Tenants(RuleBasedStateMachine):
         for name, library in self.libraries.items():
             for mode in ("lexical", "dense"):
                 hits = library.search("shared words", limit=100, mode=mode).hits
-                # Near-identical texts are shown once, so a subset that is never empty is what can be asked for.
+                # Near-identical texts are shown once, so a subset that is never empty is the most to check.
                 assert {hit.document_id for hit in hits} <= set(self.oracle[name])
                 assert bool(hits) == bool(self.oracle[name])
             assert {document.id for document in library.documents()} == set(self.oracle[name])
@@ -95,7 +95,7 @@ class Tenants(RuleBasedStateMachine):
 
 
 class Tenancy:
-    """What is one tenant's is nobody else's."""
+    """Data of one tenant is invisible to all others."""
 
     def test_nobody_sees_anything_of_another(self, harness: StoreHarness) -> None:
         machine = type("TenantsOfThisStore", (Tenants,), {"harness": harness})

@@ -35,7 +35,7 @@ library.add_text({text!r}, filename="victim.txt", source="victim")
 
 
 class Together:
-    """Promises C, D and E: one document, one bill, equal answers; and nothing stays behind of whoever died."""
+    """Promises C, D and E: one document, one bill, equal answers; and dead writers leave nothing behind."""
 
     def test_identical_uploads_at_once_are_one_document_and_one_bill(self, harness: StoreHarness) -> None:
         embedder = HashingEmbedder()

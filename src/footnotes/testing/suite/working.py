@@ -1,4 +1,4 @@
-"""Work that fails, waits, is cut off and is gone on with."""
+"""Work that fails, waits, is interrupted and is continued."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from footnotes.testing.suite.texts import TRAVEL, numbered
 
 
 class BrokenEmbedder(HashingEmbedder):
-    """Works only when it is told to."""
+    """Works only when allowed to."""
 
     broken = True
 
@@ -27,7 +27,7 @@ class BrokenEmbedder(HashingEmbedder):
 
 
 class Working:
-    """What cannot be done now is named, waits, and is done later."""
+    """Work that cannot be done now is reported, waits, and is done later."""
 
     def test_a_file_that_cannot_be_read_stops_nobody(self, harness: StoreHarness, tmp_path: Path) -> None:
         (tmp_path / "empty.txt").write_text("")

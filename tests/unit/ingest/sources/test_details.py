@@ -207,13 +207,13 @@ def test_a_crawl_stays_within_its_bounds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "options", "said"),
     [
-        ("imaps://ann:hunter22@host/INBOX", {}, "carries a password"),
-        ("imaps://ann@host/INBOX", {"password": "hunter22"}, "in the clear"),
-        ("s3://bucket?secret_access_key=hunter22", {}, "in the clear"),
+        ("imaps://ann:hunter22@host/INBOX", {}, "contains a password"),
+        ("imaps://ann@host/INBOX", {"password": "hunter22"}, "plain secret"),
+        ("s3://bucket?secret_access_key=hunter22", {}, "plain secret"),
         ("imaps://ann@127.0.0.1:1/INBOX", {"password": "env:NOT_SET_ANYWHERE"}, ""),
         ("sql+sqlite:///x.db", {}, "needs a query or a table"),
-        ("gopher://host/x", {}, "no source is known as 'gopher'"),
-        ("obsidian:/nowhere", {"depth": "1"}, "know no option 'depth'"),
+        ("gopher://host/x", {}, "unknown source 'gopher'"),
+        ("obsidian:/nowhere", {"depth": "1"}, "have no option 'depth'"),
     ],
 )
 def test_mistakes_are_told_without_secrets(library: Library, address: str, options: dict[str, str], said: str) -> None:

@@ -66,14 +66,14 @@ def test_git_dials_the_host_that_was_checked(parse: Parse, carrier: str) -> None
 def test_private_networks_are_not_the_servers_files(parse: Parse, address: str, options: dict[str, str]) -> None:
     """`fetch_private` lets tenants reach an intranet, not files, databases and keys of the server."""
     kind = SqlSource if address.startswith("sql") else GitSource
-    with pytest.raises(UrlBlocked, match=r"operator|runs the server"):
+    with pytest.raises(UrlBlocked, match="operator"):
         kind(parse(address, fetch_private=True, **options))
 
 
 @pytest.mark.parametrize("options", [{}, {"session_token": "x"}, {"access_key_id": "x"}])
 def test_a_bucket_needs_a_whole_key(parse: Parse, options: dict[str, str]) -> None:
     """With a part of one, the library would ask this machine for the rest."""
-    with pytest.raises(OptionError, match="needs a key of its own"):
+    with pytest.raises(OptionError, match="needs its own key"):
         ObjectSource(parse("s3://bucket", **options))
 
 
@@ -163,5 +163,5 @@ def test_a_link_in_a_mailbox_is_left_out(library: Library, tmp_path: Path) -> No
 def test_a_server_that_stays_silent_is_left_soon(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, quick_library(tmp_path / "l", fetch_seconds=0.5) as library:
         address = f"git+git://127.0.0.1:{silent.getsockname()[1]}/x.git"
-        with pytest.raises(SourceAway, match=r"did not answer within 0\.5 seconds"):
+        with pytest.raises(SourceAway, match=r"did not respond within 0\.5 seconds"):
             library.sync(address)
