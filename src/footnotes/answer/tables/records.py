@@ -44,11 +44,18 @@ class _Pick:
     rows: frozenset[int]
 
 
+FIGURES = ("sum", "average", "difference", "growth", "ratio", "share")
+"""Operations whose result is a figure: no name that was found in its place answers."""
+
+
 def ask_records(question: str, table: Table, about: str = "") -> TableAnswer | None:
     """The answer of a table of things, or None where the question picks nothing in it."""
     if table.headers != 1 or table.width < 2 or len(table.body) < 2 or _is_statement(table):
         return None
-    return _Records(wording_of(question), table, about).answer()
+    asked = wording_of(question)
+    answer = _Records(asked, table, about).answer()
+    figure = answer is None or answer.formula or any(map(is_value, answer.text))
+    return answer if figure or asked.operation not in FIGURES else None
 
 
 def _is_statement(table: Table) -> bool:
