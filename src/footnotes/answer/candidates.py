@@ -358,10 +358,13 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
     return (begin, finish) if finish > begin else None
 
 
+_ASKS = re.compile(r"[?？]|^\W*(?:what|who|whom|whose|when|where|which|why|how)\b", re.IGNORECASE)
+
+
 def _tells(question: Question, sentence: str, ordered: Sequence[str]) -> bool:
     """Whether a sentence has a word that the question has not; `Cell culture.` does not say how cells were cultured."""
-    if form_of(question.text) == "yesno" or sentence.rstrip().endswith((":", "：")):
-        return True  # what introduces a list may say no more than the question does
+    if form_of(question.text) == "yesno" or sentence.rstrip().endswith((":", "：")) or not _ASKS.search(question.text):
+        return True  # what introduces a list may say no more than the question does; keywords look for what has them
     known = function_terms() | frozenset(analyze(question.text))
     return any(term not in known and not question.among((term,)) for term in ordered)
 

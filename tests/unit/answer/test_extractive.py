@@ -394,3 +394,9 @@ def test_a_further_reason_must_answer_as_surely(window: float, count: int, monke
     people = "Because of this, the data of the fast experts of the tool is no longer updated."
     hits = [make_hit(speed, document="speed.md"), make_hit(people, document="people.md", score=0.95)]
     assert len(extract("Why is the tool so fast?", hits).sentences) == count
+
+
+def test_keywords_find_the_sentence_that_has_them_all() -> None:
+    page = "The notice period is three months. Every employee has 28 days of leave."
+    answer = ask("notice period three months", make_hit(page))
+    assert "three months" in answer.answer
