@@ -78,7 +78,7 @@ class Settings:
     contextual: str = ""  # provider:model that says in a sentence what each chunk is about; empty for none
     embedder: str = "local:minilm-l6"  # provider:model of the embedder, or multilingual (of the hub)
     embedder_threads: int = 0  # threads of the local embedder; 0 means one a core
-    embedder_variant: str = "int8"  # local weights: int8 as shipped; fast takes 0.6 of the time (footnotes[fast])
+    embedder_variant: str = "int8"  # local weights: int8 as shipped, fast, or fast-questions (footnotes[fast])
     embedder_dimensions: int = 0  # dimensions to ask of models that can shorten their vectors; 0 for their own
     embed_query_seconds: float = 10.0  # time a remote embedder has for a question; after it the search goes on without
     embed_batch: int = 32  # texts in a call to the embedder
@@ -241,7 +241,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "quality": tuple(QUALITIES),
     "mode": ("hybrid", "lexical", "dense"),
     "fusion": ("adaptive", "alpha", "rrf"),
-    "embedder_variant": ("int8", "fast"),
+    "embedder_variant": ("int8", "fast", "fast-questions"),
     "serve_log_level": ("debug", "info", "warning", "error"),
 }
 _NO_SETTING = frozenset(["config", "test_cache"])
