@@ -29,8 +29,9 @@ class LocalEmbedder:
 
     `threads` 0 means one a core. `model_dir` names a folder with `model.onnx` and `vocab.txt` to use instead
     of the installed weights; such a model reads `max_tokens`, by the mean of its tokens. The `variant` "fast" is made
-    once, and kept in `models_dir`. Beside `minilm-l6`, passages in Python are read by weights of their own. Their
-    vectors stand in the same space and are compared with the same vector of a question: the fingerprint is the same.
+    once, and kept in `models_dir`; "fast-questions" reads questions with it, and passages as shipped. Beside
+    `minilm-l6`, passages in Python are read by weights of their own. Their vectors stand in the same space and are
+    compared with the same vector of a question: the fingerprint is the same.
     """
 
     def __init__(
@@ -76,12 +77,12 @@ class LocalEmbedder:
     def fingerprint(self) -> str:
         """Model, variant, revision of the weights, tokens, dimensions."""
         revision = self._files.sha256 or hashlib.sha256(read_weights(self._files)).hexdigest()
-        variant = f"fast-{fast.VERSION}" if self._variant == "fast" else self._variant
+        variant = f"fast-{fast.VERSION}" if self._variant == "fast" else "int8"  # that of passages: it is what is kept
         return f"{self.name}/{variant}/{revision[:12]}/{self._max_tokens}/{self.dimensions}"
 
     @cached_property
     def dimensions(self) -> int:
-        return 384 if not self._model_dir else int(self._session.get_outputs()[0].shape[-1])
+        return 384 if not self._model_dir else int(self._session("passage").get_outputs()[0].shape[-1])
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
         """One unit vector a text, in the order given."""
@@ -90,9 +91,11 @@ class LocalEmbedder:
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         code = [row for row, text in enumerate(texts) if is_python(text)] if self._reads_code(role) else []
         prose = sorted(set(range(len(texts))) - set(code))
-        for chosen, session in ((prose, "_session"), (code, "_code_session")):
-            given = [prefix + texts[row] for row in chosen]
-            for rows, hidden, mask in self._runs(given, getattr(self, session)) if given else ():
+        for chosen, is_code in ((prose, False), (code, True)):
+            if not chosen:
+                continue
+            session = self._code_session if is_code else self._session(role)
+            for rows, hidden, mask in self._runs([prefix + texts[row] for row in chosen], session):
                 vectors[[chosen[row] for row in rows]] = unit_rows(POOL[said.pooling](hidden, mask))
         return vectors
 
@@ -106,7 +109,7 @@ class LocalEmbedder:
     def token_vectors(self, texts: Sequence[str], *, role: Role) -> list[Matrix]:
         """The unit vectors of each text's own tokens, without [CLS] and [SEP]: what late interaction compares."""
         found: list[Matrix] = [np.zeros((0, self.dimensions), dtype=np.float32)] * len(texts)
-        for rows, hidden, mask in self._runs(texts, self._session):
+        for rows, hidden, mask in self._runs(texts, self._session(role)):
             for row, tokens, count in zip(rows, hidden, mask.sum(axis=1), strict=True):
                 found[row] = unit_rows(tokens[1 : int(count) - 1])
         return found
@@ -128,17 +131,19 @@ class LocalEmbedder:
     def _tokenizer(self) -> WordPieceTokenizer:
         return WordPieceTokenizer(self._files.tokenizer, max_tokens=self._max_tokens)
 
-    @property
-    def _session(self) -> Any:
+    def _session(self, role: Role) -> Any:
+        """The model for texts of a role, loaded at the first of them."""
+        is_fast = self._variant == "fast" or (self._variant == "fast-questions" and role == "query")
         with self._loading:
-            return self._loaded
+            return self._fast if is_fast else self._shipped
 
     @cached_property
-    def _loaded(self) -> object:
-        files = self._files
-        is_fast = self._variant == "fast"
-        weights = fast.fast_weights(files, self._models_dir.expanduser()) if is_fast else read_weights(files)
-        return open_session(weights, self._threads, origin=str(files.weights))
+    def _shipped(self) -> Any:
+        return self._opened(self._files, read_weights(self._files))
+
+    @cached_property
+    def _fast(self) -> Any:
+        return self._opened(self._files, fast.fast_weights(self._files, self._models_dir.expanduser()))
 
     @property
     def _code_session(self) -> Any:
@@ -148,4 +153,7 @@ class LocalEmbedder:
     @cached_property
     def _loaded_for_code(self) -> Any:
         files = code_model()
-        return open_session(read_weights(files), self._threads, origin=str(files.weights))
+        return self._opened(files, read_weights(files))
+
+    def _opened(self, files: ModelFiles, weights: bytes) -> Any:
+        return open_session(weights, self._threads, origin=str(files.weights))
