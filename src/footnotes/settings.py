@@ -71,19 +71,19 @@ class Settings:
     import_api_key: str = field(default="", repr=False)  # key of the vector database for `footnotes import --from`
 
     # ── ingest
-    chunker: str = "passages"  # the chunker of collections that chose none
-    chunker_options: Mapping[str, Any] = field(default_factory=dict)  # its options
-    code_chunker: str = "code"  # the chunker of source code in such collections
-    layers: Mapping[str, Any] = field(default_factory=dict)  # globs of a repository's paths → layers; the first wins
-    contextual: str = ""  # provider:model that says in a sentence what each chunk is about; empty for none
-    embedder: str = "local:minilm-l6"  # provider:model of the embedder, or multilingual (of the hub)
-    embedder_threads: int = 0  # threads of the local embedder; 0 means one a core
+    chunker: str = "passages"  # default chunker of collections
+    chunker_options: Mapping[str, Any] = field(default_factory=dict)  # options of the chunker
+    code_chunker: str = "code"  # default chunker for source code
+    layers: Mapping[str, Any] = field(default_factory=dict)  # path patterns → layers; the first match wins
+    contextual: str = ""  # provider:model that writes a sentence about each chunk; empty for none
+    embedder: str = "local:minilm-l6"  # provider:model of the embedder, or multilingual (from a hub)
+    embedder_threads: int = 0  # threads of the local embedder; 0 means one per core
     embedder_variant: str = "int8"  # local weights: int8 as shipped, fast, or fast-questions (footnotes[fast])
-    embedder_dimensions: int = 0  # dimensions to ask of models that can shorten their vectors; 0 for their own
-    embed_query_seconds: float = 10.0  # time a remote embedder has for a question; after it the search goes on without
-    embed_batch: int = 32  # texts in a call to the embedder
-    models_dir: str = "~/.cache/footnotes/models"  # where models of a hub are kept, and looked for before it is asked
-    model_dir: str = ""  # a folder with model.onnx and vocab.txt, used before the packaged model
+    embedder_dimensions: int = 0  # dimensions to request from models that can shorten their vectors; 0 for the default
+    embed_query_seconds: float = 10.0  # timeout of a remote embedder for a question; then only words are searched
+    embed_batch: int = 32  # texts per call to the embedder
+    models_dir: str = "~/.cache/footnotes/models"  # folder of downloaded models, searched before the hub
+    model_dir: str = ""  # a folder with model.onnx and vocab.txt, used instead of the packaged model
     max_file_bytes: int = 512 * 1024 * 1024  # larger files are refused
     parse_memory_bytes: int = 512 * 1024**2  # address space of the parser process
     parse_seconds: int = 300  # processor time to parse a document
