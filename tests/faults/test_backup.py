@@ -303,7 +303,7 @@ def test_settings_of_a_backup_are_set_aside(tmp_path: Path, file: Path) -> None:
     with quick_library(tmp_path / "library") as library:
         library.add_text("A document.", filename="a.txt")
         library.backup(file)
-    assert "look at them" in run("restore", str(file), "-l", str(tmp_path / "again")).output
+    assert "review them" in run("restore", str(file), "-l", str(tmp_path / "again")).output
     assert not (tmp_path / "again" / "footnotes.toml").exists()
     assert "openai:any" in (tmp_path / "again" / "footnotes.toml.restored").read_text()
 

@@ -64,7 +64,7 @@ def test_token_vectors_leave_out_the_special_tokens(embedder: LocalEmbedder) -> 
 def test_fingerprint_names_weights_and_limits_without_loading() -> None:
     embedder = LocalEmbedder()
     assert embedder.fingerprint == "local:minilm-l6/int8/8199be6f699a/256/384"
-    assert "_loaded" not in vars(embedder)
+    assert "_shipped" not in vars(embedder)
 
 
 def test_a_folder_of_the_user_comes_first(tmp_path: Path) -> None:

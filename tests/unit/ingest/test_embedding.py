@@ -63,7 +63,7 @@ class EmptyModel:
 
 def test_what_the_model_reads_is_hardly_more_than_the_text(tmp_path: Path) -> None:
     embedder, model, chance = LocalEmbedder(), EmptyModel(), random.Random(3)
-    embedder.__dict__["_loaded"] = model
+    embedder.__dict__["_shipped"] = model
     vocabulary = words(1).split()
     texts = [" ".join(chance.choices(vocabulary, k=chance.randint(5, 180))) for _ in range(1_200)]
     with Library(tmp_path / "library", embedder=embedder) as library:
