@@ -68,7 +68,7 @@ def asked(served: Served, script: Path, clients: int, seconds: int) -> dict[str,
     address = f"http://127.0.0.1:{served.port}"
     said = subprocess.run([*words, address], capture_output=True, text=True, check=True).stdout
     requests = int(re.search(r"(\d+) requests in", said)[1])  # type: ignore[index]
-    found = {share: re.search(rf"{share}%\s+(\S+)", said)[1] for share in (50, 99)}  # type: ignore[index]
+    found = {share: re.search(rf"(?m)^\s+{share}%\s+(\S+)", said)[1] for share in (50, 99)}  # type: ignore[index]
     failed = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
     return {
         "requests_per_s": float(re.search(r"Requests/sec:\s+(\S+)", said)[1]),  # type: ignore[index]
