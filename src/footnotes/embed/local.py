@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,26 @@ from footnotes.embed.python_text import is_python
 from footnotes.embed.session import POOL, batches, cores, open_session, padded, unit_rows
 from footnotes.embed.tokens import WordPieceTokenizer
 from footnotes.errors import EmbedderUnavailable
+from footnotes.settings import Settings
 from footnotes.types import Role
 
 DEFAULT_MODEL = "minilm-l6"
+
+
+class LocalOptions(TypedDict, total=False):
+    """The options that embedders built on local models share."""
+
+    threads: int
+    variant: str
+    models_dir: str
+
+
+def local_options(settings: Settings) -> LocalOptions:
+    return {
+        "threads": settings.embedder_threads,
+        "variant": settings.embedder_variant,
+        "models_dir": settings.models_dir,
+    }
 
 
 class LocalEmbedder:
@@ -56,6 +73,10 @@ class LocalEmbedder:
         self._models_dir = Path(models_dir)
         self._max_tokens = max_tokens if model_dir else PACKAGED[self._model].description.max_tokens
         self._loading = Lock()
+
+    @classmethod
+    def from_settings(cls, name: str, settings: Settings) -> LocalEmbedder:
+        return cls(name.partition(":")[2], model_dir=settings.model_dir, **local_options(settings))
 
     @property
     def name(self) -> str:

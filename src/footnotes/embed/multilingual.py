@@ -10,14 +10,14 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from footnotes.embed import Matrix
 from footnotes.embed.description import ModelDescription
 from footnotes.embed.files import PackagedModel, read_weights
-from footnotes.embed.local import LocalEmbedder
+from footnotes.embed.local import LocalEmbedder, LocalOptions, local_options
 from footnotes.embed.session import cores, open_session, unit_rows
 from footnotes.errors import EmbedderUnavailable, MissingExtra
 from footnotes.settings import Settings
@@ -49,25 +49,18 @@ class MultilingualEmbedder:
         "ar", "zh", "en", "fr", "de", "it", "ja", "ko", "nl", "pl", "pt", "es", "th", "tr", "ru",
     )  # fmt: skip
 
-    def __init__(
-        self, model: str = "", *, threads: int = 0, variant: str = "int8", models_dir: str = "~/.cache/footnotes/models"
-    ) -> None:
+    def __init__(self, model: str = "", **options: Unpack[LocalOptions]) -> None:
         if model not in ("", "use"):
             raise EmbedderUnavailable(
                 f"there is no multilingual model named {model!r}", remedy="Use multilingual:use, or onnx: with a model."
             )
-        self._threads = threads or cores()
-        self._english = LocalEmbedder(threads=threads, variant=variant, models_dir=models_dir)
+        self._threads = options.get("threads", 0) or cores()
+        self._english = LocalEmbedder(**options)
         self._loading = Lock()
 
     @classmethod
     def from_settings(cls, name: str, settings: Settings) -> MultilingualEmbedder:
-        return cls(
-            name.partition(":")[2],
-            threads=settings.embedder_threads,
-            variant=settings.embedder_variant,
-            models_dir=settings.models_dir,
-        )
+        return cls(name.partition(":")[2], **local_options(settings))
 
     @property
     def name(self) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 
 from footnotes.embed import Matrix
-from footnotes.embed.local import LocalEmbedder
+from footnotes.embed.local import LocalEmbedder, LocalOptions, local_options
 from footnotes.embed.session import unit_rows
 from footnotes.errors import EmbedderUnavailable
 from footnotes.settings import Settings
@@ -27,23 +27,16 @@ class PairedEmbedder:
     least_words: ClassVar[float] = 0.3
     languages: ClassVar[tuple[str, ...]] = ("en",)
 
-    def __init__(
-        self, model: str = "", *, threads: int = 0, variant: str = "int8", models_dir: str = "~/.cache/footnotes/models"
-    ) -> None:
+    def __init__(self, model: str = "", **options: Unpack[LocalOptions]) -> None:
         if model not in ("", "+".join(MODELS)):
             raise EmbedderUnavailable(f"there is no pair of models {model!r}", remedy=f"Use {self.name}.")
-        options = {"threads": threads, "models_dir": models_dir}
-        self._first = LocalEmbedder(MODELS[0], variant=variant, **options)  # type: ignore[arg-type]
-        self._second = LocalEmbedder(MODELS[1], **options)  # type: ignore[arg-type]
+        self._first = LocalEmbedder(MODELS[0], **options)
+        as_shipped: LocalOptions = {**options, "variant": "int8"}
+        self._second = LocalEmbedder(MODELS[1], **as_shipped)
 
     @classmethod
     def from_settings(cls, name: str, settings: Settings) -> PairedEmbedder:
-        return cls(
-            name.partition(":")[2],
-            threads=settings.embedder_threads,
-            variant=settings.embedder_variant,
-            models_dir=settings.models_dir,
-        )
+        return cls(name.partition(":")[2], **local_options(settings))
 
     @property
     def name(self) -> str:
