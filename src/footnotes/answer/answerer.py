@@ -42,10 +42,17 @@ from footnotes.settings import Settings
 from footnotes.types import Answer, AnswerKind, Citation, Event, Hit, Leg, Step, Turn, Usage
 
 EXTRACTIVE = "extractive"
+
 LONGEST_REPLY = 200_000
 """Characters after which a model is taken to have lost its way."""
 MARGIN_TOKENS = 64
 """Left free in a model's context for what its template adds around each message."""
+
+
+def configured_model(settings: Settings) -> tuple[str, Callable[[], ChatModel]] | None:
+    """The name of the model that the settings name, and how to open it; None where answers are quotations."""
+    name = settings.model
+    return None if name == EXTRACTIVE else (name, lambda: make_chat_model(name, settings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from footnotes.answer.answerer import EXTRACTIVE
+from footnotes.answer.answerer import EXTRACTIVE, configured_model
 from footnotes.answer.models import ChatModel
 from footnotes.answer.models.connect import LLAMA, Connection, chat_of, check
-from footnotes.answer.models.make import make_chat_model
 from footnotes.errors import Forbidden, NotFound, OptionError, StorageQuota
 from footnotes.library import Library
 from footnotes.server.database import ServerDatabase, now, one
@@ -163,8 +162,7 @@ class Connections:
         if found is not None:
             connection = self._connection(tenant, found)
             return f"{found.id} {found.name}", lambda: chat_of(connection, settings)
-        name = settings.model
-        return None if name == EXTRACTIVE else (name, lambda: make_chat_model(name, settings))
+        return configured_model(settings)
 
     # ── rows and keys
 

@@ -8,9 +8,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from footnotes.answer.answerer import EXTRACTIVE
+from footnotes.answer.answerer import configured_model
 from footnotes.answer.models import ChatModel
-from footnotes.answer.models.make import make_chat_model
 from footnotes.library import Library
 from footnotes.server.database import FILE, ServerDatabase, open_database
 from footnotes.server.jobs import Jobs, ServerJob
@@ -48,7 +47,7 @@ def default_model(folder: Path, settings: Settings) -> tuple[str, Callable[[], C
     with _database(folder, settings) as database:
         if database is not None:
             return _connections(database, folder, settings).default_model(settings.user)
-    return None if settings.model == EXTRACTIVE else (settings.model, lambda: make_chat_model(settings.model, settings))
+    return configured_model(settings)
 
 
 def use_connected_model(library: Library) -> dict[str, object]:
