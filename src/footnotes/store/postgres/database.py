@@ -330,8 +330,10 @@ class Pooled:
         with self._database.transaction(self._user_id) as connection:
             return connection.execute(statement, *bindings)
 
-    def send(self, statement: str, *bindings: Any) -> Callable[[], object]:
-        raise NotImplementedError("what is sent belongs to a transaction")
+    def send(self, statement: str, *bindings: object) -> Callable[[], object]:
+        """Run a statement in a transaction of its own; there is nothing left to wait for."""
+        count = self.execute(statement, *bindings)
+        return lambda: count
 
 
 class OwnedConnection(Connection):
