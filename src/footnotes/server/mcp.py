@@ -42,22 +42,44 @@ def build_server(
     open_context: OpenContext, run_slowly: Callable[..., Awaitable[Any]] = asyncio.to_thread
 ) -> Server[Any]:
     """Build an MCP server whose tools run in the context of each request."""
+    handlers = _Handlers(open_context, run_slowly)
+    return Server(
+        "footnotes",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.run,
+        on_list_resources=handlers.resources,
+        on_list_resource_templates=handlers.templates,
+        on_read_resource=handlers.read,
+        on_list_prompts=handlers.prompts,
+        on_get_prompt=handlers.prompt,
+        on_completion=handlers.completion,
+    )
 
-    async def list_tools(_: Request, __: object) -> types.ListToolsResult:
+
+class _Handlers:
+    """Answers the requests of an MCP client."""
+
+    def __init__(self, open_context: OpenContext, run_slowly: Callable[..., Awaitable[Any]]) -> None:
+        self._open_context = open_context
+        self._run_slowly = run_slowly
+
+    async def list_tools(self, _: Request, __: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_describe_tool(name) for name in TOOLS])
 
-    async def run(request: Request, called: types.CallToolRequestParams) -> types.CallToolResult:
+    async def run(self, request: Request, called: types.CallToolRequestParams) -> types.CallToolResult:
         request_id = ""
         progress = _Progress(request)
 
         def call() -> Outcome:
             nonlocal request_id
-            with open_context(request) as context:
+            with self._open_context(request) as context:
                 request_id = context.request_id
                 return call_tool(called.name, called.arguments, replace(context, on_step=progress.report))
 
         try:
-            outcome = await run_slowly(call)
+            outcome = await self._run_slowly(call)
             found = to_json(await outcome()) if callable(outcome) else outcome
             return _result(found, is_error=False)
         except FootnotesError as error:
@@ -65,53 +87,39 @@ def build_server(
         finally:
             await progress.flush()
 
-    async def read_library(request: Request, read: Callable[[Library], T]) -> T:
+    async def resources(self, request: Request, page: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        cursor = page.cursor if page is not None else None
+        return await self._read_library(request, lambda library: list_documents(library, cursor))
+
+    async def templates(self, _: Request, __: object) -> types.ListResourceTemplatesResult:
+        return list_templates()
+
+    async def read(self, request: Request, named: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        uri = str(named.uri)
+        return await self._read_library(request, lambda library: read_document(library, uri))
+
+    async def prompts(self, _: Request, __: object) -> types.ListPromptsResult:
+        return list_prompts()
+
+    async def prompt(self, _: Request, named: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return get_prompt(named.name, named.arguments)
+
+    async def completion(self, request: Request, typed: types.CompleteRequestParams) -> types.CompleteResult:
+        return await self._read_library(request, lambda library: complete(library, typed.argument))
+
+    async def _read_library(self, request: Request, read: Callable[[Library], T]) -> T:
         """Run a function that reads the library of a request."""
 
         def call() -> T:
-            with open_context(request) as context:
+            with self._open_context(request) as context:
                 check_scope("read", context)
                 return read(context.library)
 
         try:
-            found: T = await run_slowly(call)
+            found: T = await self._run_slowly(call)
             return found
         except FootnotesError as error:
             raise MCPError(types.INVALID_REQUEST, error.message, to_json(error.info())) from error
-
-    async def resources(request: Request, page: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        cursor = page.cursor if page is not None else None
-        return await read_library(request, lambda library: list_documents(library, cursor))
-
-    async def templates(_: Request, __: object) -> types.ListResourceTemplatesResult:
-        return list_templates()
-
-    async def read(request: Request, named: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        uri = str(named.uri)
-        return await read_library(request, lambda library: read_document(library, uri))
-
-    async def prompts(_: Request, __: object) -> types.ListPromptsResult:
-        return list_prompts()
-
-    async def prompt(_: Request, named: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return get_prompt(named.name, named.arguments)
-
-    async def completion(request: Request, typed: types.CompleteRequestParams) -> types.CompleteResult:
-        return await read_library(request, lambda library: complete(library, typed.argument))
-
-    return Server(
-        "footnotes",
-        version=__version__,
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=run,
-        on_list_resources=resources,
-        on_list_resource_templates=templates,
-        on_read_resource=read,
-        on_list_prompts=prompts,
-        on_get_prompt=prompt,
-        on_completion=completion,
-    )
 
 
 class _Progress:
