@@ -5,7 +5,7 @@ from __future__ import annotations
 from footnotes.answer.align import Aligner
 from footnotes.answer.generate import Transcript
 from footnotes.answer.passages import passages_of
-from footnotes.cli.stream import HELD, StreamedAnswer, step_line
+from footnotes.cli.ask import HELD, StreamedAnswer, step_line
 from footnotes.testing.hits import make_hit
 from footnotes.types import Answer, Citation, Event, Leg, Step, Usage
 

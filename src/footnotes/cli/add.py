@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from footnotes.cli.follow import MOST_LINES
+from footnotes.cli.follow import MOST_LINES, build_printer, summary
 from footnotes.cli.languages import note_languages
 from footnotes.cli.options import (
     EXIT_SOME_FAILED,
@@ -24,11 +25,14 @@ from footnotes.cli.options import (
 )
 from footnotes.cli.printing import count, near, print_json
 from footnotes.render import one_line
+from footnotes.types import Followed, Synced, SyncStatus
+from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.cli.progress import ProgressLine
     from footnotes.library import Library
     from footnotes.types import Added
+
 
 STANDARD_INPUT = "-"
 
@@ -70,8 +74,6 @@ def add_command(
     common: dict[str, object] = {"collection": collection, "metadata": pairs(metadata)}
     with progress_line() as progress:
         if kept is not None:
-            from footnotes.cli.repository import add_repositories
-
             if wiki and (chunker or chunker_option):
                 raise click.UsageError("--wiki always cuts pages by section; omit --chunker")
             options = {**common, "on_progress": progress, **(given if code else {}), **kept}
@@ -173,3 +175,54 @@ def _show_summary(results: list[Added], took_ms: float) -> None:
         click.secho(f"failed: {shown}", fg="red")
     if counts["skipped"]:
         click.echo("left out: hidden files, files that .gitignore matches, links out of the folder (-v lists them)")
+
+
+# `footnotes add REPO --code` and `footnotes add DIR --wiki`: add a repository, and the pages about it.
+
+
+def add_repositories(
+    library: Library,
+    paths: Sequence[str],
+    progress: ProgressLine,
+    *,
+    wiki: bool,
+    as_json: bool,
+    verbose: bool,
+    options: dict[str, Any],
+) -> None:
+    """Add repositories, or with `wiki` folders of pages, and print the result of every file."""
+    failed = False
+    for path in paths:
+        stream = library.adding_wiki(path, **options) if wiki else library.adding_code(path, **options)
+        failed = _show_files(path, stream, build_printer(verbose, progress), as_json=as_json, verbose=verbose) or failed
+    if failed:
+        sys.exit(EXIT_SOME_FAILED)
+
+
+def _show_files(
+    path: str, stream: Iterable[Followed], show: Callable[[Followed], None], *, as_json: bool, verbose: bool
+) -> bool:
+    """Print files as they arrive, then the counts; return whether a file failed."""
+    began = time.monotonic()
+    files: list[Followed] = []
+    counts: dict[SyncStatus, int] = dict.fromkeys(get_args(SyncStatus), 0)
+    for file in stream:
+        counts[file.status] += 1
+        if file.status != "unchanged":
+            files.append(file)
+            if not as_json:
+                show(file)
+    done = Synced(path, tuple(files), counts, False, round((time.monotonic() - began) * 1000, 1))
+    if as_json:
+        click.echo(json.dumps(to_json(done), ensure_ascii=False))
+    else:
+        click.echo(summary(done))
+        _show_left_out(files)
+    return counts["failed"] > 0
+
+
+def _show_left_out(files: list[Followed]) -> None:
+    reasons = Counter(file.warnings[0] for file in files if file.status == "skipped" and file.warnings)
+    if reasons:
+        totals = "; ".join(f"{count:,} {reason}" for reason, count in reasons.most_common(6))
+        click.echo(f"left out: {totals} (-v lists them)")

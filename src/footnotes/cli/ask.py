@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,13 +19,14 @@ from footnotes.cli.options import (
     where_option,
 )
 from footnotes.cli.printing import print_json, wrap_lines
-from footnotes.render import answer_as_text
-from footnotes.types import Turn
+from footnotes.render import answer_as_text, distinct_footnotes, footnote_line, notes_on, one_line, printable, shortened
+from footnotes.types import Answer, Citation, Event, Step, Turn
 from footnotes.wire import to_json
 
 if TYPE_CHECKING:
     from footnotes.library import Library
     from footnotes.types import Answer, Event
+
 
 _answering = stack(
     click.option("--passages", type=int, help="Maximum number of passages for an answer.  [default: 20; 8 quoted]"),
@@ -93,7 +94,6 @@ def chat_command(library: Library, collection: str | None, as_json: bool, **opti
 def show_events(events: Iterable[Event], as_json: bool) -> Answer:
     """Print events as JSON lines or as text; return the answer."""
     from footnotes.answer import last_answer
-    from footnotes.cli.stream import StreamedAnswer
 
     if as_json:
         return last_answer(_echo_events(events))
@@ -127,3 +127,79 @@ def _echo_events(events: Iterable[Event]) -> Iterator[Event]:
     for event in events:
         click.echo(json.dumps(to_json(event), ensure_ascii=False))
         yield event
+
+
+# Print answers as they arrive: words, markers, then footnotes.
+
+
+HELD = 48
+"""Characters held back until the marker of their sentence is known."""
+
+Write = Callable[[str], None]
+
+
+class StreamedAnswer:
+    """Prints the events of one answer."""
+
+    def __init__(self, write: Write, dim: Write) -> None:
+        self._write, self._dim = write, dim
+        self._text = ""
+        self._written = 0
+        self._marks: dict[int, list[str]] = {}
+        self.answer: Answer | None = None
+
+    def show(self, events: Iterable[Event]) -> Answer:
+        """Print all events; return the answer."""
+        for event in events:
+            if event.step is not None:
+                self._dim(step_line(event.step) + "\n")
+            if event.text:
+                self._text += event.text
+                self._flush(len(self._text) - HELD)
+            if event.citation is not None:
+                self._mark(event.citation)
+            self.answer = event.answer or self.answer
+        assert self.answer is not None, "every stream ends in an answer"
+        self._end(self.answer)
+        return self.answer
+
+    def _mark(self, citation: Citation) -> None:
+        start, end = citation.answer_span
+        place = start + len(self._text[start:end].rstrip())
+        marks = self._marks.setdefault(place, [])
+        if (mark := f"[{citation.marker}]") not in marks:
+            marks.append(mark)
+
+    def _flush(self, until: int) -> None:
+        """Print the text up to a position, with its marks."""
+        for place in sorted(place for place in self._marks if self._written <= place <= until):
+            self._write(printable(self._text[self._written : place]) + " " + "".join(self._marks.pop(place)))
+            self._written = place
+        if until > self._written:
+            self._write(printable(self._text[self._written : until]))
+            self._written = until
+
+    def _end(self, answer: Answer) -> None:
+        self._flush(len(self._text))
+        if answer.abstained and self._text != answer.answer:
+            self._write(("\n" if self._text else "") + answer.answer)
+        self._write("\n")
+        if footnotes := [footnote_line(citation) for citation in distinct_footnotes(answer.citations)]:
+            self._write("\n" + wrap_lines("\n".join(footnotes)) + "\n")
+        notes = [
+            f"[?] Nothing in the documents supports: “{shortened(answer.answer[a:b])}”" for a, b in answer.unsupported
+        ]
+        notes += [f"[~] Not certain: “{shortened(answer.answer[a:b])}”" for a, b in answer.uncertain]
+        notes += [note for note in notes_on(answer) if not note.startswith(("[?]", "[~]"))]
+        if notes:
+            self._write("\n" + wrap_lines("\n".join(notes)) + "\n")
+
+
+def step_line(step: Step) -> str:
+    """Format one step of an answer as one line."""
+    if step.type == "action":
+        given = ", ".join(f"{name}={value!r}" for name, value in (step.tool_input or {}).items())
+        return one_line(f"→ {step.tool}({given})")
+    if step.type == "tool_result":
+        return "  " + shortened(str(step.tool_output), 100)
+    return "· " + shortened(step.text, 200)

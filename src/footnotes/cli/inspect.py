@@ -37,7 +37,7 @@ def inspect_command(
             raise OptionError(f"{page} is the inspected file", remedy="Pass another file name for the report.")
         _write_page(found, page, pages)
     if as_json:
-        from footnotes.inspect.shape import inspection_to_json
+        from footnotes.inspect.show import inspection_to_json
 
         click.echo(json.dumps(inspection_to_json(found), ensure_ascii=False))
     elif page is None:

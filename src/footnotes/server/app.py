@@ -16,11 +16,10 @@ from starlette.routing import Route, compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from footnotes import __version__, errors
-from footnotes.server.compress import Compress
 from footnotes.server.gate import Gate, request_id_of
 from footnotes.server.mcp import Sessions
 from footnotes.server.openapi import describe
-from footnotes.server.pages import load_page, page_router
+from footnotes.server.pages import Compress, load_page, page_router
 from footnotes.server.responses import SafeJson, error_response, translate_error
 from footnotes.server.routes import api as api_routes
 from footnotes.server.routes import (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import posixpath
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -12,10 +14,12 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from footnotes.server.bundle import bundle_modules
+from footnotes.server.strict import run_off_loop
 
 FOLDER = "page"
 PLACEHOLDER, ICON = "/static/@/", "@icon"
@@ -124,3 +128,134 @@ def _answer(request: Request, file: PageFile, caching: str) -> Response:
     if file.packed is not file.body and "gzip" in request.headers.get("accept-encoding", ""):
         return Response(file.packed, media_type=file.kind, headers={**headers, "Content-Encoding": "gzip"})
     return Response(file.body, media_type=file.kind, headers=headers)
+
+
+# Bundle the modules of the page into one file: a browser sends one request instead of fifty.
+#
+# Each module becomes a function that is awaited once and returns its exports. The server builds the file when it
+# starts, from unmodified modules: there is no build step.
+
+
+_IMPORT = re.compile(r'^import\s*(?:\{([^}]*)\}\s*from\s*)?"([^"]+)";[ \t]*\n', re.MULTILINE)
+_LAZY_IMPORT = re.compile(r'\bawait import\("(\./[^"]+)"\)')
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const)\b)", re.MULTILINE)
+_NAME = re.compile(r"^export (?:async )?(?:function\*?|class|const) ([A-Za-z_$][\w$]*)", re.MULTILINE)
+_LIST = re.compile(r"\bexport\s*\{([^}]*)\};?\s*$")
+
+
+def bundle_modules(first: str, modules: Mapping[str, str]) -> str:
+    """Bundle `first` and its imports as one module. Raises `ValueError` if modules import each other in a cycle.
+
+    Lazy imports (`await import(…)`) come after everything else: they exist by the time they are needed.
+    """
+    made: dict[str, str] = {}
+    later = [first]
+    for name in later:
+        _add(name, modules, made, ())
+        later += [one for known in made for one in _lazy_imports(known, modules[known]) if one not in later]
+    return "const modules = Object.create(null);\n" + "".join(made.values())
+
+
+def _add(name: str, modules: Mapping[str, str], made: dict[str, str], above: tuple[str, ...]) -> None:
+    if name in made:
+        return
+    if name in above:
+        raise ValueError(f"the modules {' -> '.join((*above, name))} import each other")
+    for found in _IMPORT.finditer(modules[name]):
+        needed = _resolve(name, found.group(2))
+        wanted = {_alias(one)[0] for one in (found.group(1) or "").split(",") if one.strip()}
+        if missing := wanted - _exports(modules[needed]).keys():
+            raise ValueError(f"{needed} does not export {', '.join(sorted(missing))}, which {name} imports")
+        _add(needed, modules, made, (*above, name))
+    made[name] = _wrap_module(name, modules[name])
+
+
+def _lazy_imports(name: str, text: str) -> list[str]:
+    return [_resolve(name, one) for one in _LAZY_IMPORT.findall(text)]
+
+
+def _exports(text: str) -> dict[str, str]:
+    """The exports of a module: exported name → own name."""
+    listed = _LIST.search(text)
+    pairs = [_alias(pair) for pair in listed.group(1).split(",")] if listed else []
+    return {one: one for one in _NAME.findall(text)} | {known: own for own, known in pairs}
+
+
+def _wrap_module(name: str, text: str) -> str:
+    exports = _exports(text)
+    body = _IMPORT.sub(lambda found: _import_line(name, found), _LIST.sub("", text))
+    body = _LAZY_IMPORT.sub(lambda found: f'modules["{_resolve(name, found.group(1))}"]', body)
+    body = _EXPORT.sub("", body)
+    returned = ", ".join(f"{known}: {own}" for known, own in exports.items())
+    return f'modules["{name}"] = await (async () => {{\n{body}\nreturn {{ {returned} }};\n}})();\n'
+
+
+def _import_line(name: str, found: re.Match[str]) -> str:
+    names = ", ".join(": ".join(dict.fromkeys(_alias(one))) for one in (found.group(1) or "").split(",") if one.strip())
+    return f'const {{ {names} }} = modules["{_resolve(name, found.group(2))}"];\n'
+
+
+def _alias(pair: str) -> tuple[str, str]:
+    """`a as b` → (a, b); `a` → (a, a)."""
+    one, _, other = pair.strip().partition(" as ")
+    return one, other or one
+
+
+def _resolve(name: str, wanted: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), wanted))
+
+
+# Compresses whole responses for clients that accept gzip. Streams pass unchanged.
+
+
+SMALLEST = 1_000
+"""Smaller bodies are not compressed."""
+_LEVEL = 5
+_MEDIA_TYPES = ("application/json", "text/plain", "text/html", "text/markdown")
+
+
+class Compress:
+    """An ASGI middleware. Pictures, originals, streams and compressed bodies pass unchanged."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _accepts_gzip(Headers(scope=scope)):
+            await self._app(scope, receive, send)
+            return
+        held: list[Message] = []
+
+        async def send_compressed(message: Message) -> None:
+            if message["type"] == "http.response.start" and _is_compressible(message):
+                held.append(message)  # its length is not known yet
+                return
+            if held:
+                message = await _compress(held[0], message)
+                await send(held.pop())
+            await send(message)
+
+        await self._app(scope, receive, send_compressed)
+
+
+def _accepts_gzip(headers: Headers) -> bool:
+    offers = [part.replace(" ", "").lower() for part in headers.get("accept-encoding", "").split(",")]
+    return any(part == "gzip" or (part.startswith("gzip;") and not part.endswith(("q=0", "q=0.0"))) for part in offers)
+
+
+def _is_compressible(start: Message) -> bool:
+    headers = Headers(raw=start["headers"])
+    return headers.get("content-type", "").startswith(_MEDIA_TYPES) and "content-encoding" not in headers
+
+
+async def _compress(start: Message, first: Message) -> Message:
+    """Compress the first part of a body if it is the whole body, and set the headers accordingly."""
+    body: bytes = first.get("body", b"")
+    if first.get("more_body", False) or len(body) < SMALLEST:
+        return first
+    packed = await run_off_loop(len(body), gzip.compress, body, _LEVEL)
+    headers = MutableHeaders(scope=start)
+    headers["Content-Encoding"] = "gzip"
+    headers["Content-Length"] = str(len(packed))
+    headers.add_vary_header("Accept-Encoding")
+    return {**first, "body": packed}

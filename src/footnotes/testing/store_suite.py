@@ -15,13 +15,11 @@ from __future__ import annotations
 from footnotes.testing.suite.filtering import Filtering
 from footnotes.testing.suite.generations import Generations
 from footnotes.testing.suite.harness import StoreHarness
-from footnotes.testing.suite.keeping import Keeping
+from footnotes.testing.suite.keeping import Keeping, Removal, Working
 from footnotes.testing.suite.ranking import Ranking
-from footnotes.testing.suite.removal import Removal
 from footnotes.testing.suite.strings import Strings
 from footnotes.testing.suite.tenancy import Tenancy
 from footnotes.testing.suite.together import Together
-from footnotes.testing.suite.working import Working
 
 __all__ = ["StoreHarness", "StoreSuite"]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from footnotes.evaluate.questions import person_question
+from footnotes.evaluate.make import person_question
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import io
 from pathlib import Path
 
 from footnotes.parse import Source
-from footnotes.parse.cover import cover_title, filing_title
 from footnotes.parse.open import parse_document
 from footnotes.parse.outline import document_title
+from footnotes.parse.pdf import cover_title, filing_title
 from footnotes.parse.sniff import sniff
 from footnotes.types import Part, Report
 from format_samples import sample

@@ -11,7 +11,7 @@ import pytest
 from footnotes.errors import ProviderBadResponse, ProviderError, ProviderTimeout, ProviderUnavailable
 from footnotes.remote import Deadline, Endpoint, Remote
 from footnotes.remote.circuit import Circuit
-from footnotes.remote.faults import error_of_status, message_in, retry_after
+from footnotes.remote.client import error_of_status, message_in, retry_after
 from footnotes.remote.redact import redact
 from footnotes.testing import provider as fake
 from footnotes.testing.provider import ScriptedProvider

@@ -12,9 +12,9 @@ from docx import Document as WordDocument
 from fpdf import FPDF
 
 from browsing import wait_for
-from footnotes.server.bundle import bundle_modules
 from footnotes.server.export.notes import to_markdown
-from footnotes.server.export.word import to_word
+from footnotes.server.pages import bundle_modules
+from footnotes.server.routes.exports import to_word
 from footnotes.testing.provider import ScriptedProvider, says, status
 from footnotes.types import KeptTurn
 from libraries import HANDBOOK

@@ -10,7 +10,7 @@ import pytest
 from footnotes.errors import DimensionMismatch, NotFound, ReindexRefused
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.suite.harness import StoreHarness
-from footnotes.testing.suite.texts import HANDBOOK, numbered
+from footnotes.testing.suite.strings import HANDBOOK, numbered
 
 
 class Generations:

@@ -9,7 +9,7 @@ import pytest
 
 from footnotes.retrieve import retriever
 from footnotes.testing.suite.harness import StoreHarness
-from footnotes.testing.suite.texts import numbered
+from footnotes.testing.suite.strings import numbered
 
 _TEXTS = [
     "Apples and pears grow on trees. Apples are red.",

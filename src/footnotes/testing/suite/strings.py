@@ -6,7 +6,6 @@ import pytest
 
 from footnotes.errors import FootnotesError
 from footnotes.testing.suite.harness import StoreHarness
-from footnotes.testing.suite.texts import TRAVEL
 from footnotes.types import JsonValue, Metadata
 
 ODD = {
@@ -87,3 +86,30 @@ class Strings:
             kept = library.document(str(added.document_id)).metadata
             assert {key: kept[key] for key in said} == said
             assert library.documents(where="large>1000000") and library.documents(where="negative<0")
+
+
+# Texts to put into a store under test.
+
+
+HANDBOOK = """# Handbook
+
+## Notice
+
+Either side may end the contract with three months of notice. During probation two weeks are enough.
+
+## Leave
+
+Everybody has 28 days of paid leave a year. What is left of it expires on 31 March of the next year.
+"""
+
+TRAVEL = "Trips under four hours are made by train. Flights need the approval of the head of department."
+
+
+def numbered(number: int, words: int = 60) -> str:
+    """A paragraph that holds `marker<number>` and is like no other."""
+    return f"marker{number} " + " ".join(f"word{(number * 31 + i * 7) % 997}" for i in range(words))
+
+
+def long_text(paragraphs: int) -> str:
+    """Many paragraphs, with characters of two to four bytes among them."""
+    return "\n\n".join(f"Paragraph {n}: ü, 日本 and 😀. {numbered(n, 40)}" for n in range(paragraphs))

@@ -13,7 +13,7 @@ from footnotes.errors import NotFound
 from footnotes.library import Library
 from footnotes.store.conversations import NewTurn, TurnEnd
 from footnotes.testing.suite.harness import StoreHarness
-from footnotes.testing.suite.texts import TRAVEL
+from footnotes.testing.suite.strings import TRAVEL
 
 TENANTS = ("ada", "ben", "cy/../ada")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.suite.harness import StoreHarness
-from footnotes.testing.suite.texts import HANDBOOK, TRAVEL, numbered
+from footnotes.testing.suite.strings import HANDBOOK, TRAVEL, numbered
 
 THREADS = 8
 _ADD = """
