@@ -69,7 +69,7 @@ def eval_command(
     wanted = _goals(goals)
     run = _run(library, golden, name, options)
     if save:
-        from footnotes.evaluate.golden import save_run
+        from footnotes.evaluate.files import save_run
 
         save_run(save, run)
     _write_report(report, [run], f"Evaluation: {golden.name}")
@@ -179,7 +179,7 @@ def _make(folder: str | None, golden: Path, count: int | None, *, as_json: bool)
 
 def _compare(first: Path, second: Path, *, report: Path | None, as_json: bool) -> None:
     from footnotes.evaluate.compare import compare
-    from footnotes.evaluate.golden import load_run
+    from footnotes.evaluate.files import load_run
     from footnotes.evaluate.report import main_measure, verdict
 
     before, after = load_run(first), load_run(second)

@@ -11,13 +11,12 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from footnotes.errors import GoldenError
 from footnotes.evaluate.metrics import Span
-from footnotes.evaluate.run import Outcome, Run
 
 _SEPARATOR = "|"
 _OTHER_NAMES = {"query": "question", "expected_doc_ids": "documents", "expected_answer": "answer"}
@@ -156,30 +155,3 @@ def _as_json(question: Question) -> dict[str, object]:
     if not question.answerable:
         values["answerable"] = False
     return values
-
-
-# Runs on disk: what `--save` writes and `--compare` reads.
-
-
-VERSION = 1
-
-
-def save_run(path: Path, run: Run) -> None:
-    path.write_text(json.dumps({"version": VERSION, **asdict(run)}, ensure_ascii=False, indent=1), encoding="utf-8")
-
-
-def load_run(path: Path) -> Run:
-    """A saved run."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["version"] != VERSION:
-            raise GoldenError(f"{path} was written by another version of Footnotes")
-        outcomes = tuple(
-            Outcome(**{**each, "found": tuple(each["found"]), "expected": tuple(each["expected"])})
-            for each in content["outcomes"]
-        )
-        return Run(content["name"], outcomes, content["details"])
-    except OSError as error:
-        raise GoldenError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise GoldenError(f"{path} is not a saved run", remedy="Write one with `footnotes eval --save`.") from error

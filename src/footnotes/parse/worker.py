@@ -205,10 +205,6 @@ def _limit_processor(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (soft if hard < 0 else min(soft, hard), hard))
 
 
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
-
-
 # Parts, reports and errors as lines of JSON, between a parser process and the one that started it.
 
 
@@ -249,3 +245,7 @@ def _decoded_block(
     kind: BlockKind, start: int, end: int, page: int | None, level: int, headings: list[str], attributes: Metadata
 ) -> Block:
     return Block(kind, start, end, page, level, tuple(headings), attributes)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

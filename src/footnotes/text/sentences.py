@@ -1,4 +1,4 @@
-# ruff: noqa: SIM905
+# ruff: noqa: SIM905 (lists of words read better as prose)
 """Where sentences begin and end, by rules, in one pass.
 
 Every candidate is looked at once with a bounded amount of context, so the time is linear in the length of the

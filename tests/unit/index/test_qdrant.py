@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from footnotes.errors import IndexMissing
 from footnotes.index import Allowed, Change, Entry, Facets
 from footnotes.index.qdrant import QdrantDatabase, QdrantIndex
-from footnotes.index.qdrant import filling as qdrant_filling
+from footnotes.index.qdrant import database as qdrant_filling
 from footnotes.index.qdrant import search as qdrant_search
 from footnotes.index.remote import Scope
 from qdrant import QdrantServer, asked, opened

@@ -11,7 +11,7 @@ import pytest
 
 from command_line import run
 from footnotes.errors import DimensionMismatch, OptionError
-from footnotes.ingest.importing import grouping, importer
+from footnotes.ingest.importing import importer
 from footnotes.ingest.work import Progress
 from footnotes.library import Library
 from importing import PAGES, json_file, records, with_vectors
@@ -126,7 +126,7 @@ def test_a_document_larger_than_a_batch_is_written_piece_by_piece(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "BATCH_CHUNKS", 7)
-    monkeypatch.setattr(grouping, "PART_CHARACTERS", 100)
+    monkeypatch.setattr(importer, "PART_CHARACTERS", 100)
     pages = {f"{name}.pdf": [f"Rule {name} {number} of the book." for number in range(40)] for name in ("a", "b")}
     done = library.import_from(json_file(tmp_path, with_vectors(records(pages))))
     assert (done.added, done.chunks, done.vectors.taken_over) == (2, 80, 80)
@@ -169,9 +169,9 @@ def test_a_break_in_the_middle_of_a_document_leaves_no_half_of_it(
     opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "BATCH_CHUNKS", 5)
-    monkeypatch.setattr(grouping, "PART_CHARACTERS", 60)
+    monkeypatch.setattr(importer, "PART_CHARACTERS", 60)
     pages = {"a.pdf": [f"Rule {page} of a long book." for page in range(40)]}
-    source, saved = json_file(tmp_path, records(pages)), grouping.group_records
+    source, saved = json_file(tmp_path, records(pages)), importer.group_records
 
     def broken(*arguments: Any) -> Iterator[Any]:
         for number, part in enumerate(saved(*arguments)):

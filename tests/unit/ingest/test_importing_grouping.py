@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from footnotes.ingest.importing import grouping
+from footnotes.ingest.importing import importer
 from footnotes.ingest.importing.fields import filename_of, group_of, headings_of, order_of
-from footnotes.ingest.importing.grouping import BETWEEN, GroupedPart, Outline, group_records, outline_records
+from footnotes.ingest.importing.importer import BETWEEN, GroupedPart, Outline, group_records, outline_records
 from footnotes.ingest.importing.records import SourceRecord
 from footnotes.ingest.importing.spool import NewRecord, Spool, SpooledDocument
 from footnotes.ingest.importing.texts import text_and_metadata
@@ -61,7 +61,7 @@ def test_every_record_is_exactly_one_chunk_of_one_document(
     records: list[tuple[str, dict[str, Any]]], part_characters: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grouping, "PART_CHARACTERS", part_characters)
+        patch.setattr(importer, "PART_CHARACTERS", part_characters)
         documents = made_of(records)
     expected = sorted((text, json.dumps(metadata, sort_keys=True)) for text, metadata in records)
     found = []

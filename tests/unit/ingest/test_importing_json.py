@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from footnotes.errors import ImportFormatError, OptionError, SourceUnreadable
-from footnotes.ingest.importing import json_stream
+from footnotes.ingest.importing import json_file
 from footnotes.library import Library
 from footnotes.types import Chunk
 
@@ -185,9 +185,9 @@ def test_arrays_are_read_as_the_whole_would_be(
 ) -> None:
     text = json.dumps(values, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_stream, "BLOCK", block)
+        patch.setattr(json_file, "BLOCK", block)
         decoded = io.StringIO(text.decode("utf-8", "surrogatepass"))
-        assert list(json_stream.array_elements(decoded)) == json.loads(text.decode("utf-8", "surrogatepass"))
+        assert list(json_file.array_elements(decoded)) == json.loads(text.decode("utf-8", "surrogatepass"))
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=4), json_values, max_size=2), min_size=1, max_size=4), st.data())
@@ -195,4 +195,4 @@ def test_an_array_that_is_cut_off_anywhere_is_broken(values: list[Any], data: st
     text = json.dumps(values)
     cut = text[: data.draw(st.integers(0, len(text) - 1))]
     with pytest.raises(ImportFormatError, match="is not JSON"):
-        list(json_stream.array_elements(io.StringIO(cut)))
+        list(json_file.array_elements(io.StringIO(cut)))

@@ -17,7 +17,7 @@ from mcp_types import PromptReference
 
 from footnotes.errors import Forbidden, OptionError
 from footnotes.library import Library
-from footnotes.server.resources import PAGE, PROMPTS, list_documents
+from footnotes.server.mcp import PAGE, PROMPTS, list_documents
 from footnotes.server.tools import TOOLS, ToolContext, call_tool
 from libraries import HANDBOOK, quick_library
 from serving import Running, serving

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from footnotes.server import schedule
+from footnotes.server import state
 from postgres import PostgresServer
 from serving import Running, serving, settled
 from source_files import ObsidianPlace, message
@@ -26,7 +26,7 @@ SECRET = "s3cret-nobody-may-see"
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedule, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(state, "LOOK_SECONDS", 0.05)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footnotes.text.analysis import analyze, analyze_question, fingerprint
+from footnotes.text.analysis import LONGEST, analyze, analyze_question, fingerprint
 from footnotes.text.languages import detect
-from footnotes.text.words import LONGEST
 
 MATCHES = [
     # a question word, a text that must be found by it
