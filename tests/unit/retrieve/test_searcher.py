@@ -9,8 +9,11 @@ import pytest
 from footnotes.errors import EmbedderUnavailable
 from footnotes.library import Library
 from footnotes.retrieve import reranking
+from footnotes.retrieve.searcher import _followed_by
 from footnotes.settings import Settings
 from footnotes.testing.embedder import HashingEmbedder
+from footnotes.testing.hits import make_hit
+from footnotes.types import SearchResult
 
 
 def test_a_question_that_is_asked_again_is_not_embedded_again(tmp_path: Path) -> None:
@@ -35,26 +38,19 @@ def test_another_model_embeds_the_question_anew(tmp_path: Path) -> None:
         assert library.search("hotels").legs["dense"].status == "ok"
 
 
-def add_notices(library: Library, long: int, short: int) -> None:
-    """One document with many paragraphs about notice, and several with one."""
-    about = "The notice period number {0} of contract {0} ends after {0} months and {0} days, says clause {0}. " * 8
-    library.add_text("\n\n".join(about.format(at) for at in range(long)), filename="long.txt")
-    for at in range(short):
+def add_notices(library: Library) -> None:
+    for at in range(3):
         library.add_text(f"Notice {at} about another period of leave.", filename=f"short{at}.txt")
 
 
-def test_others_follow_where_one_document_gave_all_that_was_reranked(tmp_path: Path) -> None:
-    settings = Settings(rerank_candidates=4, reranker="none")
-    with Library(tmp_path / "library", settings=settings, embedder=HashingEmbedder()) as library:
-        add_notices(library, long=12, short=3)
-        plain = library.search("notice period of a contract", limit=3, per_document=1)
-        assert len({hit.document_id for hit in plain.hits}) == 3 and "rerank" not in plain.legs
-        names = {hit.filename for hit in library.search("notice period", limit=4, per_document=4).hits}
-        assert names == {"long.txt"}  # what would be reranked
-        found = library.search("notice period of a contract", limit=3, per_document=1, reranker="late")
-        assert [hit.filename for hit in found.hits][0] == "long.txt" and len(found.hits) == 3
-        scores = [hit.score for hit in found.hits]
-        assert scores == sorted(scores, reverse=True)
+def test_others_follow_where_few_documents_gave_all_that_was_reranked() -> None:
+    first, second, third = (
+        make_hit(name, document=name, score=score) for name, score in zip("abc", (0.5, 0.9, 0.2), strict=True)
+    )
+    result = SearchResult("q", (first,), {}, False, 0.0)
+    filled = _followed_by(result, (first, second, third), 3)
+    assert [(hit.document_id, hit.score) for hit in filled.hits] == [("a", 0.5), ("b", 0.5), ("c", 0.2)]
+    assert len(_followed_by(result, (first, second, third), 2).hits) == 2
 
 
 def test_a_reranker_whose_weights_are_missing_leaves_the_order_and_says_so(
@@ -65,7 +61,7 @@ def test_a_reranker_whose_weights_are_missing_leaves_the_order_and_says_so(
 
     monkeypatch.setattr(reranking, "make_reranker", missing)
     with Library(tmp_path / "library", settings=Settings(quality="better"), embedder=HashingEmbedder()) as library:
-        add_notices(library, long=0, short=3)
+        add_notices(library)
         plain = library.search("notice period", reranker="")
         found = library.search("notice period")
         assert [hit.chunk_id for hit in found.hits] == [hit.chunk_id for hit in plain.hits] and found.degraded
