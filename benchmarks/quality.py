@@ -41,6 +41,8 @@ WAYS = {
     "rrf": Options(fusion="rrf", reranker=""),
     "hybrid": Options(),
 }
+NOT_RERANKED = "hybrid, not reranked"
+"""A further way where the quality has a reranker."""
 HEAD = f"| {'what':<52} | measured | goal   | reached | paired test |\n| --- | --- | --- | --- | --- |"
 LEGS = ("lexical", "dense", "dense, unsmoothed")
 
@@ -118,13 +120,19 @@ def _row(line: Line) -> str:
 def _retrieval(name: str, data: Path, work: Path) -> Iterator[Line]:
     with _library(work, lambda folder: _write_corpus(data, folder, ".py" if name == "cosqa" else ".md")) as library:
         questions = read_golden(data)
-        runs = {way: evaluate(library, questions, name=way, options=options) for way, options in WAYS.items()}
+        runs = _runs(library, questions)
         goal = GOALS[library.settings.quality][name]
-    for way in (*LEGS, "rrf"):
+    for way in (way for way in runs if way != "hybrid"):
         yield Line(f"{name} nDCG@10, {way}", runs[way].means[MAIN], None)
-    yield Line(f"{name} nDCG@10, hybrid", runs["hybrid"].means[MAIN], goal, _against(runs, "rrf", MAIN))
+    remark = ", ".join(_against(runs, other, MAIN) for other in ("rrf", NOT_RERANKED) if other in runs)
+    yield Line(f"{name} nDCG@10, hybrid", runs["hybrid"].means[MAIN], goal, remark)
     yield _over_the_better_leg(name, runs)
     yield Line(f"{name} milliseconds a question, median", _median_ms(runs["hybrid"]), None)
+
+
+def _runs(library: Library, questions: Sequence[Question]) -> dict[str, Run]:
+    ways = WAYS | ({NOT_RERANKED: Options(reranker="")} if library.settings.reranker else {})
+    return {way: evaluate(library, questions, name=way, options=options) for way, options in ways.items()}
 
 
 def _over_the_better_leg(name: str, runs: dict[str, Run]) -> Line:
@@ -161,12 +169,11 @@ def _chunking(data: Path, work: Path) -> Iterator[Line]:
             shutil.copy(path, folder / path.name)
 
     with _library(work, write) as library:
-        questions = list(_span_questions(data / "questions_df.csv"))
-        runs = {way: evaluate(library, questions, name=way, options=options) for way, options in WAYS.items()}
+        runs = _runs(library, list(_span_questions(data / "questions_df.csv")))
         goals = {"dense": 80.0, "hybrid": GOALS[library.settings.quality]["chunking"]}
     for way, run in runs.items():
         recall, iou = 100 * run.means["span_recall@5"], 100 * run.means["span_iou@5"]
-        others = [each for each in ("lexical", "rrf") if way == "hybrid"]
+        others = [each for each in ("lexical", "rrf", NOT_RERANKED) if way == "hybrid" and each in runs]
         remark = ", ".join(_against(runs, other, "span_recall@5") for other in others)
         yield Line(f"chunking span recall@5, {way}", recall, goals.get(way), remark)
         yield Line(f"chunking span IoU@5, {way}", iou, 6.5 if way in goals else None)

@@ -40,9 +40,11 @@ SHORT_EMBEDDERS: Mapping[str, str] = {"multilingual": "onnx:intfloat/multilingua
 
 QUALITIES: Mapping[str, Mapping[str, str]] = {
     "standard": {},
-    "better": {"embedder": "pair:minilm-l6+bge-small"},
+    "better": {"embedder": "pair:minilm-l6+bge-small", "reranker": "colbert"},
 }
 """The settings that a quality level implies, unless they are set."""
+NO_RERANKER = "none"
+"""Reranks nothing, whatever the quality level implies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +103,7 @@ class Settings:
     fetch_max_pages: int = 10_000  # pages read from a sitemap
 
     # ── retrieve
-    quality: str = "standard"  # standard, or better: vectors of two models, with the extra footnotes[better]
+    quality: str = "standard"  # standard, or better: two embedders and a reranker, with the extra footnotes[better]
     mode: str = "hybrid"  # hybrid, lexical or dense
     limit: int = 10  # number of hits
     per_document: int = 0  # chunks per document in a search; 0 depends on the document's length
@@ -113,7 +115,7 @@ class Settings:
     candidates: int = 50  # candidates of each leg
     max_query_chars: int = 20_000  # longer questions are refused
     question_adapter: str = ""  # a file of `footnotes tune --write` that turns questions' vectors; empty for none
-    reranker: str = ""  # late, llm, onnx, server:model or cohere:model; empty for none
+    reranker: str = ""  # late, colbert, llm, onnx, server:model, cohere:model or none; empty is as quality says
     rerank_candidates: int = 30  # hits passed to the reranker
     rerank_seconds: float = 2.0  # timeout of the reranker; then the order stays, and the result reports it
     rerank_base_url: str = ""  # address of the reranker server, without /rerank

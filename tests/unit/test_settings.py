@@ -116,5 +116,7 @@ def test_one_word_chooses_the_better_models_and_a_model_that_is_named_comes_firs
     assert Settings().embedder == "local:minilm-l6"
     assert Settings(quality="better").embedder == "pair:minilm-l6+bge-small"
     assert Settings(quality="better", embedder="hashing").embedder == "hashing"
+    assert (Settings().reranker, Settings(quality="better").reranker) == ("", "colbert")
+    assert replace(Settings(quality="better", reranker="none"), limit=3).reranker == "none"
     with pytest.raises(ConfigError, match="quality"):
         Settings(quality="best")

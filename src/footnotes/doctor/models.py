@@ -12,7 +12,7 @@ from footnotes.embed.checked import embed_one
 from footnotes.embed.make import make_embedder
 from footnotes.errors import ProviderBadResponse
 from footnotes.remote import Deadline
-from footnotes.settings import Settings
+from footnotes.settings import NO_RERANKER, Settings
 
 if TYPE_CHECKING:
     from footnotes.library import Library
@@ -52,7 +52,7 @@ def ask_model(name: str, model: ChatModel, *, seconds: float = ANSWER_SECONDS) -
 
 def check_reranker(library: Library) -> Checks:
     name = library.settings.reranker
-    if not name:
+    if name in ("", NO_RERANKER):
         yield Check("reranker", "skipped", "none is set")
         return
     found = library.search("Does the reranker answer?", limit=3)

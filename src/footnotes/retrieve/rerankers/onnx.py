@@ -15,6 +15,8 @@ from footnotes.remote.deadline import Deadline
 from footnotes.types import Hit
 
 MAX_TOKENS = 512
+QUESTION_CHARACTERS = 1_000
+"""More of a question is not read: it would leave the passage no room, and the tokenizer refuses that."""
 BATCH = 8
 _BOTH = "Name a folder with model.onnx and tokenizer.json as rerank_model_dir."
 
@@ -40,7 +42,7 @@ class OnnxReranker:
         for start in range(0, len(hits), BATCH):
             if deadline.over:
                 raise ProviderTimeout("reranking did not finish in time")
-            scores += self._batch([(question, hit.text) for hit in hits[start : start + BATCH]])
+            scores += self._batch([(question[:QUESTION_CHARACTERS], hit.text) for hit in hits[start : start + BATCH]])
         return scores
 
     def _batch(self, pairs: list[tuple[str, str]]) -> list[float]:

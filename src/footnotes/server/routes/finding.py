@@ -23,7 +23,7 @@ from footnotes.server.samples import sample_questions
 from footnotes.server.state import Reader, ReadLibrary, ServerState, State
 from footnotes.server.streams import event_line, open_event_stream, prepend
 from footnotes.server.strict import StrictRoute, parse_filter
-from footnotes.settings import Settings
+from footnotes.settings import NO_RERANKER, Settings
 from footnotes.types import Answer, Event, SearchResult
 
 router = APIRouter(prefix="/v1", tags=["find"], route_class=StrictRoute)
@@ -103,7 +103,8 @@ def check_reranker(wanted: str | None, settings: Settings) -> str:
     if wanted is not None and wanted not in offered:
         known = ", ".join(filter(None, dict.fromkeys(offered)))
         raise OptionError(f"the server does not offer this reranker; it offers {known}")
-    return settings.reranker if wanted is None else wanted
+    chosen = settings.reranker if wanted is None else wanted
+    return "" if chosen == NO_RERANKER else chosen
 
 
 async def charge_reranker(state: ServerState, caller: Caller, wanted: str | None = None) -> str:
