@@ -37,7 +37,7 @@ CHARACTERS, CODE_LINES = 300, 8
 @click.option("--per-document", type=int, help="Maximum number of hits per document.  [default: 1]")
 @fusion_options
 @click.option("--expand", is_flag=True, help="Also search for synonyms and acronyms.")
-@click.option("--reranker", metavar="NAME", help="late, llm, onnx, server:model or cohere:model.")
+@click.option("--reranker", metavar="NAME", help="colbert, late, llm, onnx, server:model or cohere:model.")
 @open_library
 def search_command(
     library: Library, query: Sequence[str], collection: str | None, as_json: bool, expand: bool, **options: Any
