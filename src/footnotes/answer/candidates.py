@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
 
-from footnotes.answer.hints import Relations, header_rows, points_back, relations_of, turned
+from footnotes.answer.hints import Relations, header_rows, item_above, points_back, relations_of, turned
 from footnotes.answer.passages import Passage, headings_at, message_of, release_at
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import (
@@ -21,8 +21,11 @@ from footnotes.answer.questions import (
     NAME,
     Kind,
     form_of,
+    has_symbol,
+    listed_thing,
     names_kind,
     subject_of,
+    symbols_in,
 )
 from footnotes.answer.speakers import is_relative
 from footnotes.text.analysis import analyze
@@ -78,6 +81,29 @@ ON_IT = 0.2
 """The share of the question that a sentence and its heading must speak of for how it is said to count."""
 INTRODUCES = {"list": 2.0, "howto": 0.8}
 """Log odds for a sentence that introduces a list or code where the question wants one whole."""
+LISTS_OTHERS = 0.5
+"""The share of them that is left where it does not name what is to be listed."""
+HAS_SYMBOL = 1.5
+"""Log odds for a sentence that has the signs in code that are asked about."""
+OPENS, OPENING = 1.0, 2
+"""Log odds for the first sentences under a heading that is the whole question, and how many are the first."""
+_ALIKE = (
+    "argument attribute field flag option parameter property setting",
+    "additional extra further",
+    "delete erase remove",
+    "exclude hide omit",
+    "change modify",
+    "begin launch start",
+    "display show",
+    "choose pick select",
+    "need require",
+    "fix mend repair",
+    "cost price",
+    "buy purchase",
+    "allow permit",
+    "error exception",
+)
+"""Words that are asked for each other; one counts for another in passages that do not have the one asked."""
 _BELOW = re.compile(r"[:：]\s*(?:\n\s*)*(?:[-*+•]\s|\d{1,3}[.)]\s|`{3,}|~{3,}|\{\*)")
 _INNER_CAPITALS = re.compile(r"\b[A-Za-z][a-z]\w*[A-Z]\w*|\b[A-Z]{2,}\w*|\b[a-z][A-Z]\w*")
 _DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%]|\$ \S)")
@@ -107,6 +133,21 @@ class Question:
     def only_in_names(self, sentence: str) -> frozenset[str]:
         """Of these terms those that a sentence has as part of a name alone: what is FastAPI need not be fast."""
         return self.alone - frozenset(analyze(_INNER_CAPITALS.sub(" ", sentence))) if self.alone else self.alone
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """Signs in code that the question is about."""
+        return symbols_in(self.text)
+
+    @cached_property
+    def is_name(self) -> bool:
+        """Whether it asks nothing and is but the name of what somebody wants to know of: "testing"."""
+        return form_of(self.text) == "plain" and not _ASKS.search(self.text)
+
+    def alike(self, terms: Collection[str]) -> frozenset[str]:
+        """The question's terms that these words stand for: an `argument` may be what an `option` is asked for."""
+        words = _groups()
+        return frozenset(asked for term in terms for asked in words.get(term, ()) if asked in self.weights)
 
     @cached_property
     def _stems(self) -> dict[str, list[str]]:
@@ -189,6 +230,12 @@ def read_question(text: str, passages: Sequence[Passage], document_frequency: Do
     return Question(text, weights, pairs, kind, relations_of(text), unknown, others, alone)
 
 
+@cache
+def _groups() -> dict[str, frozenset[str]]:
+    groups = [frozenset(analyze(words, "en")) for words in _ALIKE]
+    return {term: group - {term} for group in groups for term in group}
+
+
 def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candidate]:
     """Every sentence of the passages that could stand in an answer, in the order of the passages."""
     top = max((passage.score for passage in passages), default=0.0)
@@ -256,18 +303,25 @@ def _weight(share: float) -> float:
 
 
 def _in_passage(question: Question, passage: Passage, top: float, lead: float, prior: float) -> Iterator[Candidate]:
-    words = question.among(analyze(passage.text)) | _named_terms(question, passage.title)
+    terms = analyze(passage.text)
+    said = question.among(terms)
+    meant = question.alike(terms) - said
+    words = said | meant | _named_terms(question, passage.title)
     around, relative = question.covered(words), passage.score / top if top > 0 else 1.0
     before: deque[frozenset[str]] = deque(maxlen=BEFORE)
     spans = sentence_spans(passage.text)
     headers = header_rows(passage.text, spans)
     asked_about = _named_terms(question, " ".join(passage.speakers))
+    opening = 0 if passage.start == 0 else OPENING
     for place, (start, end) in enumerate(spans):
         ordered = analyze(passage.text[start:end])
         asked = question.among(ordered) - question.only_in_names(passage.text[start:end])
+        asked |= question.alike(ordered) & meant if meant else frozenset()
         head = message_of(passage, passage.start + start)
         asked |= _named_terms(question, head.name) if head else frozenset()
         span = _trim(passage.text, start, end)
+        asked |= _named_terms(question, item_above(passage.text, span[0])) if span else frozenset()
+        opening = 0 if _HEADING.match(passage.text, start, end) else opening + 1
         headings = headings_at(passage, passage.start + start)
         named = f"{release_at(passage, passage.start + start)} " if question.kind == "version" else ""
         told = head is not None or place in headers or bool(named) or _tells(question, passage.text[start:end], ordered)
@@ -296,7 +350,9 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
                 + ON_THE_MATTER * question.covered(_named_terms(question, " ".join(headings)))
                 + (SAYS_IT.get(question.kind, 0.0) if kind else 0.0)
                 + (_manner(question, sentence, question.covered(headed)) if prior >= 0 else 0.0)
-                + _introduces(question, passage.text, span[1], question.covered(headed))
+                + _introduces(question, sentence, passage.text, span[1], question.covered(headed))
+                + (OPENS if opening <= OPENING and _is_named(question, headings) else 0.0)
+                + (HAS_SYMBOL if has_symbol(sentence, question.symbols) else 0.0)
                 + (IN_REFERENCES if _is_reference(passage.text, *span) else 0.0)
                 + (BY_ANOTHER if head and asked_about and not asked_about & asked else 0.0),
             )
@@ -317,10 +373,21 @@ def _manner(question: Question, sentence: str, headed: float) -> float:
     return INSTRUCTED if is_step else 0.0
 
 
-def _introduces(question: Question, text: str, end: int, headed: float) -> float:
+def _introduces(question: Question, sentence: str, text: str, end: int, headed: float) -> float:
     """What it is worth that a sentence, which ends in a colon, stands right above a list or code."""
     bonus = 0.0 if question.kind == "definition" or headed < ON_IT else INTRODUCES.get(form_of(question.text), 0.0)
-    return bonus if bonus and _BELOW.match(text, end - 1) else 0.0
+    if not bonus or not _BELOW.match(text, end - 1):
+        return 0.0
+    things = frozenset(analyze(listed_thing(question.text), "en"))
+    terms = analyze(sentence, "en")
+    named = not things or things & {*terms, *(word for term in terms for word in _groups().get(term, ()))}
+    return bonus if named else LISTS_OTHERS * bonus
+
+
+def _is_named(question: Question, headings: tuple[str, ...]) -> bool:
+    """Whether the heading right over a sentence names what is asked about and nothing else."""
+    terms = frozenset(analyze(headings[-1])) - function_terms() if headings and question.is_name else frozenset()
+    return bool(terms) and question.among(terms) >= question.weights.keys() and len(terms) <= len(question.weights)
 
 
 def _is_reference(text: str, start: int, end: int) -> bool:

@@ -9,7 +9,7 @@ from footnotes.answer.context import ReadText
 from footnotes.answer.disagree import DISAGREE
 from footnotes.answer.extend import extended, rendered
 from footnotes.answer.extractive import ABSTENTION, Extract
-from footnotes.answer.hints import points_back
+from footnotes.answer.hints import item_above, points_back
 from footnotes.answer.passages import Passage, headings_at, lines_of, message_of, origin_of, page_of, release_at
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import Form
@@ -44,6 +44,8 @@ def written(
     text, citations = f"{DISAGREE}\n\n" if extracted.disagree else opening, list[Citation]()
     for candidate, _ in extracted.sentences:
         whole = extended(candidate, form, read)
+        if any(_overlaps(whole, citation) for citation in citations):
+            whole = candidate  # what it goes on from is said already
         if any(_overlaps(whole, citation) or _repeats(whole.text, citation.quote) for citation in citations):
             continue
         piece = as_written(whole.text)
@@ -52,12 +54,19 @@ def written(
             text += said
         elif (release := release_at(whole.passage, whole.start)) and release not in whole.text:
             text += f"[{plain_text(release)}] "
-        elif whole.start == candidate.start and (about := _antecedent(whole)):
+        elif about := _item_above(whole, text) or (_antecedent(whole) if whole.start == candidate.start else ""):
             text += f"[{about}] "
         begin = len(text)
         text += piece
         citations.append(_footnote(len(citations) + 1, whole, (begin, len(text))))
     return text, tuple(citations)
+
+
+def _item_above(candidate: Candidate, answer: str) -> str:
+    """The item that one below it belongs to, which says what "it" is there; empty where the answer has it already."""
+    at = candidate.start - candidate.passage.start
+    above = plain_text(item_above(candidate.passage.text, at)).rstrip(" .:") if at >= 0 else ""
+    return above if len(above) <= LONGEST_HEADING and above not in answer else ""
 
 
 def _said_by(candidate: Candidate, read: ReadText | None) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from footnotes.answer.candidates import Candidate
 from footnotes.answer.context import ReadText
-from footnotes.answer.hints import points_back
+from footnotes.answer.hints import goes_on
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import Form
 from footnotes.answer.steps import steps_around
@@ -40,7 +40,7 @@ def extended(candidate: Candidate, form: Form, read: ReadText | None = None) -> 
     first = _line_at(lines, start)
     last = _line_at(lines, max(start, end - 1))
     found = _span(text, lines, first, last, form, introduces=bool(_INTRODUCES.search(candidate.text)))
-    if found is None and points_back(candidate.text):
+    if found is None and goes_on(candidate.text):
         return _with_antecedent(candidate, text, begin)
     if found is None and form == "howto" and (steps := steps_around(text, start)):
         found = (*steps, True)
@@ -54,7 +54,7 @@ def extended(candidate: Candidate, form: Form, read: ReadText | None = None) -> 
         return candidate
     whole = replace(candidate, start=begin + begins, end=begin + begins + len(piece), text=piece)
     # "This includes, for example:" says nothing without the sentence before it.
-    return _with_antecedent(whole, text, begin) if points_back(whole.text) else whole
+    return _with_antecedent(whole, text, begin) if goes_on(whole.text) else whole
 
 
 def _item(text: str, lines: list[Line], first: int, last: int) -> tuple[int, int, bool] | None:
@@ -84,7 +84,7 @@ def _with_antecedent(candidate: Candidate, text: str, begin: int, further: int =
     ):
         return candidate
     whole = replace(candidate, start=begin + first, text=text[first : start + len(candidate.text)])
-    return _with_antecedent(whole, text, begin, further - 1) if further and points_back(before) else whole
+    return _with_antecedent(whole, text, begin, further - 1) if further and goes_on(before) else whole
 
 
 def rendered(text: str) -> str:

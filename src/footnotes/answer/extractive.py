@@ -26,7 +26,7 @@ from footnotes.answer.candidates import (
 )
 from footnotes.answer.disagree import Dated, disagreement
 from footnotes.answer.passages import Passage, headings_at, passages_of
-from footnotes.answer.questions import NUMBER, form_of, without_pointers
+from footnotes.answer.questions import NUMBER, form_of, has_symbol, without_pointers
 from footnotes.answer.reader import Reader
 from footnotes.answer.windows import read_candidates
 from footnotes.embed import Matrix
@@ -45,6 +45,11 @@ UNHEARD_SHARE = 0.3
 """The share of the question that such a name must be to count in full: one who speaks need not be named in a speech."""
 VALUES, WITHOUT_VALUE = {"number": NUMBER, "date": NUMBER}, 0.35
 """Kinds of which an answer must name one, and what is left of its likelihood where the best sentence does not."""
+WITHOUT_SIGN, WITHOUT_REASON = 0.1, 0.5
+"""The same where signs in code are asked about and it has none of them, and where a reason is asked for and no sentence
+of the answer gives one."""
+EACH_PART = 2
+"""Sentences for each part of a question of several, at most."""
 DUPLICATE = 0.8
 AS_SURE = 0.75
 """How likely the stretch around a further reason must answer, as a share of the first: "because" is everywhere."""
@@ -170,8 +175,8 @@ def extract(
     read = read_question(question, passages, document_frequency)
     ranked = rank(read, passages, embed, reader)
     confidence = answered(ranked, reader) * heard(read)
-    if ranked and read.kind in VALUES and not VALUES[read.kind].search(ranked[0][0].text):
-        confidence *= WITHOUT_VALUE
+    if ranked:
+        confidence *= _told(read, ranked)
     if not ranked or confidence < threshold_of(embed, reader):
         return Extract((), confidence, tuple(candidate for candidate, _ in ranked))
     if pair := disagreement(ranked, dated):
@@ -184,6 +189,15 @@ def extract(
         chosen = [pair for pair in chosen if pair[0].window >= AS_SURE * chosen[0][0].window]
         chosen += [] if any(pair[0].kind for pair in chosen) else _reason_beside(chosen[0][0], ranked)
     return Extract(tuple(chosen), confidence)
+
+
+def _told(question: Question, ranked: Sequence[tuple[Candidate, float]]) -> float:
+    """What is left of the likelihood of an answer where the best sentence has nothing of what must be told."""
+    best = ranked[0][0]
+    left = WITHOUT_VALUE if question.kind in VALUES and not VALUES[question.kind].search(best.text) else 1.0
+    if question.kind == "reason" and not any(candidate.kind for candidate, _ in choose(ranked, 3)):
+        left *= WITHOUT_REASON
+    return left * WITHOUT_SIGN if question.symbols and not has_symbol(best.text, question.symbols) else left
 
 
 def heard(question: Question) -> float:
@@ -211,7 +225,7 @@ def extract_parts(
     near: list[Candidate] = []
     confidence = 0.0
     for part in parts:
-        found = extract(part, hits, limit=limit, document_frequency=document_frequency, reader=reader)
+        found = extract(part, hits, limit=min(limit, EACH_PART), document_frequency=document_frequency, reader=reader)
         near += found.near
         confidence = max(confidence, found.confidence)
         chosen += [pair for pair in found.sentences if not any(_near_duplicate(pair[0], other) for other, _ in chosen)]

@@ -40,11 +40,40 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 _RULE = re.compile(r":?-{2,}:?")
+_ITEM = re.compile(r"([ \t]*)(?:[-*+•‣◦]|\d{1,3}[.)])[ \t]+")
+_GOES_ON = re.compile(
+    r"(?:then|and then|to do (?:that|this|so)|for (?:that|this)|in (?:that|this|those|these) cases?)\b", re.IGNORECASE
+)
 
 
 def points_back(sentence: str) -> bool:
     """Does a sentence open with a word that stands for what the one before it named?"""
     return _POINTS_BACK.match(sentence) is not None
+
+
+def goes_on(sentence: str) -> bool:
+    """Does a sentence go on with what the one before it began: "Then …", "To do that, …"?"""
+    return points_back(sentence) or _GOES_ON.match(sentence) is not None
+
+
+def item_above(text: str, start: int) -> str:
+    """The item of a list that a deeper item stands under, without its mark; empty for any other text."""
+    line = text.rfind("\n", 0, start) + 1
+    own = _ITEM.match(text, line)
+    if own is None or not own[1]:
+        return ""
+    while line > 0:
+        end, line = line - 1, text.rfind("\n", 0, line - 1) + 1
+        above = _ITEM.match(text, line, end)
+        if above and _depth(above[1]) < _depth(own[1]):
+            return text[above.end() : end].strip()
+        if above is None and text[line:end].strip() and not text[line].isspace():
+            return ""  # a paragraph: the list begins below it
+    return ""
+
+
+def _depth(indent: str) -> int:
+    return len(indent.expandtabs(4))
 
 
 def header_rows(text: str, spans: Sequence[tuple[int, int]]) -> dict[int, int]:

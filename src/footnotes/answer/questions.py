@@ -8,6 +8,7 @@ accuracy, nothing more: its function words are told by their frequency in the li
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 Kind = Literal["number", "date", "name", "colour", "version", "reason", "definition", "any"]
@@ -56,7 +57,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         "number",
         r"\bhow (?:many|much|long|old|far|large|big|high|tall|often|fast|deep|wide|heavy|early|late)\b"
         r"|\b(?:what|which) (?:\w+ )?(?:percent\w*|number|amount|proportion|fraction|rate|price|cost|length)\b"
-        r"|\b(?:what|which) (?:\w+ )?(?:age|size|limit|score|ratio|status code)\b"
+        r"|\b(?:what|which) (?:\w+ )?(?:age|size|limit|score|ratio)\b|\b(?:what|which)(?= (?:\w+ )?(?:status code|port)\b)"
         r"|\bwhat(?:['’]s| is| was) the(?= (?:[\w-]+ ){0,3}(?:age|amount|cost|depth|distance|duration|height|length|limit|number"
         r"|percentage|population|price|rate|ratio|score|size|speed|temperature|weight|width)\b)"
         r"|\bwie ?(?:viele?n?|lange?|alt|hoch|groß|oft|weit|teuer)\b|\bcuánt[oa]s?\b|\bcombien\b|多少|几|多长|多久|كم",
@@ -103,7 +104,7 @@ COLOUR = re.compile(
     re.IGNORECASE,
 )
 REASON = re.compile(
-    r"\b(?:because|since|that['’]s why|this is why|as a result|so that|in order to|due to|thanks to|therefore|reason|this way|that way|avoid|prevent|allows?"
+    r"\b(?:because|since|that['’]s why|this is why|as a result|so that(?!['’]s)|in order to|due to|thanks to|therefore|reason|this way|that way|avoid|prevent|allows?"
     r"|otherwise|weil|damit|denn|deshalb|porque|para que|parce que|afin)\b",
     re.IGNORECASE,
 )
@@ -196,9 +197,38 @@ def subject_of(question: str) -> tuple[Kind, str]:
     for kind, pattern in _PATTERNS:
         if found := pattern.search(question):
             if kind == "definition":
-                return kind, question
+                return kind, _MEANS.sub("", question)
             return kind, question[: found.start()] + " " + question[found.end() :]
     return "any", question
+
+
+_MEANS = re.compile(r"\s+(?:means?|stands? for)\s*\??\s*\Z", re.IGNORECASE)
+_SYMBOLS = re.compile(r"[`\"'‘“]([^\w\s`\"'‘’“”]{1,5})[`\"'’”]")
+_CODE = re.compile(r"`([^`]+)`")
+_LISTED = re.compile(
+    r"^\s*(?:what|which) (?:are )?(?:all )?(?:of )?(?:the )?((?:[\w-]+ ){0,4}?[\w-]+s)"
+    r"(?= (?:of|for|in|are|can|could|do|does|exist|have|must|should|to|that|there|you|may)\b|\s*\?|\s*\Z)",
+    re.IGNORECASE,
+)
+
+
+def symbols_in(question: str) -> tuple[str, ...]:
+    """Signs that the question has in code or between quotation marks: `...`, `->`."""
+    return tuple(dict.fromkeys(_SYMBOLS.findall(question)))
+
+
+def has_symbol(sentence: str, symbols: Sequence[str]) -> bool:
+    """Whether a sentence has one of these signs in code; of one without code, apart from its words."""
+    code = "".join(f" {each} " for each in _CODE.findall(sentence))
+    if code:
+        return any(symbol in code for symbol in symbols)
+    return any(re.search(rf"(?<![\w.]){re.escape(symbol)}(?![\w.])", sentence) for symbol in symbols)
+
+
+def listed_thing(question: str) -> str:
+    """The word for what a question wants a list of: options, in "what are all the options of the tool"."""
+    found = _LISTED.match(question)
+    return found[1].split()[-1] if found else ""
 
 
 def _defines(sentence: str, question: str) -> bool:
@@ -210,6 +240,8 @@ def _defines(sentence: str, question: str) -> bool:
     at = sentence.lower().find(asked[-1].removesuffix("s"))
     if at < 0:
         return False
+    if _MEANS.search(question) and re.match(rf"\W*{re.escape(asked[-1])}\W*(?::| [-–—])\s", sentence, re.IGNORECASE):
+        return True  # an entry of a list: `name`: what it means
     after = DEFINITION.search(sentence, at + len(asked[-1]) - 1)
     soon = after is not None and at <= _SOON and after.start() - at <= 2 * _SOON
     longer = _LONGER_NAME.match(sentence, at + len(asked[-1])) or _COMPOUND.match(sentence, at + len(asked[-1]) - 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from footnotes.answer.candidates import Candidate
+from footnotes.answer.hints import item_above
 from footnotes.answer.passages import Passage, headings_at, message_of
 from footnotes.answer.plain import plain_text
 from footnotes.answer.reader import Reader, Window
@@ -14,7 +15,7 @@ WINDOWS = 6
 """Windows that are read for a question: about 15 ms each on one core."""
 BEFORE = 2
 """Sentences before the one a window is made for: what "it" stands for is mostly there."""
-WINDOW_CHARACTERS, SENTENCE_CHARACTERS = 480, 400
+WINDOW_CHARACTERS, SENTENCE_CHARACTERS, ABOVE_CHARACTERS = 480, 400, 60
 
 Span = tuple[int, int]
 
@@ -70,13 +71,26 @@ def _length(span: Span) -> int:
 
 
 def _texts(passage: Passage, spans: Sequence[Span]) -> tuple[str, ...]:
-    """The sentences without markup; those of a chat behind the name of who says them."""
-    texts = [plain_text(passage.text[start : min(end, start + SENTENCE_CHARACTERS)]) for start, end in spans]
+    """The sentences without markup; those of a chat behind the name of who says them, items behind the one above."""
+    texts = [
+        _under(item_above(passage.text, _begin(passage.text, start, end)))
+        + plain_text(passage.text[start : min(end, start + SENTENCE_CHARACTERS)])
+        for start, end in spans
+    ]
     heads = [message_of(passage, passage.start + start) for start, _ in spans]
     return tuple(
         f"{head.name}: {text}" if head and not text.startswith(head.text) else text
         for text, head in zip(texts, heads, strict=True)
     )
+
+
+def _begin(text: str, start: int, end: int) -> int:
+    return end - len(text[start:end].lstrip())
+
+
+def _under(item: str) -> str:
+    above = plain_text(item)[:ABOVE_CHARACTERS].rstrip(" .:")
+    return f"{above}: " if above else ""
 
 
 def _title(passage: Passage, first: Span) -> str:

@@ -69,6 +69,91 @@ def test_the_sentence_that_answers_is_given_with_its_exact_footnote(question: st
     assert [citation.marker for citation in answer.citations] == list(range(1, len(answer.citations) + 1))
 
 
+PAGES = """## Pages
+
+You can configure the two pages that come with the tool:
+
+* **Swagger**: served at `/docs`.
+    * You can set its address with `docs_url`.
+    * You can disable it by setting `docs_url=None`.
+* **ReDoc**: served at `/redoc`.
+    * You can disable it by setting `redoc_url=None`.
+"""
+
+
+def test_an_item_below_another_is_on_what_that_one_names() -> None:
+    answer = ask("Can one disable Swagger?", make_hit(PAGES))
+    assert "docs_url=None" in answer.citations[0].quote
+    assert "[Swagger: served at `/docs`] You can disable it by setting `docs_url=None`." in answer.answer
+
+
+def test_options_that_the_page_calls_arguments_are_listed() -> None:
+    page = """## The filter
+
+The filter takes two steps:
+
+- Make a filter.
+- Add the filter to the app.
+
+The following arguments are supported:
+
+- `origins`: who may ask.
+- `methods`: what may be asked.
+"""
+    answer = ask("What are all the options of the filter?", make_hit(page))
+    assert answer.answer.startswith("The following arguments are supported:\n- `origins`: who may ask.")
+
+
+def test_an_entry_of_a_list_says_what_its_name_means() -> None:
+    page = (
+        "A number can be bounded:\n\n- `gt`: greater than\n- `ge`: greater than or equal\n- `le`: less than or equal\n"
+    )
+    other = "That means that the price is bounded. These bounds mean nothing to `ge` shops."
+    answer = ask("What does ge mean?", make_hit(other, document="shop.txt"), make_hit(page))
+    assert answer.kind == "answer" and answer.citations[0].quote.startswith("`ge`: greater than or equal")
+
+
+def test_signs_that_no_sentence_has_are_not_answered() -> None:
+    page = "Use `Query()` to declare a query parameter. A query parameter means that a value stands in the address."
+    assert ask("What does `...` mean in Query()?", make_hit(page)).kind != "answer"
+    dots = f"{page} ...the query parameters are: `skip` and `limit`."
+    assert ask("What does `...` mean in Query()?", make_hit(dots)).kind != "answer"
+    told = f"{page} In `Query(...)` the three dots `...` mean that the parameter is required."
+    assert "is required" in ask("What does `...` mean in Query()?", make_hit(told)).answer
+
+
+def test_a_sentence_that_goes_on_comes_with_the_one_before() -> None:
+    page = "Make a response object with your data. Then set the cookies in the response and return it."
+    answer = ask("How do I set cookies in the response?", make_hit(page))
+    assert "Make a response object with your data. Then set the cookies" in answer.answer
+
+
+def test_what_goes_on_from_a_sentence_that_is_given_is_given_too() -> None:
+    page = "It is possible to upload several files at once. To do that, declare a list of files to upload."
+    answer = ask("How do I upload several files at once?", make_hit(page))
+    assert "declare a list of files" in answer.answer and answer.answer.count("It is possible") == 1
+
+
+def test_a_name_alone_is_answered_by_what_opens_its_section() -> None:
+    page = """# Brewing
+
+Brewing tea takes four minutes and hot water.
+
+## Errors
+
+Now let us extend the example of brewing and see how brewing goes wrong in several ways.
+"""
+    answer = ask("brewing", make_hit(page))
+    assert answer.answer.startswith("Brewing tea takes four minutes")
+
+
+def test_so_that_is_gives_no_reason() -> None:
+    page = (
+        "HTTPS has a port. So that's the port we would need for HTTPS. We need HTTPS because it keeps passwords secret."
+    )
+    assert ask("Why do we need HTTPS?", make_hit(page)).answer.startswith("We need HTTPS because")
+
+
 @pytest.mark.parametrize(
     "question", ["Who invented the telephone?", "How tall is Mount Fuji?", "Quelle heure est-il ?"]
 )
